@@ -91,7 +91,7 @@ GROUPS = {
 
 WORDS = {
     "{metrics}": ", ".join(CATALOGUE),
-    **{f"{{{kind}}}": ", ".join(shipped_parts(kind)) for kind in ("platforms", "hardware", "guests")},
+    **{f"{{{kind}}}": ", ".join(shipped_parts(kind)) for kind in ("platforms", "hardware", "nics", "guests")},
 }
 """Lists in what is told that grow with the product."""
 

@@ -141,7 +141,9 @@ def schema(
     context: typer.Context,
     kind: Annotated[
         str,
-        typer.Argument(metavar="scenario|hardware|platform|guest|peer", help="Kind of the file; scenario by default."),
+        typer.Argument(
+            metavar="scenario|hardware|nic|platform|guest|peer", help="Kind of the file; scenario by default."
+        ),
     ] = "scenario",
 ) -> None:
     """JSON Schema of files, for editors; with plug-ins, of their additions as well."""

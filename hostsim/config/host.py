@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializeAsAny, model_validator
@@ -71,6 +71,21 @@ class HardwareSpec(Spec):
                 "has firmware that stops hyperthreads, which is not modelled|firmware with threads: 1, or no firmware"
             )
         return self
+
+    def with_drivers(self, known: Collection[str]) -> HardwareSpec:
+        """The same server with each NIC's driver of a platform, where the platform lists one of them.
+
+        Args:
+            known: names of the platform's drivers.
+        """
+        found = {
+            name: next((driver for driver in (nic.driver, *nic.other_drivers) if driver in known), nic.driver)
+            for name, nic in self.nics.items()
+        }
+        if all(self.nics[name].driver == driver for name, driver in found.items()):
+            return self
+        nics = {name: nic.model_copy(update={"driver": found[name]}) for name, nic in self.nics.items()}
+        return self.model_copy(update={"nics": nics})
 
 
 class VmGroupSpec(Spec):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from hostsim.config.field import UNHASHED, Count, SmallCount, Spec, UplinkNames
 from hostsim.config.quantity import Bandwidth, Duration
@@ -73,8 +73,8 @@ class VSwitchSpec(Spec):
     """True where the switch puts the frames of its guests into VXLAN (RFC 7348)."""
 
 
-_LANE_RATE = {1: 2.5e9 * 0.8, 2: 5e9 * 0.8, 3: 8e9 * 128 / 130, 4: 16e9 * 128 / 130}
-"""Bits a second of a lane after its line code, by generation of PCI Express (Base Specification 1.1 to 4.0)."""
+_LANE_RATE = {1: 2.5e9 * 0.8, 2: 5e9 * 0.8, 3: 8e9 * 128 / 130, 4: 16e9 * 128 / 130, 5: 32e9 * 128 / 130}
+"""Bits a second of a lane after its line code, by generation of PCI Express (Base Specification 1.1 to 5.0)."""
 _PAYLOAD_SHARE = 256 / (256 + 24)
 """Data in a memory write of 256 B: header, sequence number, checks and framing take 24 B (PCI Express Base Specification)."""
 
@@ -82,7 +82,7 @@ _PAYLOAD_SHARE = 256 / (256 + 24)
 class PcieSpec(Spec):
     """The PCIe slot of an adapter."""
 
-    generation: Literal[1, 2, 3, 4]
+    generation: Literal[1, 2, 3, 4, 5]
     """Generation of PCI Express."""
     lanes: Literal[1, 4, 8, 16]
     """Lanes in use."""
@@ -93,19 +93,35 @@ class PcieSpec(Spec):
         return _LANE_RATE[self.generation] * self.lanes * _PAYLOAD_SHARE
 
 
-class NicSpec(Spec):
-    """One port of a physical NIC."""
+def _model_name(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
-    model: Annotated[str, UNHASHED]
-    """Name on the data sheet; nothing depends on it."""
+
+class NicSpec(Spec):
+    """One port of a physical NIC: a model of the catalogue and what differs from it, or all keys."""
+
+    model: Annotated[
+        str,
+        BeforeValidator(_model_name),
+        UNHASHED,
+        Field(
+            json_schema_extra={
+                "x-allowed": "a model that `hostsim list nics` prints, a path that ends in .yaml, or any other text"
+            }
+        ),
+    ]
+    """Model of the catalogue (``X710``), or the path of a file of the same form; every key below is then the catalogue's by default. Any other text is a name on
+    a data sheet, on which nothing depends, and the keys below are written here."""
     line_rate: Bandwidth
     """Rate of the wire."""
-    node: Annotated[int, Field(ge=0)]
+    node: Annotated[int, Field(ge=0)] = 0
     """NUMA node whose I/O hub the NIC sits behind."""
     rx_ring: Annotated[int, Field(ge=1, le=65536)]
     """Receive descriptors of a queue; packets that find none are dropped at no cost to the host."""
     driver: str
     """Name of the driver, one of the platform's ``drivers``: the platform's version decides of what kind it is."""
+    other_drivers: Annotated[tuple[str, ...], UNHASHED] = ()
+    """Names of its drivers on other platforms: the first one that the platform lists takes the place of ``driver``, where that is not listed."""
     moderation: Literal["igb", "igb-conservative", "ixgbe", "mlx4", "i40e", "i40e-classes", "mlx5", "sfc"] | None = None
     """Rule by which the driver moderates the interrupts of a queue: ``igb`` by the mean size of frames, ``igb-conservative`` with 49 us at least, ``ixgbe`` by
     classes of latency (its dynamic rate), ``mlx4`` by the packet rate, ``i40e`` by the packets of an interrupt, ``i40e-classes`` by classes of latency over a hundred interrupts (the same

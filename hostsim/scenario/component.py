@@ -1,4 +1,4 @@
-"""Components of a scenario: platforms, guests and peers with what they extend, and hardware; each is read once.
+"""Components of a scenario: platforms, guests and peers with what they extend, hardware with its models of NICs; each is read once.
 
 Shipped ones are read once per process, and again if one of their files changes: they are most of the reading for a scenario.
 """
@@ -15,15 +15,16 @@ from pydantic import BaseModel
 
 from hostsim.config.costs import Provenance
 from hostsim.config.field import Spec
-from hostsim.config.files import display_name
+from hostsim.config.files import display_name, find_below
 from hostsim.config.guest import GuestSpec
 from hostsim.config.host import HardwareSpec
+from hostsim.config.nic import NicSpec
 from hostsim.config.peer import PeerSpec
 from hostsim.config.platform import PlatformSpec
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.scenario.shipped_data import find_part, shipped_parts
 from hostsim.scenario.yaml.reader import KeyPath
-from hostsim.scenario.yaml.source_tree import NUMBER_KEYS, AssumedValue, Place, Tree, keys, merge, unwrap
+from hostsim.scenario.yaml.source_tree import NUMBER_KEYS, AssumedValue, Place, Tree, keys, merge, over, unwrap
 from hostsim.scenario.yaml.validation import validate
 
 __all__ = ["IN_PLACE", "Change", "Changes", "Part", "Parts", "hardware_in_place", "range_faults"]
@@ -32,7 +33,7 @@ Change = tuple[KeyPath, Any, Place]
 """A value put at a path inside a part, and where that was written."""
 Changes = tuple[Change, ...]
 Model = TypeVar("Model", bound=Spec)
-_EXTENDABLE = {"platforms": "platform", "guests": "guest", "peers": "peer"}
+_EXTENDABLE = {"platforms": "platform", "guests": "guest", "peers": "peer", "nics": "NIC"}
 """Parts that may say what differs from another: folder of the shipped ones, and what one is called."""
 _COSTS = ("costs", "applications", "paths")
 """Sections of parts whose numbers say themselves where they come from."""
@@ -84,6 +85,10 @@ class Parts:
         """Read a kind of peer, laid over those that it extends."""
         return self._part("peers", PeerSpec, name, prefix, changes)
 
+    def nic(self, name: str) -> Part[NicSpec]:
+        """Read a model of NIC, laid over those that it extends."""
+        return self._part("nics", NicSpec, name, (), ())
+
     def _part(self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: Changes) -> Part[Model]:
         """Reads a part, or finds it among those read.
 
@@ -110,7 +115,9 @@ class Parts:
         try:
             if shipped is not None and not changes:
                 return _untouched(shipped, model, prefix)
-            written = _shipped(shipped) if shipped is not None else _extended(file, kind, self._root, ())
+            written = _shipped(shipped) if shipped is not None else _written(file, kind, self._root)
+            if kind == "hardware":
+                written, changes = _with_chosen_nics(written, changes, self._beside, self._root)
         except InputError as error:
             return Part(None, Tree({}, {}, display_name(file)), (), error.faults)
         return _checked(model, written, prefix, changes)
@@ -140,7 +147,7 @@ class _Shipped:
     name: str
     """What faults call it."""
     stamps: tuple[tuple[int, int], ...]
-    """When all parts of the kind were changed, and their sizes: one may extend the other."""
+    """When all parts of the kind, and the NICs of a server, were changed, and their sizes: one may extend the other."""
 
     @classmethod
     def of(cls, kind: str, file: Path) -> _Shipped | None:
@@ -148,13 +155,14 @@ class _Shipped:
         files = list(shipped_parts(kind).values())
         if file not in files:
             return None
-        stats = [other.stat() for other in files]
+        nics = shipped_parts("nics").values() if kind == "hardware" else ()
+        stats = [other.stat() for other in (*files, *nics)]
         return cls(kind, file, display_name(file), tuple((stat.st_mtime_ns, stat.st_size) for stat in stats))
 
 
 @functools.lru_cache(maxsize=64)
 def _shipped(part: _Shipped) -> Tree:
-    return _extended(part.file, part.kind, part.file.parent, ())
+    return _written(part.file, part.kind, part.file.parent)
 
 
 @functools.lru_cache(maxsize=256)
@@ -173,11 +181,96 @@ def _checked(
     moved = {path for path, _, _ in changes}
     held = [a for a in assumptions if keys(a.path)[len(prefix) :] not in moved]
     spec, found = validate(model, tree)
-    faults += found
+    faults += found if model is not HardwareSpec else _with_unknown_models(tree, found)
     if spec is not None and ranges:
         faults += [fault for a in held for fault in range_faults(model, tree, a, keys(a.path)[len(prefix) :])]
     faults += _cost_faults(tree, spec, moved)
     return Part(None if faults else spec, tree, tuple(held), tuple(faults))
+
+
+def _written(file: Path, kind: str, root: Path) -> Tree:
+    """The tree of a part, laid over those of the parts that it extends; of a server, over the models of its NICs."""
+    tree = _extended(file, kind, root, ())
+    nics = tree.data.get("nics") if kind == "hardware" else None
+    for name, nic in nics.items() if isinstance(nics, dict) else ():
+        if isinstance(nic, dict):
+            tree = _laid_over_model(tree, name, nic, file.parent, root)
+    return tree
+
+
+def _with_chosen_nics(tree: Tree, changes: Changes, beside: Path, root: Path) -> tuple[Tree, Changes]:
+    """A server with other models of NICs put into it, and the changes that are left.
+
+    A model that an option or an axis names takes the place of all that the server's file says of the NIC, but for its node.
+
+    Raises:
+        InputError: there is no such model.
+    """
+    left = []
+    for path, value, place in changes:
+        if path[:1] != ("nics",) or path[2:] != ("model",):
+            left.append((path, value, place))
+            continue
+        node = tree.get((*path[:2], "node"))
+        nic = {"model": value} | ({} if node is None else {"node": node})
+        tree = tree.put([(path[:2], nic, place), (path, value, place)])
+        if _model_file(value, beside, root) is None:
+            raise InputError(_unknown_model(tree, path, "one of " + ", ".join(shipped_parts("nics"))))
+        tree = _laid_over_model(tree, str(path[1]), nic, beside, root)
+    return tree, tuple(left)
+
+
+def _model_file(model: Any, beside: Path, root: Path) -> Path | None:
+    """The file of a model of NIC; None of a name on a data sheet, which is any text.
+
+    Raises:
+        InputError: a path leads to no file below the root; without place.
+    """
+    name = str(model)  # 82599 is an integer in YAML
+    return find_below(name, beside, root) if name.endswith((".yaml", ".yml")) else shipped_parts("nics").get(name)
+
+
+def _laid_over_model(tree: Tree, name: str, written: dict[str, Any], beside: Path, root: Path) -> Tree:
+    """A server's tree with a NIC laid over the model that it names; as it is where it names none."""
+    path: KeyPath = ("nics", name)
+    try:
+        file = _model_file(written.get("model"), beside, root)
+    except InputError as error:
+        raise InputError(tree.located((*path, "model"), error)) from None
+    if file is None:
+        return tree
+    model = _extended(file, "nics", root, ())
+    of_model = dict(model.data)
+    if "moderation" in written:  # an interval would go before it
+        of_model.pop("interrupt_interval", None)
+    places = {(*path, *inner): model.place(inner) for inner in model.places}
+    delta = Tree({key: value for key, value in written.items() if key != "model"}, {}, tree.file)
+    nic = merge(Tree(of_model, {}, model.file), delta).data
+    nics = {**tree.data["nics"], name: nic}
+    return Tree({**tree.data, "nics": nics}, over(tree.places, places), tree.file)
+
+
+_NEEDED = ("line_rate", "rx_ring", "driver")
+"""Keys without which a NIC that is no model of the catalogue is not known."""
+
+
+def _with_unknown_models(tree: Tree, faults: list[Fault]) -> list[Fault]:
+    """The faults of a server, with one of the model in place of all missing keys of a NIC that says nothing but a model."""
+    nics = tree.get(("nics",))
+    alone = {
+        name: nic["model"]
+        for name, nic in (nics.items() if isinstance(nics, dict) else ())
+        if isinstance(nic, dict) and isinstance(nic.get("model"), str | int) and nic.keys().isdisjoint(_NEEDED)
+    }
+    missing = {f"nics.{name}.{key}" for name in alone for key in _NEEDED}
+    known = f"one of {', '.join(shipped_parts('nics'))}, a path that ends in .yaml, or a name with {', '.join(_NEEDED)} and the moderation beside it"
+    unknown = [_unknown_model(tree, ("nics", name, "model"), known) for name in alone]
+    return [*unknown, *(fault for fault in faults if fault.path.removeprefix("hardware.") not in missing)]
+
+
+def _unknown_model(tree: Tree, path: KeyPath, allowed: str) -> Fault:
+    given = str(tree.get(path))
+    return tree.fault(path, "unknown model of NIC", allowed, nearest_name(given, list(shipped_parts("nics"))))
 
 
 def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tree:

@@ -1,4 +1,4 @@
-"""JSON Schemas of scenario, hardware, platform, guest and peer files, for editors that complete and check while one types."""
+"""JSON Schemas of scenario, hardware, NIC, platform, guest and peer files, for editors that complete and check while one types."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, Final
 from hostsim.config.field import Spec
 from hostsim.config.guest import GuestSpec
 from hostsim.config.host import HardwareSpec
+from hostsim.config.nic import NicSpec
 from hostsim.config.peer import PeerSpec
 from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.plugin.registry import Registry
@@ -28,6 +29,7 @@ __all__ = ["COMPONENTS", "component_schema", "scenario_schema"]
 
 COMPONENTS: Final[Mapping[str, type[Spec]]] = {
     "hardware": HardwareSpec,
+    "nic": NicSpec,
     "platform": PlatformSpec,
     "guest": GuestSpec,
     "peer": PeerSpec,
@@ -104,7 +106,7 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
 
 
 def component_schema(component: str) -> dict[str, Any]:
-    """The schema of a component's file, one of `COMPONENTS`. Platforms, guests and peers may say only what differs from another."""
+    """The schema of a component's file, one of `COMPONENTS`. NICs, platforms, guests and peers may say only what differs from another."""
     schema = copy.deepcopy(schema_of(COMPONENTS[component]))
     _entitle(schema, component)
     extendable = component != "hardware"
@@ -112,14 +114,30 @@ def component_schema(component: str) -> dict[str, Any]:
         if name not in _WITH_ORIGIN and part.get("type") == "object":
             _let_assume(part)
         if extendable:
-            part["required"] = [component] if part is schema else []
+            part["required"] = ["model" if component == "nic" else component] if part is schema else []
             _let_take_away(part)
     if extendable:
         schema["properties"]["extends"] = {
             "description": f"Name of a shipped {component}, or a path, that this one differs from.",
             **_names(f"{component}s"),
         }
+    else:
+        _let_name_models(schema["$defs"]["NicSpec"])
     return _public(schema)
+
+
+def _let_name_models(nic: dict[str, Any]) -> None:
+    """Let the NIC of a server be a model of the catalogue, whose keys are then needed no more."""
+    names = list(shipped_parts("nics"))
+    models = [*names, *(int(name) for name in names if name.isdecimal())]
+    needed = [key for key in nic["required"] if key != "model"]
+    nic["required"] = ["model"]
+    model = nic["properties"]["model"]
+    nic["properties"]["model"] = {key: value for key, value in model.items() if key not in ("type", "anyOf")} | {
+        "anyOf": [{"enum": models}, {"type": "string"}]
+    }
+    nic["if"] = {"properties": {"model": {"anyOf": [{"enum": models}, {"type": "string", "pattern": r"\.ya?ml$"}]}}}
+    nic["else"] = {"required": needed}
 
 
 def _entitle(schema: dict[str, Any], what: str) -> None:

@@ -221,6 +221,8 @@ class _PointBuilder:
     def resolution(self, length_ps: int) -> Resolution:
         platform: PlatformSpec | None = self._spec(("platform",))
         hardware: HardwareSpec | None = self._spec(("hardware",))
+        if hardware is not None and platform is not None:
+            hardware = hardware.with_drivers(platform.drivers)
         peer: PeerSpec | None = self._spec(("peer",))
         self.faults += network_faults(self._tree, hardware)
         if hardware is not None:

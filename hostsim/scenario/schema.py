@@ -77,8 +77,8 @@ class HostPart(Spec):
 class VmGroupPart(Spec):
     """A number of equal VMs."""
 
-    count: Annotated[int, Field(ge=0, le=4096)]
-    """How many."""
+    count: Annotated[int, Field(ge=0, le=4096)] = 1
+    """Number of VMs."""
     guest: PartName
     """Name of a shipped guest, or a path to a guest file."""
     networks: SwitchNames

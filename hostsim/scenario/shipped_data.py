@@ -183,7 +183,7 @@ def shipped_ensemble() -> Path:
 
 
 def shipped_parts(kind: str) -> dict[str, Path]:
-    """Shipped parts of a kind, ``platforms``, ``hardware``, ``guests`` or ``peers``, or ``predictions/`` and one of these: name -> file."""
+    """Shipped parts of a kind, ``platforms``, ``hardware``, ``nics``, ``guests`` or ``peers``, or ``predictions/`` and one of these: name -> file."""
     return {file.stem: file for file in sorted((data_root() / kind).glob("*.yaml"))}
 
 

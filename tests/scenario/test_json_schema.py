@@ -19,7 +19,7 @@ from hostsim.scenario.yaml.reader import read
 
 HERE = Path(__file__).parent
 WRITTEN = [*shipped().values(), HERE.parents[1] / "docs/examples/neighbours.yaml"]
-FOLDERS = {"hardware": "hardware", "platform": "platforms", "guest": "guests", "peer": "peers"}
+FOLDERS = {"hardware": "hardware", "nic": "nics", "platform": "platforms", "guest": "guests", "peer": "peers"}
 
 
 def plain(value: Any) -> Any:

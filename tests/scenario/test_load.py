@@ -426,7 +426,6 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     )
     assert [line.split(": ")[:2] for line in told] == [
         ["small.yaml", "question"],
-        ["small.yaml:7", "vms.receiver.count"],
         ["small.yaml:8", "vms.receiver.cuont"],
         ["small.yaml:11", "vms.receiver.vmx.ethernet0.emuRxMode"],
         ["small.yaml:13", "traffic.stream.rate"],

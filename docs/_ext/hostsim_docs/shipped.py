@@ -32,6 +32,7 @@ from hostsim.scenario.shipped_data import (
     shipped,
     shipped_parts,
 )
+from hostsim.units import US
 from hostsim_docs import claim_values
 from hostsim_docs.markdown import anchor, code, prose, table
 from hostsim_docs.score import levels
@@ -75,6 +76,15 @@ def shipped_page() -> str:
         ports = ", ".join(dict.fromkeys(nic.model for nic in spec.nics.values()))
         rows.append([code(name), spec.cpu.model, f"{spec.cpu.pcpus}", f"{len(spec.nics)}: {ports}"])
     blocks += ["\n## Servers\n\n", table(("hardware", "processors", "PCPUs", "NIC ports"), rows)]
+    rows = []
+    for name in shipped_parts("nics"):
+        nic = parts.nic(name).spec
+        assert nic is not None
+        moderation = f"`{nic.moderation}`" if nic.interrupt_interval is None else f"{nic.interrupt_interval / US:g} us"
+        rows.append([code(name), nic.model, ", ".join(map(code, (nic.driver, *nic.other_drivers))), moderation])
+        rows[-1] += [f"{nic.rx_queues}", f"{nic.rx_ring}"]
+    headings = ("model", "what it is", "drivers", "moderation", "receive queues", "receive ring")
+    blocks += ["\n(shipped-nics)=\n\n## NICs\n\n", table(headings, rows)]
     for kind, title in (("platforms", "Platforms"), ("guests", "Guests"), ("peers", "Peers")):
         rows = [[code(name), _first_comment(file)] for name, file in shipped_parts(kind).items()]
         blocks += [f"\n## {title}\n\n", table((kind.removesuffix("s"), "what it is"), rows)]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hostsim.config.host import HardwareSpec, VmGroupSpec
+from hostsim.config.nic import NicSpec
 from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.errors import Fault, nearest_name
 from hostsim.scenario.schema import PointFile
@@ -26,6 +28,21 @@ def _unknown(tree: Tree, path: KeyPath, name: str, known: Iterable[str], what: s
     names = list(known)
     allowed = "one of " + ", ".join(names) if names else f"nothing: there is no {what}"
     return tree.fault(path, f"unknown {what}", allowed, nearest_name(name, names), given=repr(name))
+
+
+def _unknown_driver(tree: Tree, name: str, nic: NicSpec, platform: PlatformSpec) -> Fault:
+    """The fault of a NIC whose driver the platform does not have; of a model of the catalogue at the line that names it."""
+    path: KeyPath = ("nics", name, "driver")
+    here = tree.place(path[:2])
+    if here.file == tree.place(path).file:
+        return _unknown(tree, path, nic.driver, platform.drivers, "driver")
+    drivers = ", ".join((nic.driver, *nic.other_drivers))
+    allowed = f"a model or a driver that it has, one of {', '.join(platform.drivers)}"
+    return replace(
+        tree.fault(path, f"{platform.platform} has no driver of this model", allowed, given=drivers),
+        file=here.file,
+        line=here.line,
+    )
 
 
 def _mapping(tree: Tree, path: KeyPath) -> Mapping[str, Any]:
@@ -109,7 +126,7 @@ def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | N
             allowed = f"a NUMA node 0..{hardware.cpu.sockets - 1}: one for each socket"
             faults.append(tree.fault(("nics", name, "node"), "is not a node of this server", allowed))
         if platform is not None and nic.driver not in platform.drivers:
-            faults.append(_unknown(tree, ("nics", name, "driver"), nic.driver, platform.drivers, "driver"))
+            faults.append(_unknown_driver(tree, name, nic, platform))
     family = hardware.cpu.family
     if platform is not None and family not in platform.costs.generations:
         faults.append(_unknown(tree, ("cpu", "family"), family, platform.costs.generations, "processor family"))
