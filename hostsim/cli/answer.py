@@ -101,9 +101,12 @@ def _bottlenecks(found: Results) -> Iterator[str]:
     """The bottleneck at the last point of each series, a line for each."""
     from hostsim.views.report.breakdown import last_points
 
-    points = last_points(found)
+    points, said = last_points(found), set[str]()
     for point in points[:MOST_POINTS]:
         at = f" at {point.words}" if point.words else ""
         yield f"bottleneck{at}: {point.bottleneck}"
+        new = [note for note in point.notes if note not in said]
+        said.update(new)
+        yield from (f"  {note}" for note in new)
     if len(points) > MOST_POINTS:
         yield f"and {len(points) - MOST_POINTS} more points: `hostsim report {found.scenario} --contexts`"

@@ -111,6 +111,19 @@ def links(
     return [vswitches[name] for name in group.networks] + passed
 
 
+def _later_keys(traffic: Traffic) -> dict[str, Any]:
+    """Keys of a traffic entry that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
+    keys: dict[str, Any] = {}
+    service = traffic.own_service
+    if service is not None:
+        keys["service"] = {key for key in ("cycles", "values") if getattr(service, key) is None}
+    elif "service" in type(traffic).model_fields:
+        keys["service"] = True
+    if getattr(traffic, "vcpus", None) == 1:
+        keys["vcpus"] = True
+    return keys
+
+
 class PointSpec(Spec):
     """The spec of a point: all that a run depends on, except its seed and replication."""
 
@@ -154,11 +167,15 @@ class PointSpec(Spec):
     def digest(self) -> str:
         """Hash of what a run depends on in the resolved point: 32 hexadecimal digits, equal on every machine."""
         # a point without plug-ins keeps the hash that it had before there were any
-        unused = {name for name in ("policies", "control_loops", "plugins") if not getattr(self, name)}
+        unused: dict[str, Any] = dict.fromkeys(
+            (name for name in ("policies", "control_loops", "plugins") if not getattr(self, name)), True
+        )
         if self.hypervisor:
-            unused.add("hypervisor")
+            unused["hypervisor"] = True
         if self.lengthening == LENGTHENING:  # the code that is the default for all is in the store's key
-            unused.add("lengthening")
+            unused["lengthening"] = True
+        if later := {name: left_out for name, traffic in self.traffic.items() if (left_out := _later_keys(traffic))}:
+            unused["traffic"] = later
         return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]
 
     def __getstate__(self) -> Any:

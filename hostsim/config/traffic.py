@@ -9,7 +9,7 @@ from pydantic import model_validator
 from hostsim.config.field import Spec
 
 if TYPE_CHECKING:
-    from hostsim.config.arrival import ArrivalSpec
+    from hostsim.config.arrival import ArrivalSpec, ServiceSpec
     from hostsim.config.guest import ApplicationCosts
 
 __all__ = ["Connected", "Pace", "Paced", "Sourced", "Traffic", "kind_of"]
@@ -36,6 +36,7 @@ class Traffic(Spec):
     if TYPE_CHECKING:  # a field of the base would come first in all kinds, and change the hash of every point
         kind: str
         to: tuple[str, ...]
+        service: ServiceSpec | None
 
     closed_loop: ClassVar[bool] = False
     """Closed-loop traffic: a peer outside waits for what the host sends, so that the host's wires carry what is released to them."""
@@ -46,6 +47,16 @@ class Traffic(Spec):
     def receives(self) -> bool:
         """True where VMs receive data over TCP in full segments."""
         return False
+
+    @property
+    def application(self) -> tuple[str, str]:
+        """What ``service`` is the time of where the scenario has none: the guest's cost, by its name, and one of what, in words; empty without an application."""
+        return "", ""
+
+    @property
+    def own_service(self) -> ServiceSpec | None:
+        """The service time that the scenario names; None where the guest's cost counts."""
+        return getattr(self, "service", None)
 
     @property
     def pace(self) -> Pace | None:

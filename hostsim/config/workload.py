@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from hostsim.config.arrival import ArrivalSpec, ServiceSpec
+from hostsim.config.arrival import ArrivalSpec, Service
 from hostsim.config.field import Count, Names, SmallCount
 from hostsim.config.nic import FRAME_OVERHEAD, UDP_HEADERS
 from hostsim.config.quantity import Duration, PositiveDuration, Rate, Size
@@ -90,12 +90,21 @@ class VmDatagramsSpec(VmTraffic):
     ``packet_socket``: in the mapped ring of a packet socket. ``poll``: with a process that polls the device by a driver of its own (DPDK), on the
     vCPU that would take its interrupts. ``xdp_drop``, ``xdp_skb_drop``: dropped by a program in the driver, or behind the allocation of its
     buffer. ``xdp_tx``, ``xdp_skb_tx``: sent back by such a program, out of the same vNIC."""
+    service: Service | None = None
+    """Time of the receiver's process for each datagram: the system call, and what it does with it. The guest's ``udp_sink`` by default. With ``taken_by: socket`` only."""
+
+    @property
+    def application(self) -> tuple[str, str]:
+        """As of any traffic."""
+        return ("udp_sink", "datagram read") if self.taken_by == "socket" else ("", "")
 
     @model_validator(mode="after")
     def _one_pace(self) -> VmDatagramsSpec:
         given = (self.rate is not None) + (self.interval is not None)
         if self.sent_by == "process" and given != 1:
             raise ValueError("needs exactly one pace|one of rate, interval; or sent_by: poll")
+        if self.taken_by != "socket" and self.service is not None:
+            raise ValueError("has a service time, and no process that reads|taken_by: socket; or no service")
         if self.sent_by == "poll" and (given or self.burst > 1):
             raise ValueError("sends as fast as it can|no rate, interval or burst; or sent_by: process")
         return self
@@ -124,6 +133,13 @@ class VmTcpStreamSpec(VmTraffic):
     """Bytes of each write of the sender. Where nothing is said, writes are large enough to fill every segment."""
     nodelay: bool = False
     """Writes that are smaller than a segment go out by themselves (``TCP_NODELAY``); by default they join to full segments (Nagle's algorithm)."""
+    service: Service | None = None
+    """Time of the receiver's process for the data of each packet that it takes from its socket, whatever LRO made of it. The guest's ``tcp_sink`` by default."""
+
+    @property
+    def application(self) -> tuple[str, str]:
+        """As of any traffic."""
+        return "tcp_sink", "packet read"
 
 
 VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
@@ -147,6 +163,13 @@ class MulticastSpec(Paced):
     """Datagrams in a second; not with ``process: replay``."""
     arrivals: ArrivalSpec = ArrivalSpec()
     """How the datagrams are spaced; at a fixed interval where nothing is said."""
+    service: Service | None = None
+    """Time of its reader for each datagram: the system call, and what it does with it. The guest's ``udp_sink`` by default."""
+
+    @property
+    def application(self) -> tuple[str, str]:
+        """As of any traffic."""
+        return "udp_sink", "datagram read"
 
     def stream_count(self, vms: int) -> int:
         """One stream for all VMs."""
@@ -205,6 +228,13 @@ class UdpStreamSpec(Traffic):
     """Streams of each VM, each at that pace, by a process of its own; those that a VM sends are dealt to its vCPUs."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
     """The peer's port of a VM's first stream; the next streams have the next ports."""
+    service: Service | None = None
+    """Time of the VM's process for each datagram that it reads or writes. The guest's ``udp_sink`` or ``udp_source`` by default."""
+
+    @property
+    def application(self) -> tuple[str, str]:
+        """As of any traffic."""
+        return ("udp_sink", "datagram read") if self.direction == "receive" else ("udp_source", "datagram written")
 
     @model_validator(mode="after")
     def _one_pace(self) -> UdpStreamSpec:
@@ -236,11 +266,13 @@ class WorkSpec(Paced):
     to: Names
     """Names of the VM groups that work; each VM has a stream of its own, on its first vCPU that has no work of other traffic yet."""
     rate: Rate | None = None
-    """Arrivals in a second at each VM; not with ``process: replay``."""
+    """Arrivals in a second at each VM, or at each of its ``vcpus``; not with ``process: replay``."""
     arrivals: ArrivalSpec = ArrivalSpec()
     """How the arrivals are spaced; at a fixed interval where nothing is said."""
-    service: ServiceSpec
+    service: Service
     """How long a burst lasts."""
+    vcpus: Literal["all"] | SmallCount = 1
+    """vCPUs of a VM that work, each with a stream of its own; ``all``: each one that has no work of other traffic yet."""
     batch: Count = 1
     """Bursts that come together at each arrival."""
     together: Count = 1
@@ -298,6 +330,13 @@ class TcpStreamSpec(TcpSpec):
     """Bytes of each write of the sender. Where nothing is said, writes are large enough to fill every segment."""
     nodelay: bool = False
     """Writes that are smaller than a segment go out by themselves (``TCP_NODELAY``); by default they join to full segments (Nagle's algorithm)."""
+    service: Service | None = None
+    """Time of the VM's process for the data of each packet that it reads, whatever LRO made of it, or for each of its writes. The guest's ``tcp_sink`` or ``tcp_source`` by default."""
+
+    @property
+    def application(self) -> tuple[str, str]:
+        """As of any traffic."""
+        return ("tcp_sink", "packet read") if self.direction == "receive" else ("tcp_source", "write")
 
     @property
     def connections(self) -> int:
@@ -358,6 +397,13 @@ class HttpSpec(TcpSpec):
     """Bytes of data of what asks for a file; one segment. Of ``get`` only."""
     think_time: Duration = 0
     """Mean time, exponentially distributed, that the user of a connection takes from a whole file to what asks for the next one."""
+    service: Service | None = None
+    """Time of the server for a file. The guest's ``http_server`` by default."""
+
+    @property
+    def application(self) -> tuple[str, str]:
+        """As of any traffic."""
+        return "http_server", "request"
 
     @model_validator(mode="after")
     def _asked_for(self) -> HttpSpec:
@@ -413,6 +459,13 @@ class WebSpec(Paced, TcpSpec):
     """Standard deviation of the logarithm of the objects' sizes, which are lognormal: a page has their quantiles, each as often, from the smallest to the largest. 0: all alike."""
     write_size: DataSize
     """Bytes that the server hands to its socket at a time; what it takes to serve an object is spread over its writes."""
+    service: Service | None = None
+    """Time of the server for an object, spread over its writes. The guest's ``web_server`` by default."""
+
+    @property
+    def application(self) -> tuple[str, str]:
+        """As of any traffic."""
+        return "web_server", "object"
 
     @model_validator(mode="after")
     def _one_size(self) -> WebSpec:
@@ -471,6 +524,13 @@ class TransactionsSpec(ExchangeSpec):
     """Users of each VM."""
     think_time: Duration = 0
     """Mean time, exponentially distributed, from a reply to the user's next request."""
+    service: Service | None = None
+    """Time of the server for a transaction. The guest's ``transaction`` by default."""
+
+    @property
+    def application(self) -> tuple[str, str]:
+        """As of any traffic."""
+        return "transaction", "transaction"
 
     @property
     def connections(self) -> int:
@@ -499,6 +559,8 @@ class RequestResponseSpec(ExchangeSpec):
     """What kind of traffic this is."""
     connections: Count = 1
     """Connections of each VM."""
+    service: Service | None = None
+    """Time of the server for a request, beside reading and writing. None by default."""
 
 
 TRAFFIC: tuple[type[Traffic], ...] = (

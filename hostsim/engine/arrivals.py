@@ -31,6 +31,7 @@ __all__ = [
     "Jitter",
     "JitteredArrivals",
     "RecordedArrivals",
+    "ServiceTimes",
 ]
 
 S = TypeVar("S", bound=Stream)
@@ -230,3 +231,34 @@ class JitteredArrivals(Arrivals):
             if stop == self._until:
                 self._late = self._jitter.draw()
                 self._until += self._hold
+
+
+SERVICES: Final = 64
+"""Service times drawn at a time."""
+
+
+class ServiceTimes:
+    """Service times of one application, one after the other.
+
+    Args:
+        draw: given a number, returns as many lengths in picoseconds.
+        factor: number that each of them is multiplied by.
+    """
+
+    def __init__(self, draw: Callable[[int], FloatArray], factor: float) -> None:
+        self._draw, self._factor = draw, factor
+        self._next: list[int] = []
+
+    def take(self) -> int:
+        """Return the next service time in picoseconds, at least one."""
+        if not self._next:
+            drawn = self._draw(SERVICES) * self._factor
+            self._next = np.maximum(np.rint(drawn).astype(np.int64), 1).tolist()
+        return self._next.pop()
+
+    def total(self, count: int) -> int:
+        """Return the sum of the next ``count`` service times in picoseconds."""
+        total = 0
+        for _ in range(count):
+            total += self.take()
+        return total

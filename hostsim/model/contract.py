@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from hostsim.config.nic import UDP_HEADERS, frame_size
-from hostsim.engine.arrivals import Arrivals
+from hostsim.engine.arrivals import Arrivals, ServiceTimes
 from hostsim.engine.clock import Heap
 from hostsim.engine.compiled import mypyc_attr, trait
 from hostsim.engine.probe import LatencyLog, Level
@@ -223,6 +223,8 @@ class Sender(InboundStream):
         round_trip: records the stages of its request; None where latency stages are not measured.
         vcpu: where the process runs that handles them; None where they end in a datagram socket of the vCPU that takes them off the ring.
         path_ps: what a packet takes in the softirq where it does not go through the whole stack; None where it does.
+        read_ps: what a process takes to read a datagram, its copy apart; None where the guest's cost counts.
+        reads: times in place of ``read_ps``, where these are not constant.
         route: the way from another VM of the host; None where they come from a wire.
     """
 
@@ -240,6 +242,8 @@ class Sender(InboundStream):
         self.vcpu: InterruptTarget | None = None
         self.round_trip: RoundTrip | None = None
         self.path_ps: int | None = None
+        self.read_ps: int | None = None
+        self.reads: ServiceTimes | None = None
         self.route: Route | None = None
 
     def dropped(self, frames: int) -> None:

@@ -28,6 +28,7 @@ from hostsim.results.metrics.catalogue import RESERVED
 from hostsim.scenario.axis import Axis, make_axis, point_key, read_values, written_text
 from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, hardware_in_place, range_faults
+from hostsim.scenario.default_service import default_services
 from hostsim.scenario.expect.expectation import LoadTrial, Reader
 from hostsim.scenario.expect.figure import FigurePart
 from hostsim.scenario.option_text import option_texts, unit_reader
@@ -204,6 +205,8 @@ class _Loading:
         assumptions = [a for a in self._assumptions if a.path not in self._pinned]
         first = {name: axis.values[0] for name, axis in points.axes.items()}
         forms = [entry.form for entry in expectations if not isinstance(entry.form, Find)]
+        spec = points.resolve(first, run.length_ps).spec
+        services = () if spec is None else tuple(default_services(spec))
         judged = frozenset(point_key({**first, **at}.values()) for form in forms for at in form.required_points())
         return Scenario(
             name=document.scenario,
@@ -216,7 +219,7 @@ class _Loading:
             run=run,
             warnings=warnings,
             assumptions=(*assumptions, *part_assumptions),
-            settings=settings,
+            settings=(*settings, *services),
             points=points,
             overrides=self._overrides,
             axis_texts=self._axis_texts,

@@ -1,7 +1,7 @@
 """Schema of a scenario file, key by key: the reference of its format.
 
 These models check one file by itself. What its parts say to each other is checked in `hostsim.scenario.resolve`, where they
-become a `hostsim.config.host.PointSpec`. There is no field for what anything costs: costs belong to the platform.
+become a `hostsim.config.host.PointSpec`. There is no field for a cost but the service time of an application: costs belong to the platform and to guests.
 """
 
 from __future__ import annotations

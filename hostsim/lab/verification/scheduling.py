@@ -25,7 +25,7 @@ def _lengths(streams: Streams, *scope: str, cv2: float = 1.0) -> Lengths:
     values: dict[str, object] = {"mean": f"{SERVICE_PS} ps"}
     if cv2 != 1:
         values |= {"distribution": "gamma", "cv": math.sqrt(cv2)} if cv2 else {"distribution": "constant"}
-    return Lengths(make_lengths(ServiceSpec.model_validate(values), streams.stream(*scope, "lengths")))
+    return Lengths(make_lengths(ServiceSpec.model_validate(values), 1.0, streams.stream(*scope, "lengths")))
 
 
 def _run(clock: Clock, length: int, *flows: Flow) -> list[tuple[float, int]]:

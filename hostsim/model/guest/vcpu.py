@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
 from hostsim.config.guest import GuestSpec
+from hostsim.engine.arrivals import ServiceTimes
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring, Stream, Train
 from hostsim.model.contract import (
@@ -259,6 +260,17 @@ class NetworkSoftirq:
             end = self._receive(train, vnic, end, start)
         return budget, end
 
+    def _admit_each(self, train: Train[Sender], copied: int) -> int:
+        """Put packets into the socket, each with a reading time of its own beside ``copied`` for its copy; returns the number that found no room."""
+        reads = train.flow.reads
+        assert reads is not None
+        while True:
+            packet = train.split(1) if train.count > 1 else train
+            if self.socket.admit(packet, copied + reads.take()):
+                return packet.count if packet is train else 1 + train.count
+            if packet is train:
+                return 0
+
     def _receive(self, train: Train[Sender], vnic: GuestRing, at: int, taken: int) -> int:
         """Put packets, taken off a ring at ``taken``, through the stack from ``at`` on, to a socket or a process; returns the end."""
         here, costs = self._vcpu, self._costs
@@ -267,16 +279,17 @@ class NetworkSoftirq:
         end = at + train.count * stack
         vcpu = flow.vcpu
         if vcpu is None:
-            read = self._read_ps + costs.copied(flow.size, vnic.wait_ps)
+            copied = costs.copied(flow.size, vnic.wait_ps)
+            read = copied + (self._read_ps if flow.read_ps is None else flow.read_ps)
             reader = self._reader
             if reader is not here:
                 reader.ipi_sender = here
-                reader.datagrams.expect(flow, read)
+                reader.datagrams.expect(flow, read, copied)
                 train.restamp(at + stack, stack)
                 here.post_to(reader.datagrams, train)
                 return end
             here.came += train.count
-            dropped = self.socket.admit(train, read)
+            dropped = self.socket.admit(train, read) if flow.reads is None else self._admit_each(train, copied)
             if dropped:
                 here.socket_dropped += dropped
                 flow.totals.lost_socket += dropped
@@ -360,11 +373,11 @@ class DatagramInbox(PacketSink[Sender]):
         self._vcpu, self._socket, self._budget = vcpu, socket, budget
         self.ring: Ring[Sender] = Ring(UNBOUNDED)
         self.ring.on_drop = self._dropped
-        self._read_ps, self._sleeps = 0, True
+        self._read_ps, self._copied, self._sleeps = 0, 0, True
 
-    def expect(self, flow: Sender, read: int) -> None:
-        """Expect datagrams of a flow, each read in ``read`` picoseconds."""
-        self._read_ps = read
+    def expect(self, flow: Sender, read: int, copied: int) -> None:
+        """Expect datagrams of a flow, each read in ``read`` picoseconds, of which ``copied`` are for its copy."""
+        self._read_ps, self._copied = read, copied
         room = self._socket.room(flow)
         if room < self.ring.capacity:
             self.ring.capacity = room
@@ -400,12 +413,28 @@ class DatagramInbox(PacketSink[Sender]):
                     self._sleeps = False
                     end += self._socket.wake_ps
                 budget -= train.count
+                reads = train.flow.reads
+                if reads is not None:
+                    end = self._read_each(train, end, reads)
+                    continue
                 self._socket.count(train, end, each)
                 self._vcpu.read += train.count
                 end += train.count * each
         if budget:
             self._sleeps = True
         return end
+
+    def _read_each(self, train: Train[Sender], start: int, reads: ServiceTimes) -> int:
+        """Read packets from ``start`` on, each in a time of its own; returns the end."""
+        end = start
+        while True:
+            packet = train.split(1) if train.count > 1 else train
+            each = self._copied + reads.take()
+            self._socket.count(packet, end, each)
+            self._vcpu.read += 1
+            end += each
+            if packet is train:
+                return end
 
     def _dropped(self, train: Train[Sender]) -> None:
         self._vcpu.socket_dropped += train.count

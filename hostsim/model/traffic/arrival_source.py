@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import log, log1p, sqrt
 from typing import Final, Generic, TypeVar
 
 import numpy as np
@@ -92,9 +93,18 @@ def _paced(rate: float, random: np.random.Generator, jitter: int) -> Arrivals:
     return JitteredArrivals(rate, start, jitter, random) if jitter else ConstantArrivals(rate, start)
 
 
-def make_lengths(spec: ServiceSpec, random: np.random.Generator) -> Draw:
-    """Make the service process: a function that draws lengths of bursts of work from the source's own stream."""
-    return _drawn(spec.distribution, spec.mean, spec.cv, random)
+def make_lengths(spec: ServiceSpec, hertz: float, random: np.random.Generator) -> Draw:
+    """Make the service process: a function that draws lengths of bursts of work from the source's own stream.
+
+    Args:
+        spec: the process.
+        hertz: Westmere-equivalent cycles in a second.
+        random: the source's own stream.
+    """
+    if spec.values is not None:
+        values = np.array(spec.values, dtype=np.float64)
+        return lambda count: random.choice(values, count)
+    return _drawn(spec.distribution, spec.mean_ps(hertz), spec.cv, random)
 
 
 def _drawn(distribution: str, mean: float, cv: float | None, random: np.random.Generator) -> Draw:
@@ -103,6 +113,9 @@ def _drawn(distribution: str, mean: float, cv: float | None, random: np.random.G
     if distribution == "exponential":
         return lambda count: random.exponential(mean, count)
     assert cv is not None
+    if distribution == "lognormal":
+        variance = log1p(cv**2)
+        return lambda count: random.lognormal(log(mean) - variance / 2, sqrt(variance), count)
     shape = 1 / cv**2
     return lambda count: random.gamma(shape, mean / shape, count)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from inspect import isgeneratorfunction
 from itertools import product
 from typing import Any, Final, TypeAlias
@@ -23,6 +24,7 @@ from hostsim.model.traffic.arrival_source import CoalescedArrivals, make_arrival
 from hostsim.model.traffic.cpu_work import CpuWork
 from hostsim.model.traffic.forwarded import Bridged, forwarding
 from hostsim.model.traffic.peer import Peer
+from hostsim.model.traffic.service import constant_ps, make_service, read_by
 from hostsim.model.traffic.tcp_setup import (
     attach_exchanges,
     attach_forwarded,
@@ -100,6 +102,7 @@ def _attach_multicast(
     rate = host.spec.hardware.nics[uplink].rate
     frame_ps = transmission_ps(datagram_on_wire(traffic.packet_size, vxlan=vxlan), rate)
     sender = Sender(flow, traffic.packet_size, frame_ps, 1)
+    read_by(host, sender, traffic, ("service", position))
     packet = rss_input(PEER, f"239.0.{position // 250}.{position % 250 + 1}")
     host.netqueues[uplink].flood(sender, nic_hash(packet, vxlan=vxlan))
     late = host.spec.peer.timer_jitter
@@ -151,11 +154,15 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
         port = 1 + (traffic.port + place - 1) % 65535
         if traffic.direction == "receive":
             sender = datagram_sender(host, flow, vm, traffic.vnic, traffic.packet_size, traffic.burst, port)
+            read_by(host, sender, traffic, ("service", position, number, place))
             bursts = make_bursts(traffic.bursts, traffic.burst, random, host.spec.peer.timer_jitter)
             device.nic.wire.carry(sender, _from_peer(host, bursts))
         else:
             interval = round(SECOND / traffic.bursts)
-            write_ps = vm.group.guest.applications.udp_source.ps(cycle_rate(host))
+            hertz = cycle_rate(host)
+            write_ps = constant_ps(traffic.service, hertz, vm.group.guest.applications.udp_source.ps(hertz))
+            scope = ("service", position, number, place)
+            writes = make_service(traffic.service, hertz, partial(streams.stream, *scope))
             which = place % len(vm.vcpus)
             packet = rss_input(vm.address, PEER, UDP_PORT, port)
             queue = device.transmit(vm, which, packet)
@@ -163,27 +170,38 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
             late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)
             data, vcpu = Datagram(flow, flow.size), vm.vcpus[which]
             UdpSource(
-                host.clock, data, vcpu, queue, interval=interval, burst=traffic.burst, write_ps=write_ps, jitter=late
+                host.clock,
+                data,
+                vcpu,
+                queue,
+                interval=interval,
+                burst=traffic.burst,
+                write_ps=write_ps,
+                jitter=late,
+                writes=writes,
             ).begin(start)
 
 
 def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:
-    """Attach CPU work to every VM of some groups, on its first vCPU that has no work yet; each has random streams of its own."""
+    """Attach CPU work to every VM of some groups, on its first vCPUs that have no work yet; each has random streams of its own."""
     position = len(host.flows)
     flow = Flow(name, 0, 1)
     host.flows.append(flow)
     for number, vm in enumerate(members):
-        vcpu = next((vcpu for vcpu in vm.vcpus if vcpu.work is None), None)
-        if vcpu is None:
-            raise WiringError(f"each vCPU of {vm.name} has work already; {name!r} would be a second source of one")
-        vcpu.work = CpuWork(
-            flow,
-            make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number, "arrivals")),
-            make_lengths(traffic.service, streams.stream("traffic", position, number, "lengths")),
-            batch=traffic.batch,
-            together=traffic.together,
-            waiting=traffic.waiting,
-        )
+        free = [vcpu for vcpu in vm.vcpus if vcpu.work is None]
+        wanted = len(free) or 1 if traffic.vcpus == "all" else traffic.vcpus
+        if wanted > len(free):
+            raise WiringError(f"{vm.name} has {len(free)} vCPUs without work; {name!r} needs {wanted}")
+        for place, vcpu in enumerate(free[:wanted]):
+            scope = [position, number, place] if place else [position, number]
+            vcpu.work = CpuWork(
+                flow,
+                make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", *scope, "arrivals")),
+                make_lengths(traffic.service, cycle_rate(host), streams.stream("traffic", *scope, "lengths")),
+                batch=traffic.batch,
+                together=traffic.together,
+                waiting=traffic.waiting,
+            )
 
 
 ATTACH: Final[dict[str, Attach]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hostsim.config.nic import TCP_HEADERS, frame_size
-from hostsim.engine.arrivals import Jitter
+from hostsim.engine.arrivals import Jitter, ServiceTimes
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Train
 from hostsim.model.contract import Flow, GuestStream, InboundStream, PacketSink, Sender
@@ -114,6 +114,24 @@ class Application:
     """A packet for TSO is at most the window over this."""
     write_size: int = 0
     """Bytes of each write, where several make a packet; 0 where one does."""
+    requests: ServiceTimes | None = None
+    """Times in place of ``per_request``, where these are not constant."""
+    packets: ServiceTimes | None = None
+    """Times in place of ``per_packet``."""
+    writes: ServiceTimes | None = None
+    """Times in place of ``per_write``."""
+
+    def request_ps(self) -> int:
+        """Return the time to serve the next request in picoseconds."""
+        return self.per_request if self.requests is None else self.requests.take()
+
+    def packets_ps(self, packets: int) -> int:
+        """Return the time to take the data of the next packets in picoseconds."""
+        return packets * self.per_packet if self.packets is None else self.packets.total(packets)
+
+    def writes_ps(self, writes: int) -> int:
+        """Return the time of the next writes in picoseconds."""
+        return writes * self.per_write if self.writes is None else self.writes.total(writes)
 
 
 class Endpoints:

@@ -88,7 +88,7 @@ class TcpReceiver(Connection):
         packets = train.count
         frames = packets * train.frames
         octets = frames * self.data.size
-        end = start + packets * application.per_packet + vcpu.costs.copied(octets, wait_ps)
+        end = start + application.packets_ps(packets) + vcpu.costs.copied(octets, wait_ps)
         if vcpu.wakes(self):
             end += vcpu.costs.guest_process_wake
         vcpu.count_read(train, start, end)
@@ -97,7 +97,7 @@ class TcpReceiver(Connection):
         self._seen += packets
         self._due -= frames
         if self._due <= 0:
-            end += application.per_request
+            end += application.request_ps()
             vcpu.post_to(endpoints.queue, Train(self._answer, 1, end, 0, end, 0))
             self._seen = 0
             return end

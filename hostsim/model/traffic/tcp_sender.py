@@ -111,7 +111,7 @@ class TcpSender(Connection):
         return self._send(start)
 
     def _request(self, train: Train[InboundStream], start: int) -> int:
-        end = start + self._endpoints.application.per_request
+        end = start + self._endpoints.application.request_ps()
         self._endpoints.vcpu.count_read(train, start, end)
         self._congestion.acked(self._congestion.in_flight)
         self._acked = 0
@@ -150,7 +150,8 @@ class TcpSender(Connection):
         if application.write_copies:
             octets = frames * self._data.size
             writes = -(-octets // application.write_size) if application.write_size else 1
-            work += writes * application.per_write + vcpu.costs.copied(octets)
+            # packets of one call leave one after the other, evenly: each takes the mean of the times drawn for them
+            work += application.writes_ps(count * writes) // count + vcpu.costs.copied(octets)
         vcpu.post_to(endpoints.queue, Train(self._data, count, start + work, work, start, 0, None, frames))
         self._congestion.in_flight += count * frames
         self._remaining -= count * frames

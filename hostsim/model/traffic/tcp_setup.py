@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Final, TypeAlias
 
@@ -22,6 +23,7 @@ from hostsim.model.receive.wire import ClosedLoopWire
 from hostsim.model.traffic.address import PEER, nic_hash
 from hostsim.model.traffic.arrival_source import make_arrivals
 from hostsim.model.traffic.forwarded import ForwardedStream, forwarding
+from hostsim.model.traffic.service import constant_ps, make_service
 from hostsim.model.traffic.tcp import ENDLESS, Application, Congestion, Endpoints, Think, no_think_time
 from hostsim.model.traffic.tcp_receiver import TcpReceiver
 from hostsim.model.traffic.tcp_sender import MOST_TSO, TcpSender
@@ -102,16 +104,34 @@ def _open_connections(
 
 
 def _application(
-    host: Host, vm: VirtualMachine, traffic: Connected, *, write_copies: bool, write_size: int = 0
+    host: Host,
+    vm: VirtualMachine,
+    traffic: Connected,
+    flow: Flow,
+    place: int,
+    *,
+    write_copies: bool,
+    write_size: int = 0,
 ) -> Application:
-    """Return the costs of the process at the VM's end."""
-    guest = vm.group.guest
+    """Return the costs of the process at the VM's end of connection number ``place``; service times of the scenario take the place of one of them."""
+    guest, spec = vm.group.guest, traffic.own_service
     costs, hertz = guest.applications, cycle_rate(host)
     slower = 1 + traffic.memory_stall(costs) * _far_delay(host, vm)
+    sink, source = costs.tcp_sink.ps(hertz), costs.tcp_source.ps(hertz)
+    what = "" if spec is None else traffic.application[0]
+    served = spec is not None and what not in ("tcp_sink", "tcp_source")
+    own = None
+    if spec is not None:
+        scope = ("service", host.flows.index(flow), host.vms.index(vm), place)
+        own = make_service(spec, hertz, partial(host.streams.stream, *scope), slower if served else 1.0)
+    demand = constant_ps(spec, hertz, 0) if served else traffic.demand_ps(costs, hertz)
     return Application(
-        per_packet=costs.tcp_sink.ps(hertz),
-        per_write=costs.tcp_source.ps(hertz),
-        per_request=rounded(traffic.demand_ps(costs, hertz) * slower),
+        per_packet=constant_ps(spec, hertz, sink) if what == "tcp_sink" else sink,
+        per_write=constant_ps(spec, hertz, source) if what == "tcp_source" else source,
+        per_request=rounded(demand * slower),
+        requests=own if served else None,
+        packets=own if what == "tcp_sink" else None,
+        writes=own if what == "tcp_source" else None,
         write_copies=write_copies,
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,
@@ -134,7 +154,9 @@ def _connect_user(
     most = segment_size(_switch(host, vm, traffic).mtu)
     frames = -(-traffic.reply_size // most)
     user = User(
-        _endpoints(host, flow, vm, traffic, _application(host, vm, traffic, write_copies=False), place, late),
+        _endpoints(
+            host, flow, vm, traffic, _application(host, vm, traffic, flow, place, write_copies=False), place, late
+        ),
         request_size=traffic.request,
         request_ps=_wire_ps(host, vm, traffic, traffic.request),
         reply_frames=frames,
@@ -155,7 +177,7 @@ def _connect_tcp(
     size, full, written = segmented(
         host, vm.group, traffic.vnic, traffic.message, nodelay=traffic.is_undelayed and not corks
     )
-    application = _application(host, vm, traffic, write_copies=transfer is None, write_size=written)
+    application = _application(host, vm, traffic, flow, place, write_copies=transfer is None, write_size=written)
     endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
     # a small packet is charged to the socket's buffer with its overhead
     segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
@@ -210,7 +232,7 @@ def _connect_forwarded(
     """Open a connection through a VM, and steer both of its directions."""
     guest = vm.group.guest
     back = traffic.model_copy(update={"vnic": traffic.leaves})
-    application = _application(host, vm, traffic, write_copies=False)
+    application = _application(host, vm, traffic, flow, place, write_copies=False)
     near, far = (_endpoints(host, flow, vm, way, application, place, late) for way in (traffic, back))
     size = segment_size(min(_switch(host, vm, way).mtu for way in (traffic, back)))
     segments = max(1, traffic.window // size)
@@ -278,7 +300,9 @@ def _visits(
     guest = vm.group.guest
     size = segment_size(_switch(host, vm, traffic).mtu)
     small_ps = _wire_ps(host, vm, traffic, 0)
-    object_ps = guest.applications.web_server.ps(cycle_rate(host))
+    hertz = cycle_rate(host)
+    object_ps = constant_ps(traffic.service, hertz, guest.applications.web_server.ps(hertz))
+    scope = ("service", host.flows.index(flow), host.vms.index(vm))
     page = [WebObject.of(octets, traffic.write_size, size, object_ps) for octets in traffic.object_sizes]
     application = Application(
         per_packet=0,
@@ -288,6 +312,7 @@ def _visits(
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,
     )
+    service = make_service(traffic.service, hertz, partial(host.streams.stream, *scope))
     joined = _joined(host, vm, traffic, size)
     places = count()
 
@@ -304,6 +329,7 @@ def _visits(
             small_ps=small_ps,
             acks_every=traffic.peer_acks_every or ACKS_EVERY,
             joined=joined,
+            service=service,
         )
         _filter_frames(host, vm, traffic, place, [visit.acks, visit.requests])
         return visit

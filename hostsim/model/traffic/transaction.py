@@ -68,7 +68,7 @@ class User(PacketHandler):
         """Serve the transaction from ``start`` on and write its reply; returns the end."""
         endpoints = self._endpoints
         application, costs = endpoints.application, endpoints.vcpu.costs
-        end = start + application.per_request + application.per_write + costs.guest_tx_packet
+        end = start + application.request_ps() + application.per_write + costs.guest_tx_packet
         end += costs.copied(self._frames * self._reply.size)
         endpoints.vcpu.post_to(endpoints.queue, self._write(end))
         return end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hostsim.config.nic import UDP_HEADERS, frame_size
-from hostsim.engine.arrivals import Jitter
+from hostsim.engine.arrivals import Jitter, ServiceTimes
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Train
 from hostsim.model.contract import Flow, GuestStream, PacketSink
@@ -42,6 +42,7 @@ class UdpSource:
         burst: datagrams in each.
         write_ps: what the process takes for a datagram, stack and copy apart.
         jitter: lateness of the timer.
+        writes: times in place of ``write_ps``, where these are not constant.
     """
 
     def __init__(
@@ -55,10 +56,11 @@ class UdpSource:
         burst: int,
         write_ps: int,
         jitter: Jitter,
+        writes: ServiceTimes | None = None,
     ) -> None:
         self._vcpu, self._queue = vcpu, queue
         self._interval, self._burst, self._write_ps = interval, burst, write_ps
-        self._jitter = jitter
+        self._jitter, self._writes = jitter, writes
         self._data = data
         self._due = 0
         self._timer = Timer(clock, self._fire)
@@ -78,7 +80,9 @@ class UdpSource:
         """Write a burst from ``start`` on; returns the end."""
         vcpu = self._vcpu
         costs = vcpu.costs
-        work = costs.guest_tx_packet + self._write_ps + costs.copied(self._data.size)
+        # datagrams of a burst leave evenly: each takes the mean of the times drawn for them
+        write = self._write_ps if self._writes is None else self._writes.total(self._burst) // self._burst
+        work = costs.guest_tx_packet + write + costs.copied(self._data.size)
         begin = start + costs.guest_process_wake
         vcpu.post_to(self._queue, Train(self._data, self._burst, begin + work, work, begin, 0))
         end = begin + self._burst * work

@@ -21,6 +21,7 @@ from hostsim.model.host import Host
 from hostsim.model.policy.steering import rss_input
 from hostsim.model.receive.context import Port
 from hostsim.model.traffic.address import UDP_PORT
+from hostsim.model.traffic.service import read_by
 from hostsim.model.traffic.tcp_setup import cycle_rate
 from hostsim.model.traffic.udp import Datagram, UdpSource
 from hostsim.model.transmit.networld import LocalDelivery, LocalPort, LocalRoute, NetWorld, TxQueue
@@ -145,6 +146,7 @@ def attach_vm_datagrams(
         packet = rss_input(vm.address, target.address, *numbers)
         port = device.port(packet)
         inbound = _inbound(host, flow, traffic, target, port)
+        read_by(host, inbound, traffic, ("service", position, number, place))
         data = Datagram(flow, flow.size)
         start = _sender(host, name, traffic, vm, place, data, packet, random)
         data.route = LocalRoute(inbound, start, local_port(host, device, port))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
+from hostsim.config.arrival import ServiceSpec
 from hostsim.config.workload import VmTcpStreamSpec
 from hostsim.engine.arrivals import Jitter
 from hostsim.engine.random_stream import Streams
@@ -13,6 +15,7 @@ from hostsim.model.guest.device import GuestDevice, VirtualMachine
 from hostsim.model.host import Host
 from hostsim.model.policy.steering import rss_input
 from hostsim.model.receive.context import Port
+from hostsim.model.traffic.service import constant_ps, make_service
 from hostsim.model.traffic.tcp import ENDLESS, Application, Congestion, Endpoints, GuestPackets, PeerFrames
 from hostsim.model.traffic.tcp_sender import TcpSender
 from hostsim.model.traffic.tcp_setup import cycle_rate, segmented
@@ -75,7 +78,7 @@ class VmStream(TcpSender):
         packets = train.count
         frames = packets * train.frames
         octets = frames * self.segments.size
-        end = start + packets * application.per_packet + vcpu.costs.copied(octets, wait_ps)
+        end = start + application.packets_ps(packets) + vcpu.costs.copied(octets, wait_ps)
         if vcpu.wakes(self):
             end += vcpu.costs.guest_process_wake
         vcpu.count_read(train, start, end)
@@ -117,7 +120,7 @@ def attach_vm_streams(
         nodelay = traffic.nodelay and not vm.group.guest.autocorking
         size, full, written = segmented(host, vm.group, traffic.vnic, traffic.message_size, nodelay=nodelay)
         sender = _end(host, flow, vm, sends, home, place, forth, late, written)
-        receiver = _end(host, flow, target, takes, there, place, back, late, 0)
+        receiver = _end(host, flow, target, takes, there, place, back, late, 0, traffic.service)
         charged = size if full else size + target.group.guest.socket_overhead
         congestion = Congestion(max(1, traffic.window // charged), vm.group.guest.initial_window)
         stream = VmStream(sender, receiver, congestion, size=size, full=full and sends.tso)
@@ -136,11 +139,14 @@ def _end(
     packet: bytes,
     late: Jitter,
     written: int,
+    service: ServiceSpec | None = None,
 ) -> Endpoints:
     """Return a VM's end of connection number ``place``; its process goes where its packets come in."""
     guest, hertz = vm.group.guest, cycle_rate(host)
+    scope = ("service", host.flows.index(flow), host.vms.index(vm), place) if service is not None else ()
     application = Application(
-        per_packet=guest.applications.tcp_sink.ps(hertz),
+        per_packet=constant_ps(service, hertz, guest.applications.tcp_sink.ps(hertz)),
+        packets=make_service(service, hertz, partial(host.streams.stream, *scope)),
         per_write=guest.applications.tcp_source.ps(hertz),
         per_request=0,
         write_copies=True,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from hostsim.engine.arrivals import Arrivals
+from hostsim.engine.arrivals import Arrivals, ServiceTimes
 from hostsim.engine.clock import Clock
 from hostsim.engine.ring import Train
 from hostsim.model.contract import Flow, GuestStream, InboundStream
@@ -67,6 +67,7 @@ class PageFetch(TcpSender):
         small_ps: int,
         acks_every: int,
         joined: int = 1,
+        service: ServiceTimes | None = None,
     ) -> None:
         """Make a closed connection.
 
@@ -79,6 +80,7 @@ class PageFetch(TcpSender):
             small_ps: time on the wire of a frame without data.
             acks_every: segments that the client takes from one acknowledgement to the next.
             joined: as of a sender.
+            service: times of the server for an object, where they are not constant.
         """
         super().__init__(
             endpoints,
@@ -90,7 +92,7 @@ class PageFetch(TcpSender):
             acks_every=acks_every,
             joined=joined,
         )
-        self._page, self._rest = page, rest
+        self._page, self._rest, self._service = page, rest, service
         self._packets = [GuestPackets(endpoints.totals, each.segment, self, self._lose) for each in page]
         self._accept = GuestPackets(endpoints.totals, 0, self, self._accept_dropped)
         self._left, self._left_to_open = 0, False
@@ -126,11 +128,16 @@ class PageFetch(TcpSender):
 
     def _transfer(self, start: int) -> int:
         end = start
-        served = self._page[-self._left]
+        served, drawn = self._page[-self._left], self._service
+        share, after = -1, served.after
+        if drawn is not None:
+            took = drawn.take()
+            share = took // (len(served.writes) + 1)
+            after = took - len(served.writes) * share
         for work, segments in served.writes:
             self._remaining += segments
-            end = self._send(end + work)
-        return end + served.after
+            end = self._send(end + (work if share < 0 else share))
+        return end + after
 
     def _ack(self, train: Train[InboundStream], start: int) -> int:
         end = super()._ack(train, start)

@@ -12,7 +12,7 @@ from hostsim.config.nic import FRAME_OVERHEAD, UDP_HEADERS, VSwitchSpec, packet_
 from hostsim.config.platform import PlatformSpec
 from hostsim.config.quantity import LONGEST
 from hostsim.config.traffic import Connected, Traffic
-from hostsim.config.workload import BridgedSpec, ForwardedStreamSpec, MulticastSpec, TcpSpec, UdpStreamSpec
+from hostsim.config.workload import BridgedSpec, ForwardedStreamSpec, MulticastSpec, TcpSpec, UdpStreamSpec, WorkSpec
 from hostsim.errors import Fault
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
@@ -110,6 +110,8 @@ class _Host:
     """By group of VMs, the switch of each NIC."""
     load: dict[str, float]
     """Bits a second that the wire of each NIC carries already."""
+    vcpus: Mapping[str, int]
+    """By group, the vCPUs of each VM."""
 
 
 def traffic_faults(
@@ -120,7 +122,9 @@ def traffic_faults(
     traffic: Mapping[str, Traffic],
 ) -> Iterator[Fault]:
     """Faults of traffic: packets larger than a frame, impossible connections, and streams faster than their wire."""
-    host = _Host(tree, file, hardware, {group.name: links(group, file.network, file.host.nics) for group in groups}, {})
+    groups = list(groups)
+    switches = {group.name: links(group, file.network, file.host.nics) for group in groups}
+    host = _Host(tree, file, hardware, switches, {}, {group.name: group.vcpus for group in groups})
     for name, flow in traffic.items():
         yield from _faults(flow, ("traffic", name), host)
 
@@ -135,6 +139,11 @@ def _faults(flow: Traffic, path: KeyPath, host: _Host) -> Iterable[Fault]:
 def _(flow: MulticastSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
     switch = host.file.network[host.file.vms[flow.to[0]].networks[0]]
     return _stream_faults(host, path, switch, flow.packet_size, flow.rate or 0.0, host.load)
+
+
+@_faults.register
+def _(flow: WorkSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
+    return _worker_faults(host, path, flow)
 
 
 @_faults.register
@@ -224,6 +233,15 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
         if (flow.rate or 0.0) * bits >= room:
             allowed = f"below {room / bits:.0f} pps, which is what the uplinks of {enters} carry for each VM"
             yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)
+
+
+def _worker_faults(host: _Host, path: KeyPath, flow: WorkSpec) -> Iterator[Fault]:
+    """CPU work on more vCPUs than a VM has."""
+    least = min(host.vcpus[group] for group in flow.to)
+    if flow.vcpus != "all" and flow.vcpus > least:
+        group = next(group for group in flow.to if host.vcpus[group] == least)
+        allowed = f"an integer 1..{least}, or all" if least > 1 else "1, or all"
+        yield host.tree.fault((*path, "vcpus"), f"is more vCPUs than a VM of {group} has", allowed)
 
 
 def _datagram_faults(host: _Host, path: KeyPath, flow: UdpStreamSpec) -> Iterator[Fault]:

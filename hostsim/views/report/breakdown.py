@@ -19,6 +19,7 @@ from hostsim.results.figure import FigureSpec, names_of, point_name
 from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND
 from hostsim.results.metrics.label import label_of, unit_of
 from hostsim.results.results import Results
+from hostsim.results.service_note import service_notes
 from hostsim.results.table import as_written, axes_of
 from hostsim.views.plots.axis import with_unit
 from hostsim.views.plots.style import LOOKS
@@ -200,6 +201,8 @@ class ReportedPoint:
     """Its axes."""
     bottleneck: str
     """What was full in its first replication that finished; ``none`` where nothing was."""
+    notes: tuple[str, ...] = ()
+    """Default costs of the applications behind it."""
 
 
 def last_points(results: Results) -> list[ReportedPoint]:
@@ -257,4 +260,5 @@ def _point(results: Results, row: Mapping[Any, Any] | pd.Series[Any]) -> Reporte
     names = names_of(results.figures)
     words = ", ".join(point_name(names, axis, row[axis]) for axis in axes_of(table)) or "the only point"
     first = runs.sort_values("replication").iloc[0]
-    return ReportedPoint(str(row["point"]), words, str(first["bottleneck"]))
+    full = str(first["bottleneck"])
+    return ReportedPoint(str(row["point"]), words, full, tuple(service_notes(results.settings, full)))
