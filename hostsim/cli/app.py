@@ -21,6 +21,7 @@ from hostsim.cli import check, inspection, sweep
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.cite import cite
 from hostsim.cli.import_files import import_
+from hostsim.cli.new import new
 from hostsim.cli.option import Command, with_options
 from hostsim.cli.output import BEGAN
 from hostsim.cli.predict import predict
@@ -141,7 +142,8 @@ def _command(
 
 
 _LOOK, _RUN, _JUDGE, _STUDY, _KEEP = "Look", "Run", "Compare with what was published", "Study", "Results"
-_command("list", inspection.list_, "", _LOOK)
+_command("new", new, "my-host --nic E810 --traffic http", _LOOK)
+_command("list", inspection.list_, "nics", _LOOK)
 _command("show", inspection.show, "first-sweep --copy", _LOOK, with_options("quick", "replications", "plugins"))
 _command("metrics", inspection.metrics, "--json", _LOOK)
 _command("schema", inspection.schema, "hardware", _LOOK, with_options("plugins"))

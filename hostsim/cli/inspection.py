@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import Root, ScenarioName, SetAsRun, Texts, complete_axis, option, pairs
+from hostsim.cli.option import Root, SetAsRun, Texts, complete_axis, complete_scenario, option, pairs
 from hostsim.cli.output import columns, print_json, say_warnings
+from hostsim.cli.part import LISTED, complete_part, copy_file, copy_part, list_parts, parts_named, show_part
 from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:
@@ -24,8 +25,20 @@ __all__ = ["list_", "metrics", "schema", "show"]
 AsJson = Annotated[bool, typer.Option("--json", help="As strict JSON.")]
 
 
-def list_() -> None:
-    """Shipped scenarios and predictions, with their questions."""
+def list_(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="[scenarios|hardware|nics|guests|platforms|peers|traffic]",
+            help="What to list; scenarios by default.",
+            autocompletion=lambda incomplete: [kind for kind in LISTED if kind.startswith(incomplete)],
+        ),
+    ] = "scenarios",
+) -> None:
+    """Shipped scenarios and predictions with their questions, or the parts that scenarios name."""
+    if kind != "scenarios":
+        typer.echo(list_parts(kind))
+        return
     from hostsim.scenario.load import load
     from hostsim.scenario.plan import Fidelity
     from hostsim.scenario.planner import make_plan
@@ -44,7 +57,13 @@ def list_() -> None:
 
 def show(
     context: typer.Context,
-    scenario: ScenarioName,
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a shipped scenario or part, or path of a scenario's file.",
+            autocompletion=lambda incomplete: [*complete_scenario(incomplete), *complete_part(incomplete)],
+        ),
+    ],
     overrides: SetAsRun = None,
     axes: Annotated[
         Texts, option("--axis", "NAME=VALUES", "Give an axis other values, as `run` would.", complete_axis)
@@ -56,12 +75,23 @@ def show(
         typer.Option("--copy", help="Copy its file and the arrivals that it replays to this folder, for editing."),
     ] = False,
 ) -> None:
-    """A scenario's points and settings, with origins.
+    """A scenario's points and settings, or a part's values, with origins.
 
-    Axes, expectations, every effective setting with its origin, assumed inputs, and all points of the sweep.
+    Of a scenario: axes, expectations, every effective setting with its origin, assumed inputs, and all points of the sweep. Of a
+    part (`hostsim list nics`): each value with its place; of a kind of traffic an entry to copy. Parts of several kinds with
+    the same name need the kind before it: `guests/ideal`.
     """
     options: RunOptions = context.obj
     from hostsim import api
+
+    if _is_part(scenario):
+        if given := [name for name, value in (("--set", overrides), ("--axis", axes), ("--root", root)) if value]:
+            raise InputError(Fault("goes with a scenario", given[0], f"with the part {scenario}", "no such option"))
+        if copy:
+            copy_part(scenario)
+        else:
+            typer.echo(show_part(scenario))
+        return
 
     loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options.plugins)
     if copy:
@@ -73,6 +103,27 @@ def show(
     _show_contents(loaded)
     _show_points(loaded, api.plan(loaded, options.fidelity()))
     say_warnings(loaded.warnings)
+
+
+def _is_part(name: str) -> bool:
+    """True of the name of a shipped part, unless it is that of a scenario or of a file.
+
+    Raises:
+        InputError: no part and no scenario has it, and a part has the nearest name.
+    """
+    from hostsim.config.files import is_there
+    from hostsim.scenario.shipped_data import predictions, shipped
+
+    scenarios = [*shipped(), *predictions()]
+    if name in scenarios or is_there(Path(name)):
+        return False
+    if parts_named(name):
+        return True
+    nearest = nearest_name(name, complete_part(""))
+    if nearest and not nearest_name(name, scenarios):
+        allowed = f"a path, a scenario (hostsim list) or a part (hostsim list {'|'.join(LISTED)})"
+        raise InputError(Fault("unknown scenario or part", "show", repr(name), allowed, nearest))
+    return False
 
 
 def _registered(scenario: Scenario) -> list[tuple[str, str, str]]:
@@ -193,22 +244,8 @@ def _copy(scenario: Scenario) -> None:
     text = scenario.file.read_bytes()
     if not text.startswith(b"# yaml-language-server"):
         text = f"# yaml-language-server: $schema={SCHEMA_FILE}\n".encode() + text
-    _copy_file(text, Path(scenario.file.name))
+    copy_file(text, Path(scenario.file.name))
     for name in scenario.resolver.arrival_files:
-        _copy_file((scenario.file.parent / name).read_bytes(), Path(name))
+        copy_file((scenario.file.parent / name).read_bytes(), Path(name))
     schema = scenario_schema(scenario.resolver.registry)
     typer.echo(write_whole(Path(SCHEMA_FILE), json_text(schema).encode()))
-
-
-def _copy_file(content: bytes, target: Path) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("xb") as file:
-            file.write(content)
-    except FileExistsError:
-        raise InputError(
-            Fault("exists already and is not overwritten", "--copy", str(target), "a folder without this file")
-        ) from None
-    except OSError as error:
-        raise InputError(Fault(f"cannot be written: {error.strerror}", "--copy", str(target))) from None
-    typer.echo(target)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -109,7 +109,12 @@ class Parts:
 
     def _open(self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: Changes) -> Part[Model]:
         if name == IN_PLACE and kind == "hardware" and self.in_place is not None:
-            return _checked(model, self.in_place, prefix, changes)
+            try:
+                written = _with_models(self.in_place, self._beside, self._root)
+                written, changes = _with_chosen_nics(written, changes, self._beside, self._root)
+            except InputError as error:
+                return Part(None, self.in_place, (), error.faults)
+            return _checked(model, written, prefix, changes)
         file = find_part(kind, name, self._beside, self._root)
         shipped = _Shipped.of(kind, file)
         try:
@@ -191,10 +196,15 @@ def _checked(
 def _written(file: Path, kind: str, root: Path) -> Tree:
     """The tree of a part, laid over those of the parts that it extends; of a server, over the models of its NICs."""
     tree = _extended(file, kind, root, ())
-    nics = tree.data.get("nics") if kind == "hardware" else None
+    return _with_models(tree, file.parent, root) if kind == "hardware" else tree
+
+
+def _with_models(tree: Tree, beside: Path, root: Path) -> Tree:
+    """A server's tree with each NIC laid over the model that it names."""
+    nics = tree.data.get("nics")
     for name, nic in nics.items() if isinstance(nics, dict) else ():
         if isinstance(nic, dict):
-            tree = _laid_over_model(tree, name, nic, file.parent, root)
+            tree = _laid_over_model(tree, name, nic, beside, root)
     return tree
 
 
@@ -247,7 +257,7 @@ def _laid_over_model(tree: Tree, name: str, written: dict[str, Any], beside: Pat
     delta = Tree({key: value for key, value in written.items() if key != "model"}, {}, tree.file)
     nic = merge(Tree(of_model, {}, model.file), delta).data
     nics = {**tree.data["nics"], name: nic}
-    return Tree({**tree.data, "nics": nics}, over(tree.places, places), tree.file)
+    return replace(tree, data={**tree.data, "nics": nics}, places=over(tree.places, places))
 
 
 _NEEDED = ("line_rate", "rx_ring", "driver")

@@ -31,6 +31,7 @@ __all__ = [
     "find_scenario",
     "known_red",
     "measurements",
+    "part_title",
     "predictions",
     "read_bibliography",
     "shipped",
@@ -183,8 +184,18 @@ def shipped_ensemble() -> Path:
 
 
 def shipped_parts(kind: str) -> dict[str, Path]:
-    """Shipped parts of a kind, ``platforms``, ``hardware``, ``nics``, ``guests`` or ``peers``, or ``predictions/`` and one of these: name -> file."""
+    """Shipped parts of a kind, ``platforms``, ``hardware``, ``nics``, ``guests``, ``peers`` or ``traffic``, or ``predictions/`` and one of these: name -> file."""
     return {file.stem: file for file in sorted((data_root() / kind).glob("*.yaml"))}
+
+
+def part_title(file: Path) -> str:
+    """The first sentence of the comment that a shipped file begins with."""
+    lines = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("# "))
+    return " ".join(lines).split(". ")[0].rstrip(".")
 
 
 def find_scenario(scenario: str | Path) -> Path:

@@ -59,6 +59,7 @@ def test_help_answers_at_once_and_names_every_command(cli):
     assert imported & {"numpy", "pandas", "pydantic", "matplotlib", "scipy", "pyarrow", "simpy", "yaml"} == set()
     commands = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")]
     for command in (
+        "new",
         "list",
         "show",
         "run",

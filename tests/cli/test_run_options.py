@@ -28,7 +28,7 @@ OFFERED: dict[str, tuple[str, ...]] = {
     "show": ("quick", "replications", "plugins"),
     "schema": ("plugins",),
     **dict.fromkeys(("merge", "plot", "prune", "report"), ("results",)),
-    **dict.fromkeys(("list", "metrics", "cite", "import"), ()),
+    **dict.fromkeys(("list", "metrics", "cite", "import", "new"), ()),
 }
 OWN = {("sensitivity", "replications"), ("verify", "quick")}
 """Options of commands with names of run options."""

@@ -28,6 +28,7 @@ from hostsim.scenario.shipped_data import (
     claims,
     data_root,
     known_red,
+    part_title,
     predictions,
     shipped,
     shipped_parts,
@@ -85,8 +86,13 @@ def shipped_page() -> str:
         rows[-1] += [f"{nic.rx_queues}", f"{nic.rx_ring}"]
     headings = ("model", "what it is", "drivers", "moderation", "receive queues", "receive ring")
     blocks += ["\n(shipped-nics)=\n\n## NICs\n\n", table(headings, rows)]
-    for kind, title in (("platforms", "Platforms"), ("guests", "Guests"), ("peers", "Peers")):
-        rows = [[code(name), _first_comment(file)] for name, file in shipped_parts(kind).items()]
+    for kind, title in (
+        ("platforms", "Platforms"),
+        ("guests", "Guests"),
+        ("peers", "Peers"),
+        ("traffic", "Kinds of traffic"),
+    ):
+        rows = [[code(name), part_title(file)] for name, file in shipped_parts(kind).items()]
         blocks += [f"\n## {title}\n\n", table((kind.removesuffix("s"), "what it is"), rows)]
     blocks.append("\n## The files of the scenarios\n")
     root = data_root()
@@ -192,13 +198,3 @@ def _simulated(verdict: Verdict) -> str:
     """Value and interval of a verdict."""
     interval = interval_cell(verdict)
     return value_text(verdict) + (f" {interval if interval[0] == '[' else f'({interval})'}" if interval != "–" else "")
-
-
-def _first_comment(file: Path) -> str:
-    """The first sentence of the comment that a file begins with."""
-    lines = []
-    for line in file.read_text(encoding="utf-8").splitlines():
-        if not line.startswith("#"):
-            break
-        lines.append(line.lstrip("# "))
-    return " ".join(lines).split(". ")[0].rstrip(".")
