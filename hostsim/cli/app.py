@@ -20,6 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.cite import cite
+from hostsim.cli.explore import explore
 from hostsim.cli.import_files import import_
 from hostsim.cli.new import new
 from hostsim.cli.option import Command, with_options
@@ -177,6 +178,7 @@ _command(
     with_options("seed", "jobs", "results", "plugins"),
 )
 _command("plot", sweep.plot, "first-sweep --x interrupts --y latency_p99", _KEEP, with_options("results"))
+_command("explore", explore, "first-sweep --quick", _KEEP, with_options())
 _command("report", sweep.report, "first-sweep --contexts --at interrupts=4000", _KEEP, with_options("results"))
 _command("merge", merge, "shard-1 shard-2 --results results", _KEEP, with_options("results"))
 _command("prune", prune, "--unusable --dry-run", _KEEP, with_options("results"))

@@ -30,6 +30,7 @@ __all__ = [
     "Coverage",
     "Differences",
     "PairedDifference",
+    "baseline_folder",
     "compare",
     "coverage",
     "difference_rows",
@@ -60,8 +61,7 @@ def read_baseline(
     if isinstance(before, Results):
         found, place = before, ""
     else:
-        folder, place = Path(before) / scenario, str(before)
-        found = read(folder if folder.is_dir() else Path(before))
+        found, place = read(baseline_folder(before, scenario)), str(before)
     faults = [
         Fault(f"the earlier run has another {name}", "--against" if place else "", then, now, file=place)
         for name, then, now in (
@@ -78,6 +78,12 @@ def read_baseline(
     if faults:
         raise InputError(faults)
     return found
+
+
+def baseline_folder(before: str | Path, scenario: str) -> Path:
+    """The folder of a baseline: the one given, or of one with folders by scenario that of the scenario."""
+    folder = Path(before) / scenario
+    return folder if folder.is_dir() else Path(before)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ __all__ = [
     "intervals_of",
     "is_partial",
     "is_percentile",
+    "measure_intervals",
     "paired_contrasts",
     "require_axes",
     "require_figure",
@@ -232,9 +233,20 @@ def intervals_of(rows: pd.DataFrame, measure: str, *, signed: bool = False) -> l
     """
     from hostsim.results.table import is_of_ensemble
 
-    if not is_of_ensemble(rows):
-        return [student(rows[measure].to_list())]
     values = dict(zip(rows["replication"], rows[measure], strict=True))
+    return measure_intervals(values, ensemble=is_of_ensemble(rows), signed=signed)
+
+
+def measure_intervals(values: Mapping[int, float], *, ensemble: bool, signed: bool = False) -> list[Interval]:
+    """The intervals of `intervals_of`, of values by replication.
+
+    Args:
+        values: one at least, without NaN.
+        ensemble: the replications are runs of several hosts.
+        signed: the measure may be negative.
+    """
+    if not ensemble:
+        return [student(list(values.values()))]
     least = -math.inf if signed or min(values.values()) < 0 else 0.0
     return [replication_interval(values), prediction_interval(values, least)]
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from hostsim.results.explorer import Explorer
+
 __all__ = [
     "AssumedInput",
     "EffectiveSetting",
@@ -473,6 +475,22 @@ class Results:
         page = rich_view("report.page")
         written: Path = page.write_page(Path(path), [page.section(self, 0)], title=self.scenario)
         return written
+
+    def explore(self, against: Results | str | Path | None = None) -> Explorer:
+        """A page to explore the results in: a notebook shows it, its ``save(path)`` writes one self-contained HTML file, as ``hostsim explore`` does.
+
+        Any measure against any axis, with filters by brushing, and for each point its worlds, latency stages, time lines and distribution as
+        long as they fit into 3 MB.
+
+        Args:
+            against: earlier results of the same scenario, or their folder, to show beside these with the paired differences.
+
+        Raises:
+            InputError: the earlier results cannot be paired with these.
+            StoreError: there are no earlier results.
+        """
+        made: Explorer = rich_view("explorer.page").explorer_of(self, against)
+        return made
 
     def plot_cpu(self, *, at: AxisValues | None = None, ax: Axes | None = None) -> Axes:
         """Draw where CPU time went, a bar a point: contexts by kind and owner, in percent of all PCPUs.

@@ -67,6 +67,7 @@ def test_help_answers_at_once_and_names_every_command(cli):
         "reproduce",
         "plot",
         "report",
+        "explore",
         "metrics",
         "schema",
         "cite",

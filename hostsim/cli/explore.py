@@ -1,0 +1,117 @@
+"""Command ``explore``: a page with script for each scenario, on which its results are looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hostsim.cli.option import Root, Texts, complete_scenario, option, pairs, repeated
+from hostsim.cli.output import say_partial, say_warnings
+from hostsim.cli.status import Status
+from hostsim.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
+    from hostsim.results.results import Results
+
+__all__ = ["explore"]
+
+
+def explore(
+    context: typer.Context,
+    subjects: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIR|SCENARIO",
+            help="Folders that `run` wrote, or with such folders inside; or scenarios, of which what is missing is run first.",
+            autocompletion=complete_scenario,
+        ),
+    ],
+    overrides: Annotated[Texts, repeated("--set", "PATH=VALUE", "Of a scenario: set a value, as `run` would.")] = None,
+    axes: Annotated[
+        Texts, repeated("--axis", "NAME=VALUES", "Of a scenario: give an axis other values, as `run` would.")
+    ] = None,
+    against: Annotated[
+        Path | None,
+        option("--against", "DIR", "Earlier results of the same scenario, to show beside these with the differences."),
+    ] = None,
+    output: Annotated[
+        Path | None, option("-o --output", "FILE", "The page; explore.html in the folder of the results by default.")
+    ] = None,
+    root: Root = None,
+) -> None:
+    """Write a page to explore results in a browser: one self-contained file for each scenario, without a server.
+
+    It draws any measure against any axis, filters by brushing, and shows the worlds, latency stages, time lines and distribution of
+    each point. Prints the names of the pages.
+    """
+    options: RunOptions = context.obj
+    from hostsim.config.files import is_stdout
+    from hostsim.results.confinement import confined
+    from hostsim.views.explorer.page import write_explorer
+
+    changes = pairs(overrides, "--set"), pairs(axes, "--axis")
+    found = [entry for subject in subjects for entry in _found(subject, options, changes, root)]
+    if output is not None and len(found) > 1:
+        names = ", ".join(results.scenario for _, results in found)
+        raise InputError(Fault("is one file for several scenarios", "--output", str(output), f"one of {names}"))
+    partial = 0
+    for folder, results in found:
+        page = write_explorer(output or confined(folder, folder / "explore.html"), results, folder, against)
+        if not is_stdout(page):
+            typer.echo(page)
+        partial += say_partial(results)
+    if partial:
+        raise typer.Exit(Status.FAILED_RUNS)
+
+
+def _found(
+    subject: str, options: RunOptions, changes: tuple[dict[str, str], dict[str, str]], root: Path | None
+) -> list[tuple[Path, Results]]:
+    """The results of a subject with their folders: those of a folder are read, and a scenario is run and its folder written.
+
+    A folder may have been copied from elsewhere, without its runs, and has a scenario of any name.
+    """
+    from hostsim import api
+
+    folder = Path(subject)
+    if folder.is_dir():
+        if any(changes):
+            given = " ".join(f"{name}={value}" for part in changes for name, value in part.items())
+            raise InputError(Fault("options of a run do not go with a folder of results", "", given, "a scenario"))
+        places = [folder] if (folder / "results.json").is_file() else sorted(_inside(folder)) or [folder]
+        return [(place, api.open_results(place)) for place in places]
+    kept = Path(options.results, subject)
+    if not any(changes) and (kept / "results.json").is_file() and not _is_scenario(subject):
+        return [(kept, api.open_results(kept, options.results))]
+    return [_run(subject, options, changes, root)]
+
+
+def _inside(folder: Path) -> list[Path]:
+    return [file.parent for file in folder.glob("*/results.json")]
+
+
+def _is_scenario(subject: str) -> bool:
+    from hostsim.scenario.shipped_data import shipped
+
+    return subject in shipped() or Path(subject).is_file()
+
+
+def _run(
+    scenario: str, options: RunOptions, changes: tuple[dict[str, str], dict[str, str]], root: Path | None
+) -> tuple[Path, Results]:
+    from hostsim import api
+    from hostsim.cli.output import Reporter
+    from hostsim.config.files import require_folder
+    from hostsim.views.report.folder import write
+
+    loaded = api.load(scenario, *changes, root, options.plugins)
+    folder = Path(options.results, loaded.name)
+    require_folder(folder)
+    with Reporter() as reporter:
+        found = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
+    write(found, folder)
+    say_warnings(found.warnings)
+    return folder, found

@@ -1,0 +1,521 @@
+"""Data of the explorer: rows, measures with intervals, published values and details of points, as JSON that fits into a page."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hostsim.config.quantity import common_unit, number_in
+from hostsim.engine.record import AxisValues, RunRecord
+from hostsim.errors import HostsimError
+from hostsim.results.compare import require_axes
+from hostsim.results.curve import is_percentile, measure_intervals
+from hostsim.results.distribution import TIMES, added
+from hostsim.results.estimate import Interval
+from hostsim.results.expect import At, Band, Find, Form, Verdict, Worst
+from hostsim.results.figure import FigureSpec, names_of
+from hostsim.results.folder import rerun_command
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.label import label_of, spelt, unit_of
+from hostsim.results.record_frame import is_level, rates
+from hostsim.results.results import Results
+from hostsim.results.table import as_written, axes_of, is_of_ensemble, is_value
+from hostsim.results.verdicts import band_text, interval_text, outcome, published_text, value_text
+from hostsim.units import SECOND
+from hostsim.views.plots.style import LOOKS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MOST_BYTES", "Side", "explorer_data"]
+
+MOST_BYTES = 1_700_000
+"""Budget of measures and details: with the script of the charts a page stays below 3 MB."""
+_SHARE = 0.75
+"""Largest share of the budget that measures take."""
+_STEPS = 120
+"""Most points of a distribution."""
+_SERIES = {
+    "pcpu.busy_ps": "CPU time of a PCPU, mean of all (%)",
+    "netpoll.used_ps": "CPU time of NetPoll worlds (% of a PCPU)",
+    "splitrx.used_ps": "CPU time of split-receive worlds (% of a PCPU)",
+    "networld.used_ps": "CPU time of NetWorlds (% of a PCPU)",
+    "vcpu.used_ps": "CPU time of vCPUs (% of a PCPU)",
+    "vcpu.ready_ps": "Ready time of vCPUs (% of a vCPU)",
+    "queue.inside": "Packets in the fullest receive queue",
+    "queue.dropped": "Packets dropped at receive queues (1/s)",
+    "port.split_inside": "Packets in the fullest split-receive queue",
+    "port.split_dropped": "Packets dropped at split-receive queues (1/s)",
+    "port.ring_inside": "Packets in the fullest vNIC ring",
+    "port.ring_dropped": "Packets dropped at vNIC rings (1/s)",
+    "guest.unread": "Packets in the fullest socket buffer",
+    "guest.socket_dropped": "Packets dropped at socket buffers (1/s)",
+    "guest.interrupts": "Virtual interrupts (1/s)",
+    "tx.inside": "Packets in the fullest transmit ring",
+    "tx.dropped": "Packets dropped on transmit (1/s)",
+    "nic.rx_frames": "Frames received (1/s)",
+    "nic.tx_frames": "Frames sent (1/s)",
+    "flow.delivered": "Packets delivered to applications (1/s)",
+}
+"""Counters that a page shows over time, all entities together: a level of the fullest, of others the sum."""
+_CONTEXT = ("kind", "name", "serves", "node", "used", "ready", "dispatches", "packets", "dropped", "fill")
+
+
+_Key = tuple[str, ...]
+"""A point: the texts of its values."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """Results on the page: the ones in question, or those that they are compared with."""
+
+    results: Results
+    name: str
+    """In headings and legends."""
+    folder: str = ""
+    """From which commands of the page read; empty for results of a notebook."""
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Runs of results, by their points: combinations of values of axes."""
+
+    table: pd.DataFrame
+    places: dict[_Key, list[int]]
+    """Of the runs of a point, by replication; in the order of the sweep."""
+    finished: dict[_Key, list[int]]
+    """Those of them that finished."""
+
+    def column(self, name: str) -> list[Any]:
+        """A column of the table; empty where it has none of this name."""
+        return self.table[name].tolist() if name in self.table.columns else []
+
+
+def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
+    """Collect the data of a page, as plain values for JSON.
+
+    Measures are in order of use: those of figures and expectations come first, and the last ones are left out of a sweep
+    that is too large for a page (``left_out``). Details of points are added in the order of the sweep as long as they fit.
+
+    Args:
+        now: the results.
+        before: earlier results of the same scenario to compare with.
+
+    Raises:
+        InputError: the axes of the two do not fit each other.
+    """
+    sides = [now] if before is None else [before, now]
+    axes = axes_of(now.results.table)
+    tables = [as_written(side.results.table) for side in sides]
+    if before is not None:
+        require_axes(before.results.table, axes, "earlier")
+        require_axes(now.results.table, axes, "later")
+    texts = {axis: _texts(now.results.table, tables[::-1], axis) for axis in axes}
+    rows = [_runs(table, axes) for table in tables]
+    keys = list(dict.fromkeys(key for runs in reversed(rows) for key in runs.places))
+    places = {axis: {text: place for place, text in enumerate(values)} for axis, values in texts.items()}
+    measures, columns, differences, left_out, spent = _measures(sides, rows, keys)
+    details, with_details, missing = _details(sides, rows, keys, MOST_BYTES - spent)
+    return {
+        "scenario": now.results.scenario,
+        "question": now.results.question,
+        "caveat": now.results.caveat,
+        "quick": now.results.quick,
+        "ensemble": is_of_ensemble(now.results.table),
+        "sides": [_side(side) for side in sides],
+        "axes": [_axis(now.results, axis, texts[axis]) for axis in axes],
+        "subjects": ["host"],
+        "measures": measures,
+        "left_out": left_out,
+        "count": len(keys),
+        "rows": _packed_json(
+            {
+                "axes": [[places[axis][key[place]] for key in keys] for place, axis in enumerate(axes)],
+                "subject": [0] * len(keys),
+            }
+        ),
+        "columns": columns,
+        "differences": differences,
+        "known": [_packed_json(_known(runs, keys)) for runs in rows],
+        "claims": [_claim(verdict, texts, quick=now.results.quick) for verdict in now.results.verdicts],
+        "details": details,
+        "with_details": with_details,
+        "missing": missing,
+        "context_columns": _CONTEXT,
+        "series": _SERIES,
+        "times": {name: f"{time.label} ({time.unit})" for name, time in TIMES.items()},
+        "stages": [name for name in CATALOGUE if name.startswith("stage_")],
+        "start": _start(now.results, texts),
+        "looks": [look.colour for look in LOOKS],
+    }
+
+
+def _texts(table: pd.DataFrame, tables: Iterable[pd.DataFrame], axis: str) -> list[str]:
+    """The values of an axis as they are written: numbers and quantities in their order, others in that of the sweep."""
+    found = list(dict.fromkeys(str(value) for one in tables for value in one[axis]))
+    numbers = _numbers_of(table, axis, found)
+    return found if numbers is None else [text for _, text in sorted(zip(numbers, found, strict=True))]
+
+
+def _numbers_of(table: pd.DataFrame, axis: str, texts: Sequence[str]) -> list[float] | None:
+    """The numbers of the values of an axis, in its unit; None unless all have one."""
+    unit = str(table.attrs.get("units", {}).get(axis, ""))
+    try:
+        numbers = [float(number_in(unit, text) if unit else text) for text in texts]  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return numbers if all(map(math.isfinite, numbers)) else None
+
+
+def _runs(table: pd.DataFrame, axes: Sequence[str]) -> _Runs:
+    """The runs of a table with axes as they are written."""
+    keys: list[_Key] = list(zip(*(map(str, table[axis]) for axis in axes), strict=True)) if axes else [()] * len(table)
+    replications, errors = table["replication"].tolist(), table["error"].tolist()
+    places: dict[_Key, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    for runs in places.values():
+        runs.sort(key=replications.__getitem__)
+    finished = {key: [place for place in runs if not errors[place]] for key, runs in places.items()}
+    return _Runs(table, places, finished)
+
+
+def _side(side: Side) -> dict[str, Any]:
+    results = side.results
+    provenance = {name: value for name, value in results.provenance.items() if name != "set"}
+    return {
+        "name": side.name,
+        "folder": side.folder,
+        "command": rerun_command(vars(results)),
+        "changed": results.provenance.get("set", ""),
+        "provenance": provenance,
+        "warnings": list(results.warnings),
+    }
+
+
+def _axis(results: Results, axis: str, texts: list[str]) -> dict[str, Any]:
+    """An axis: label, unit, and of its values text, name and, where all have one, number."""
+    table = results.table
+    unit = str(table.attrs.get("units", {}).get(axis, ""))
+    names = names_of(results.figures).get(axis)
+    named = {} if names is None else names.values  # noqa: PD011  of an axis, not of a frame
+    numbers = None if any(text in named for text in texts) else _numbers_of(table, axis, texts)
+    return {
+        "name": axis,
+        "label": names.label if names is not None and names.label else spelt(axis).capitalize(),
+        "unit": unit,
+        "texts": texts,
+        "names": [named.get(text, text) for text in texts],
+        "numbers": numbers,
+    }
+
+
+def _measures(
+    sides: Sequence[Side], rows: Sequence[_Runs], keys: Sequence[_Key]
+) -> tuple[list[dict[str, Any]], list[dict[str, str]], dict[str, str], list[str], int]:
+    """Measures with their packed columns, differences, the names of those left out, and the number of bytes."""
+    now = sides[-1].results
+    known = [name for name in CATALOGUE if any(_is_measured(side.results.table, name) for side in sides)]
+    first = [name for name in _used(now) if name in known]
+    ensemble = is_of_ensemble(now.table)
+    shown: list[dict[str, Any]] = []
+    columns: list[dict[str, str]] = [{} for _ in sides]
+    differences: dict[str, str] = {}
+    left_out: list[str] = []
+    spent = 0
+    for name in dict.fromkeys([*first, *known]):
+        values = [_values(table, name) for table in rows]
+        packed = [
+            _packed_column([_interval(name, side.get(key), ensemble=ensemble) for key in keys]) for side in values
+        ]
+        apart = ""
+        if len(sides) == 2:
+            pairs = [_difference(values[1].get(key), values[0].get(key)) for key in keys]
+            apart = _packed_column([_interval(name, pair, ensemble=ensemble, signed=True) for pair in pairs])
+        size = sum(map(len, packed)) + len(apart)
+        if shown and spent + size > _SHARE * MOST_BYTES:
+            left_out.append(name)
+            continue
+        spent += size
+        for column, text in zip(columns, packed, strict=True):
+            column[name] = text
+        if apart:
+            differences[name] = apart
+        about = {"name": name, "label": label_of(name), "unit": unit_of(name), "meaning": CATALOGUE[name].meaning}
+        shown.append({**about, "first": name in first})
+    return shown, columns, differences, left_out, spent
+
+
+def _is_measured(table: pd.DataFrame, name: str) -> bool:
+    return name in table.columns and bool(table[name].notna().any())
+
+
+def _used(results: Results) -> Iterator[str]:
+    """Measures of the figures and expectations of a scenario."""
+    for figure in results.figures:
+        if isinstance(figure, FigureSpec):
+            yield from (name for name in (figure.y, *figure.stack, figure.right, figure.per) if name)
+    for verdict in results.verdicts:
+        form = verdict.expectation.form
+        yield from (form.metric,) if isinstance(form, Find) else form.metrics
+
+
+def _values(runs: _Runs, name: str) -> dict[_Key, dict[int, float]]:
+    """The values of a measure of each point by replication, finished runs only; empty if a point has none."""
+    column, replications = runs.column(name), runs.column("replication")
+    if not column:
+        return {}
+    return {key: {replications[place]: float(column[place]) for place in found} for key, found in runs.finished.items()}
+
+
+def _interval(
+    name: str, values: Mapping[int, float] | None, *, ensemble: bool, signed: bool = False
+) -> list[Interval] | None:
+    """The intervals of a measure at a point, by the rules of `hostsim.results.curve.curve_frame`; None without a value."""
+    if not values:
+        return None
+    known = {replication: value for replication, value in values.items() if not math.isnan(value)}
+    if not known or (len(known) < len(values) and is_percentile(name)):
+        return None
+    return measure_intervals(known, ensemble=ensemble, signed=signed)
+
+
+def _difference(now: Mapping[int, float] | None, before: Mapping[int, float] | None) -> dict[int, float] | None:
+    """Paired differences by replication; those that are equal, infinite ones included, do not differ."""
+    if now is None or before is None:
+        return None
+    common = [replication for replication in now if replication in before]
+    return {r: 0.0 if now[r] == before[r] else now[r] - before[r] for r in common}
+
+
+def _packed_column(intervals: Sequence[list[Interval] | None]) -> str:
+    """A packed column: means, half-widths, and ends of the prediction intervals where there are any."""
+    means = [math.nan if found is None else found[0].mean for found in intervals]
+    halves = [math.nan if found is None else found[0].half for found in intervals]
+    column = {"mean": _numbers(means, 6), "half": _numbers(halves, 3, none=math.inf)}
+    if any(found is not None and len(found) > 1 for found in intervals):
+        for end in ("low", "high"):
+            ends = [getattr(found[1], end) if found else math.nan for found in intervals]
+            column[f"p{end}"] = _numbers(ends, 4)
+    return _packed("{" + ",".join(f'"{name}":{text}' for name, text in column.items()) + "}")
+
+
+def _numbers(values: Iterable[float], digits: int, none: float = math.nan) -> str:
+    """A JSON list of numbers; NaN is null, and infinity a number that JavaScript reads as infinite."""
+
+    def text(value: float) -> str:
+        if math.isnan(value) or value == none:
+            return "null"
+        return ("1e999" if value > 0 else "-1e999") if math.isinf(value) else f"{value:.{digits}g}"
+
+    return "[" + ",".join(map(text, values)) + "]"
+
+
+def _packed(text: str) -> str:
+    """A text as raw deflate in base64, which a browser decompresses by its `DecompressionStream`."""
+    return base64.b64encode(zlib.compress(text.encode(), 9, -15)).decode()
+
+
+def _packed_json(value: Any) -> str:
+    return _packed(json.dumps(value, separators=(",", ":")))
+
+
+def _known(found: _Runs, keys: Sequence[_Key]) -> dict[str, Any]:
+    """What is known of each point besides measures: number of runs, failed ones, bottleneck of the first finished run, flags."""
+    bottleneck, flag = found.column("bottleneck"), found.column("flags")
+    runs = [len(found.places.get(key, ())) for key in keys]
+    finished = [found.finished.get(key, []) for key in keys]
+    bottlenecks = [str(bottleneck[places[0]]) if places and bottleneck else "" for places in finished]
+    flags = ["; ".join(dict.fromkeys(word for place in places for word in _words(flag[place]))) for places in finished]
+    names, marks = (list(dict.fromkeys(texts)) for texts in (bottlenecks, flags))
+    by_name, by_mark = ({text: place for place, text in enumerate(texts)} for texts in (names, marks))
+    return {
+        "runs": runs,
+        "failed": [count - len(places) for count, places in zip(runs, finished, strict=True)],
+        "bottlenecks": names,
+        "bottleneck": [by_name[name] for name in bottlenecks],
+        "flags": marks,
+        "flag": [by_mark[mark] for mark in flags],
+    }
+
+
+def _words(flags: Any) -> list[str]:
+    return [word for word in flags.split("; ") if word] if isinstance(flags, str) else []
+
+
+def _claim(verdict: Verdict, texts: Mapping[str, list[str]], *, quick: bool) -> dict[str, Any]:
+    """An expectation with its verdict, and where a chart shows it: at points of a measure, or as a threshold on an axis."""
+    expectation = verdict.expectation
+    form, band = expectation.form, expectation.band
+    try:
+        value = float(expectation.published)
+    except ValueError:
+        value = None
+    if value is not None and not math.isfinite(value):
+        value = None
+    return {
+        "name": expectation.name,
+        "claim": expectation.is_claim,
+        "published": published_text(expectation),
+        "value": value_text(verdict),
+        "interval": interval_text(verdict),
+        "band": band_text(band, expectation.unit),
+        "outcome": outcome(verdict, quick=quick),
+        "low": band.low,
+        "high": band.high,
+        "number": value,
+        "points": [{"measure": at.metric, "at": _places(at.at, texts)} for at in _points(form)],
+        "threshold": _threshold(form, band, texts) if isinstance(form, Find) else None,
+    }
+
+
+def _threshold(form: Find, band: Band, texts: Mapping[str, list[str]]) -> dict[str, Any]:
+    """The accepted values of an axis, in the base unit of the axis."""
+    unit = common_unit(texts.get(form.axis, []))
+    scale = (number_in(unit, f"1 {form.unit}") if unit and form.unit else None) or 1.0
+    low, high = (None if end is None else end * scale for end in (band.low, band.high))
+    return {"measure": form.metric, "axis": form.axis, "at": _places(form.at, texts), "low": low, "high": high}
+
+
+def _points(form: Form) -> list[At]:
+    match form:
+        case At():
+            return [form]
+        case Worst(points=points):
+            return [point for point in points if isinstance(point, At)]
+    return []
+
+
+def _places(at: AxisValues, texts: Mapping[str, list[str]]) -> dict[str, int]:
+    """Places of values among those of their axes; -1 for one that the sweep does not have."""
+    found = {}
+    for axis, value in at.items():
+        same = is_value(texts.get(axis, []), value)
+        found[axis] = int(np.argmax(same)) if same.any() else -1
+    return found
+
+
+def _start(results: Results, texts: Mapping[str, list[str]]) -> dict[str, Any]:
+    """The view of a page that is opened: the first curve of the scenario."""
+    for figure in results.figures:
+        if isinstance(figure, FigureSpec) and figure.y in results.table.columns and not figure.reference:
+            second = figure.right or next(
+                (one.y for one in results.figures if isinstance(one, FigureSpec) and one.y != figure.y), ""
+            )
+            return {
+                "x": figure.x,
+                "y": figure.y,
+                "y2": second,
+                "by": list(figure.series),
+                "at": _places(figure.at, texts),
+            }
+    axes = [*texts, ""]
+    return {"x": axes[0], "y": "", "y2": "", "by": axes[1:-1][:1], "at": {}}
+
+
+def _details(
+    sides: Sequence[Side], rows: Sequence[_Runs], keys: Sequence[_Key], most: int
+) -> tuple[list[dict[int, str]], int, list[str]]:
+    """Packed details of points by their place, for each side, up to a number of bytes.
+
+    Returns:
+        The details, the number of points that were looked at, and for each side why records are missing, if they are.
+    """
+    found: list[dict[int, str]] = [{} for _ in sides]
+    missing = [""] * len(sides)
+    contexts = [dict(list(_frames(side.results.contexts, _CONTEXT))) for side in sides]
+    cpu = [dict(list(_frames(side.results.cpu, ("kind", "owner", "share")))) for side in sides]
+    spent = 0
+    for place, key in enumerate(keys):
+        texts: dict[int, str] = {}
+        for number, side in enumerate(sides):
+            first = next(iter(rows[number].finished.get(key, ())), None)
+            if first is None:
+                continue
+            run = rows[number].table.iloc[first]
+            point, replication = str(run["point"]), int(run["replication"])
+            known = {"contexts": contexts[number].get(point, []), "cpu": cpu[number].get(point, [])}
+            if not missing[number]:
+                try:
+                    known |= _of_record(side.results.record_of(point, replication), replication)
+                except HostsimError as error:
+                    missing[number] = str(error)
+            if any(known.values()):
+                texts[number] = _packed_json(known)
+        size = sum(map(len, texts.values()))
+        if spent + size > most:
+            return found, place, missing
+        spent += size
+        for number, text in texts.items():
+            found[number][place] = text
+    return found, len(keys), missing
+
+
+def _frames(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[str, list[list[Any]]]]:
+    """The rows of a frame by point, as plain values."""
+    if frame.empty:
+        return
+    for point, rows in frame.astype(object).groupby("point", sort=False):
+        yield str(point), [[_plain(value) for value in row] for row in rows[list(columns)].to_numpy().tolist()]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return float(f"{number:.4g}") if math.isfinite(number) else None
+
+
+def _of_record(record: RunRecord, replication: int) -> dict[str, Any]:
+    """Counters over time and distributions of a run."""
+    return {
+        "replication": replication,
+        "ends": [_short(float(instant)) for instant in record.instants_ps[1:] / SECOND],
+        "start": _short(float(record.instants_ps[record.cut]) / SECOND),
+        "series": {name: values for name in _SERIES if (values := _over_time(record, name)) is not None},
+        "cdf": {name: steps for name in TIMES if (steps := _distribution(record, name)) is not None},
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _over_time(record: RunRecord, counter: str) -> list[float] | None:
+    """A counter in each time slice, all entities together; None where it is 0 all the time."""
+    if counter not in record.series or not record.series[counter].entities:
+        return None
+    _, values = rates(record, counter)
+    if is_level(counter):
+        joined = values.max(axis=1)
+    else:
+        joined = values.mean(axis=1) if counter == "pcpu.busy_ps" else values.sum(axis=1)
+    return [_short(float(value)) for value in joined] if joined.any() else None
+
+
+def _distribution(record: RunRecord, name: str) -> list[list[float]] | None:
+    """The steps of a cumulative distribution: ends of buckets, and percent of observations that took no longer."""
+    time = TIMES[name]
+    if time.histogram not in record.histograms:
+        return None
+    edges, counts = added([(record.histograms[time.histogram], record.cut)])
+    filled = np.flatnonzero(counts)
+    if not filled.size:
+        return None
+    share = 100.0 * np.cumsum(counts) / counts.sum()
+    chosen = filled if filled.size <= _STEPS else filled[np.unique(np.linspace(0, filled.size - 1, _STEPS).astype(int))]
+    first = edges[filled[0]] / time.ps
+    return [
+        [_short(first), *(_short(float(edge)) for edge in edges[chosen + 1] / time.ps)],
+        [0.0, *(float(f"{value:.6g}") for value in share[chosen])],
+    ]

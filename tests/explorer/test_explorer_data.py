@@ -1,0 +1,117 @@
+"""The data of an explorer: the numbers of curves and comparisons, in a page of at most 3 MB that fetches nothing."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hostsim.errors import InputError
+from hostsim.results.compare import differences
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.views.explorer.data import Side, explorer_data
+from tests.sample_results import results, table, verdict
+
+MOST = 3_000_000
+
+
+def unpacked(text: str):
+    return json.loads(zlib.decompress(base64.b64decode(text), -15))
+
+
+def large(side: int = 100):
+    """Results of a sweep of two axes, with every measure of the catalogue."""
+    first, second = (values.ravel() for values in np.meshgrid(np.arange(side), np.arange(side), indexing="ij"))
+    noise = np.random.default_rng(1).normal(size=(len(CATALOGUE), side * side))
+    columns = {name: np.abs(10 * noise[place] + first * (place % 7) + second) for place, name in enumerate(CATALOGUE)}
+    head = {"point": [f"p{number}" for number in range(side * side)], "replication": 0, "seed": 1}
+    made = pd.DataFrame(head | {"receivers": first, "window": second} | columns)
+    made = made.assign(bottleneck=np.where(first > side / 2, "context vmnic0", "none"), flags="", error="")
+    made.attrs |= {"units": {}, "provenance": {"seed": "1"}}
+    return results(table=made, verdicts=())
+
+
+def moved():
+    """The sample results, with more packet loss."""
+    made = table()
+    return results(table=made.assign(loss=made["loss"] + 3 + made["replication"] / 10))
+
+
+def test_means_and_intervals_are_those_of_a_curve():
+    """The page draws what `Results.curve` gives, failed runs left out."""
+    found = results()
+    data = explorer_data(Side(found, "these"))
+    column = unpacked(data["columns"][0]["loss"])
+    curve = found.curve(x="receivers", y="loss")
+    assert column["mean"] == curve["mean"].to_list()
+    assert column["half"] == pytest.approx((curve["high"] - curve["mean"]).to_list(), rel=1e-2)
+    assert data["axes"][0]["texts"] == ["1", "2"]
+    known = unpacked(data["known"][0])
+    assert (known["runs"], known["failed"]) == ([3, 3], [0, 1])
+
+
+def test_differences_are_those_of_a_comparison():
+    """Paired by replication, after less before."""
+    now, before = moved(), results()
+    data = explorer_data(Side(now, "now"), Side(before, "before"))
+    column = unpacked(data["differences"]["loss"])
+    expected = [one.difference for one in differences(now.table, before.table, ["receivers"]) if one.metric == "loss"]
+    assert column["mean"] == pytest.approx([one.mean for one in expected])
+    assert column["half"] == pytest.approx([one.half for one in expected], rel=1e-2)
+    assert unpacked(data["columns"][0]["loss"])["mean"] == before.curve(x="receivers", y="loss")["mean"].to_list()
+
+
+def test_results_with_other_axes_are_refused():
+    """They have no points in common."""
+    other = results(table=table().rename(columns={"receivers": "senders"}))
+    with pytest.raises(InputError, match="receivers"):
+        explorer_data(Side(results(), "now"), Side(other, "before"))
+
+
+def test_published_values_are_at_their_points():
+    """A claim about a measure at a point, with its band; a search is a threshold on its axis."""
+    claims = {claim["name"]: claim for claim in explorer_data(Side(results(), "these"))["claims"]}
+    assert claims["passes"]["points"] == [{"measure": "loss", "at": {"receivers": 1}}], "the second of its values"
+    assert (claims["passes"]["low"], claims["passes"]["high"]) == (1.0, 3.0)
+    assert claims["fails"]["threshold"] == {"measure": "loss", "axis": "receivers", "at": {}, "low": 1, "high": 3}
+
+
+def test_an_infinite_mean_and_a_missing_one_are_json():
+    """Infinity is a number that JavaScript reads as infinite, NaN is null."""
+    made = table().assign(settled_response_p50=[np.inf, 1.0, 1.0, np.nan, np.nan, np.nan])
+    data = explorer_data(Side(results(table=made), "these"))
+    text = zlib.decompress(base64.b64decode(data["columns"][0]["settled_response_p50"]), -15).decode()
+    assert json.loads(text)["mean"] == [np.inf, None]
+    assert "Infinity" not in text
+
+
+def test_ten_thousand_points_have_a_page_that_says_what_is_left_out():
+    """Measures of figures come first."""
+    page = large().explore().html
+    assert len(page.encode()) < MOST
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    assert data["count"] == 10_000
+    assert [measure["name"] for measure in data["measures"]][:2] == ["loss", "guest_ready"]
+    assert {*data["left_out"], *(measure["name"] for measure in data["measures"])} == {*CATALOGUE}
+
+
+def test_a_page_is_one_file_and_text_of_users_is_text():
+    """Nothing ends the script or the data early, and nothing is fetched."""
+    hostile = "</script><script>alert(1)</script><!--"
+    named = verdict(hostile)
+    page = results(scenario=hostile, question=hostile, verdicts=(named,)).explore().html
+    assert page.count("</script>") == 3
+    assert "<!--" not in page.replace("<!doctype", "")
+    assert not re.search(r"<link|@import|<script[^>]*src|<img", page.partition("<script")[0])
+
+
+def test_a_notebook_shows_the_page_in_a_frame(tmp_path):
+    """The same page that is saved."""
+    made = results().explore()
+    assert made.save(tmp_path / "explore.html").read_text() == made.html
+    assert made._repr_html_().startswith('<iframe title="Explorer of small"')
