@@ -243,6 +243,8 @@ def test_two_results_stand_side_by_side_with_their_differences(browser, compared
     """Three charts on two equal scales; the table has the paired difference, and the most moved comes first."""
     browser.open(compared)
     assert browser.run("explorer.curves.length") == 3
+    widths = browser.run("explorer.curves.map(one => [one.chart.getWidth(), one.box.clientWidth])")
+    assert all(drawn == box for drawn, box in widths)
     scales = browser.run("explorer.curves.slice(0, 2).map(one => one.chart.getOption().yAxis[0].max)")
     assert scales[0] == scales[1]
     assert browser.run("explorer.curves[2].points.map(point => point.y)") == pytest.approx([3.1, 3.05])

@@ -264,6 +264,7 @@
       const words = place > last ? differenceWords : row => pointWords(row, place);
       curves.push(new PointChart(box, label ? `${label}: ${CURVE}` : CURVE, words));
     });
+    curves.forEach(chart => chart.resize()); // the first one had the whole width to itself
   }
   function measureWords(name, row, side) {
     const column = columns[side][name], mean = column.mean[row], half = column.half[row];
@@ -476,7 +477,7 @@
       parallel: narrow ? { layout: "vertical", left: 20, right: 30, top: 34, bottom: 30 } : { left: 60, right: 80, top: 62, bottom: 24 },
       parallelAxis: dims.map((dim, place) => {
         const axis = isAxis(dim) ? axes[axisNumber[dim.slice(1)]] : null;
-        const shared = { id: `d:${dim}`, dim: place, name: wrapped(dimLabel(dim)), nameLocation: narrow ? "start" : "end", nameGap: narrow ? 6 : 12, nameTextStyle: { color: dark, fontSize: 11, lineHeight: 13, ...(narrow ? { align: "left", verticalAlign: "bottom", padding: [0, 0, 14, 0] } : {}) }, axisLabel: { color: dark, fontSize: 11, hideOverlap: true, textBorderColor: css("--paper"), textBorderWidth: 3 }, axisLine: { lineStyle: { color: css("--edge") } }, areaSelectStyle: { width: narrow ? 26 : 20, color: css("--accent"), borderColor: css("--accent"), opacity: .25 } };
+        const shared = { id: `d:${dim}`, dim: place, name: wrapped(dimLabel(dim)), nameLocation: narrow ? "start" : "end", nameGap: narrow ? 6 : 12, nameTextStyle: { color: dark, fontSize: 11, lineHeight: 13, textBorderColor: css("--paper"), textBorderWidth: 3, ...(narrow ? { align: "left", verticalAlign: "bottom", padding: [0, 0, 14, 0] } : {}) }, axisLabel: { color: dark, fontSize: 11, hideOverlap: true, textBorderColor: css("--paper"), textBorderWidth: 3 }, axisLine: { lineStyle: { color: css("--edge") } }, areaSelectStyle: { width: narrow ? 26 : 20, color: css("--accent"), borderColor: css("--accent"), opacity: .25 } };
         if (axis && isOrdinal(axis)) return { ...shared, type: "category", data: axis.names };
         const { min, max } = ends(parallelRows.map(row => valueOf(dim, row)));
         return { ...shared, type: "value", min, max };
@@ -693,12 +694,13 @@
     if (!whole.length) return;
     const [{ replication }] = whole;
     const legend = side => two ? sides[side].name : "";
-    add(`Over time, replication ${replication}`, "counter", data.series, "series", name => ({
+    const mark = two ? `; dashed: ${sides[0].name}` : "";
+    add(`Over time, replication ${replication}${mark}`, "counter", data.series, "series", name => ({
       xAxis: { type: "value", name: "Simulated time (s)", nameLocation: "middle", nameGap: 26, max: "dataMax", ...axisStyle() }, yAxis: { type: "value", ...axisStyle() },
       series: parts.map((part, side) => !part || !part.series || !part.series[name] ? null : { type: "line", step: "start", name: legend(side), showSymbol: false, lineStyle: styles[side], itemStyle: { color: styles[side].color }, data: part.ends.map((end, place) => [end, part.series[name][place]]),
         markArea: { silent: true, itemStyle: { color: css("--muted"), opacity: .15 }, label: { color: css("--ink"), fontSize: 11, position: "insideTopLeft" }, data: part.start > 0 && side === last ? [[{ xAxis: 0, name: "warm-up" }, { xAxis: part.start }]] : [] } }).filter(Boolean),
     }));
-    add(`Distribution, replication ${replication}`, "time", data.times, "cdf", name => {
+    add(`Distribution, replication ${replication}${mark}`, "time", data.times, "cdf", name => {
       const found = parts.map(part => part && part.cdf && part.cdf[name]), values = found.filter(Boolean).flatMap(one => one[0].filter(value => value > 0));
       const log = values.length > 0 && Math.max(...values) > 30 * Math.min(...values);
       return {
