@@ -26,7 +26,7 @@ from hostsim.results.prediction_interval import BLOCK
 from hostsim.results.results import Results
 from hostsim.results.rich_view import rich_view
 from hostsim.results.verdicts import Verdicts
-from hostsim.scenario.expect.lookup import require_measures
+from hostsim.scenario.expect.measure_names import require_measures
 from hostsim.scenario.load import load
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario

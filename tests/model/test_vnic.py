@@ -331,8 +331,8 @@ def test_what_is_left_comes_back_at_the_end_of_a_poll_or_waits(rest: bool, room:
 
 def test_a_lost_packet_counts_with_all_its_frames() -> None:
     """Three packets of five frames come to a ring with room for one: ten frames are lost, and their sender is told of ten."""
-    clock, guest, told = Clock(), NotingGuest(), []
+    clock, guest, told, totals = Clock(), NotingGuest(), [], SimpleNamespace(lost_ring=0)
     vnic = Vnic(clock, "eth0", 1, CoalescingScheme(), guest)
-    vnic.receive(Train(SimpleNamespace(size=64, dropped=told.append), 3, 0, 0, 0, 0, None, 5))
+    vnic.receive(Train(SimpleNamespace(size=64, dropped=told.append, totals=totals), 3, 0, 0, 0, 0, None, 5))
     vnic.ring.settle(0)
-    assert (vnic.frames, vnic.lost, told) == (15, 10, [10])
+    assert (vnic.frames, vnic.lost, totals.lost_ring, told) == (15, 10, 10, [10])

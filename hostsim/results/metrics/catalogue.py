@@ -25,8 +25,8 @@ from hostsim.results.metrics.functions import (
     wire_gbits,
     work_loss,
 )
-from hostsim.results.metrics.metric import Metric, of_subject, percentile, settled_response
-from hostsim.results.metrics.subject import parsed
+from hostsim.results.metrics.metric import Metric, percentile, settled_response
+from hostsim.results.metrics.subject import of_subject, parsed
 
 __all__ = [
     "CATALOGUE",

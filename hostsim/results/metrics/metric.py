@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hostsim.engine.record import RunRecord
 from hostsim.results.estimate import least_count
 from hostsim.results.metrics.functions import quantile, scaled, settled
-from hostsim.results.metrics.subject import OF, SharedTrafficError, subject_of
 
-__all__ = ["Metric", "of_subject", "percentile", "settled_response"]
+__all__ = ["Metric", "percentile", "settled_response"]
 
 
 @dataclass(frozen=True)
@@ -54,30 +53,6 @@ def settled_response(statistic: str, share: float | None) -> Metric:
         scaled(settled("flow.response", share), 1e-3),
         1 if share is None else least_count(share),
         raw,
-    )
-
-
-def of_subject(metric: Metric, subject: str) -> Metric:
-    """The metric of a subject: the same function, on the record restricted to it; NaN where the run has no such subject, or its traffic is not counted apart.
-
-    Args:
-        metric: of the host.
-        subject: its name, as `hostsim.results.metrics.subject.subject_of` takes it.
-    """
-
-    def evaluate(record: RunRecord) -> float:
-        found = subject_of(record, subject, metric)
-        try:
-            return float("nan") if found is None else metric.evaluate(found.of(record))
-        except SharedTrafficError:
-            return float("nan")
-
-    return replace(
-        metric,
-        name=f"{metric.name}{OF}{subject}",
-        meaning=f"{metric.meaning} Of {subject} alone.",
-        evaluate=evaluate,
-        raw=f"{metric.raw}{OF}{subject}" if metric.raw else "",
     )
 
 

@@ -10,15 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hostsim.engine.record import Histogram, RunRecord, Series
 from hostsim.errors import Fault, InputError, nearest_name
-
-if TYPE_CHECKING:
-    from hostsim.results.metrics.metric import Metric
+from hostsim.results.metrics.metric import Metric
 
 __all__ = [
     "KINDS",
@@ -31,6 +28,7 @@ __all__ = [
     "has",
     "kinds_with",
     "named",
+    "of_subject",
     "of_subject_name",
     "parsed",
     "reads_traffic",
@@ -410,6 +408,30 @@ def subject_of(record: RunRecord, text: str, metric: Metric | None = None) -> Su
     kind, name = words(text)
     found = [Subject(one, name) for one in ([kind] if kind else KINDS) if name in subjects(record, one)]
     return chosen(found, text, metric) if found else None
+
+
+def of_subject(metric: Metric, subject: str) -> Metric:
+    """The metric of a subject: the same function, on the record restricted to it; NaN where the run has no such subject, or its traffic is not counted apart.
+
+    Args:
+        metric: of the host.
+        subject: its name, as `subject_of` takes it.
+    """
+
+    def evaluate(record: RunRecord) -> float:
+        found = subject_of(record, subject, metric)
+        try:
+            return float("nan") if found is None else metric.evaluate(found.of(record))
+        except SharedTrafficError:
+            return float("nan")
+
+    return replace(
+        metric,
+        name=f"{metric.name}{OF}{subject}",
+        meaning=f"{metric.meaning} Of {subject} alone.",
+        evaluate=evaluate,
+        raw=f"{metric.raw}{OF}{subject}" if metric.raw else "",
+    )
 
 
 def named(name: str, traffic: Iterable[str], groups: Iterable[str], ports: Iterable[str]) -> list[Subject]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hostsim.config.quantity import UNITS, read_quantity
 from hostsim.engine.record import AxisValues, Scalar
@@ -19,7 +18,6 @@ from hostsim.results.metrics.subject import (
     has,
     kinds_with,
     named,
-    of_subject_name,
     parsed,
     reads_traffic,
     shared_fault,
@@ -29,10 +27,7 @@ from hostsim.scenario.axis import Axis
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
 
-if TYPE_CHECKING:
-    from hostsim.scenario.scenario import Scenario
-
-__all__ = ["Lookup", "faults_of", "measures_of", "require_measures"]
+__all__ = ["Lookup"]
 
 _NUMBER = re.compile(r"\s*[-+]?\.?\d")
 
@@ -202,54 +197,3 @@ class Lookup:
             return float(value)
         except ValueError:
             return self.bound(value, unit, path)
-
-
-def require_measures(scenario: Scenario, names: Iterable[str], option: str) -> None:
-    """Check the measures that an option or argument names, and their subjects, by the names in a scenario.
-
-    Args:
-        scenario: the scenario.
-        names: of measures, with or without a subject.
-        option: location that faults report.
-
-    Raises:
-        InputError: with every one that is unknown, or that its subject does not have.
-    """
-    if faults := faults_of(scenario, names, option):
-        raise InputError(faults)
-
-
-def faults_of(scenario: Scenario, names: Iterable[str], option: str) -> list[Fault]:
-    """The faults of `require_measures`."""
-    from hostsim.scenario.yaml.source_tree import Place
-
-    listed = list(names)
-    place = Place(option)
-    tree = Tree({"metric": tuple(listed)}, {("metric",): place}, option)
-    lookup = Lookup(tree, scenario.axes, scenario.resolver.tree)
-    for name in listed:
-        lookup.metric(name, ("metric",))
-    return [replace(fault, path=option, file="", line=0) for fault in lookup.faults]
-
-
-def measures_of(scenario: Scenario, subject: str, names: Iterable[str] = (), option: str = "of") -> list[str]:
-    """Names of measures of a subject, ``latency_p99 of feed``: of those given, or of all that it has.
-
-    Args:
-        scenario: the scenario.
-        subject: its name.
-        names: of measures; one that has a subject behind its name keeps it.
-        option: location that faults report.
-
-    Raises:
-        InputError: an unknown measure or subject, or a subject that does not have a measure.
-    """
-    found = [name if parsed(name)[1] else of_subject_name(name, subject) for name in names]
-    if not found:
-        every = [of_subject_name(name, subject) for name in CATALOGUE]
-        found = [name for name in every if not faults_of(scenario, [name], option)]
-        if not found:
-            raise InputError(faults_of(scenario, [of_subject_name("latency_mean", subject)], option))
-        return found
-    require_measures(scenario, found, option)
-    return found
