@@ -33,6 +33,7 @@ _NO_INFLUENCE = {
     "errors": "what is raised ends a run, no module of a run catches it, and a failed run is never taken for a finished one",
     "plugin/module": "it makes modules of plug-ins of their texts, whose digests are in the point's hash",
     "pydantic": "it checks values when a scenario is loaded, and the values are in the point's hash",
+    "pydantic_core": "as pydantic",
 }
 """What the closure reaches and leaves out, with the reason. Python is not in it either: runs are arithmetic of integers and floats,
 whose random numbers come from numpy."""

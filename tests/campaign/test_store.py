@@ -205,7 +205,7 @@ def test_a_run_of_the_format_before_is_read_and_said_once_to_have_no_digest(
     for _ in range(2):
         assert_same(Store(tmp_path).get((POINT, 0, 1)), record)
     assert store.origin((POINT, 0, 1)) == Origin("tiny", {"vms.x.count": 2})
-    assert caplog.text.count("carry no digest") == 1
+    assert caplog.text.count("without a digest") == 1
 
 
 @pytest.mark.parametrize("other", [("cd" * 16, 0, 1), (POINT, 1, 1), (POINT, 0, 2)])

@@ -644,7 +644,7 @@ def test_report_contexts_prints_who_serves_which_queue(cli, tiny):
     for options, told in (
         (("--contexts", "--at", "rte=1"), "did you mean 'rate'"),
         (("--at", "rate=5 kpps"), "needs --contexts"),
-        (("--contexts", "-o", "page.html"), "not with --contexts"),
+        (("--contexts", "-o", "page.html"), "not to --contexts"),
     ):
         bad = cli("report", "tiny", *options)
         assert bad.exit_code == 2

@@ -38,8 +38,8 @@ def test_two_results_of_a_scenario_are_compared(cli, tiny):
         (["nowhere"], ["nowhere"]),
         (["results/tiny", "--axis", "receivers=2"], ["options of a run", "receivers=2"]),
         (["results", "tiny.yaml", "-o", "page.html"], ["--output", "several scenarios"]),
-        (["results/tiny", "--against", "nowhere"], ["nowhere", "holds no results"]),
-        (["."], ["holds no results"]),
+        (["results/tiny", "--against", "nowhere"], ["nowhere", "contains no results"]),
+        (["."], ["contains no results"]),
     ],
 )
 def test_what_cannot_be_explored_is_a_fault(cli, tiny, arguments, words):

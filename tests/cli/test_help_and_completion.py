@@ -71,7 +71,6 @@ def test_plot_draws_any_measure_against_an_axis(cli, tiny):
     assert [Path(line).name for line in done.stdout.split()] == [
         "latency_p95-rate.svg",
         "latency_p95-rate.png",
-        "latency_p95-rate.pdf",
     ]
     assert cli("plot", "tiny", "--y", "loss", "--at", "rate=2 kpps").exit_code == 0
     assert Path("results/tiny/figures/loss.png").is_file()

@@ -19,7 +19,7 @@ ALL = (
     *("jobs", "cluster", "results", "max_memory", "max_time", "plugins"),
 )
 OFFERED: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("run", "check", "reproduce", "what-if"), ALL),
+    **dict.fromkeys(("run", "check", "reproduce", "what-if", "explore"), ALL),
     "predict": tuple(name for name in ALL if name != "plugins"),
     "sensitivity": ("quick", "seed", *ALL[6:9], "plugins"),
     "calibrate": ("seed", "jobs", "results", "plugins"),

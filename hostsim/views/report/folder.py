@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from hostsim.errors import InputError, StoreError
 from hostsim.results import folder as plain
 from hostsim.results.confinement import confined
 from hostsim.results.results import Results
@@ -28,6 +29,12 @@ def write(results: Results, folder: Path) -> list[Path]:
     started = time.monotonic()
     figures = draw_figures(results, folder)
     usage = replace(results.usage, drawing_s=time.monotonic() - started)
+    try:
+        before = plain.read(folder).usage
+    except (InputError, StoreError):
+        pass  # no results yet, or unusable ones: these take their place
+    else:  # the same runs again leave the same file
+        usage = before if replace(before, drawing_s=usage.drawing_s) == usage else usage
     return plain.write(replace(results, usage=usage), folder) + figures
 
 
