@@ -54,6 +54,8 @@ def _compiled(plugin: PluginSpec) -> CodeType:
         return compile(plugin.source, plugin.file, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise InputError(Fault(f"is not Python: {error.msg}", file=plugin.file, line=error.lineno)) from None
+    except ValueError as error:  # null bytes, before Python 3.11.4
+        raise InputError(Fault(f"is not Python: {error}", file=plugin.file)) from None
 
 
 @functools.lru_cache(maxsize=32)
