@@ -81,14 +81,14 @@ def test_split_receive_is_as_cheap_without_other_costs(cost: str) -> None:
     assert split_overhead({f"platform.costs.{cost}.cycles": "0"}) == pytest.approx(split_overhead(), abs=0.005)
 
 
-ONE_QUEUE = {"host.advanced.Net.NetNetqRxDynamicLB": "0"}
+NO_BALANCER = {"host.advanced.Net.NetNetqRxDynamicLB": "0"}
 """The NetPoll is so busy that the balancer of NetQueue opens a second queue in one run and not in the next."""
 
 
 def numa_gain(overrides: dict[str, str]) -> dict[str, float]:
     """What NUMA I/O is worth at the 40GbE NIC: share by which throughput grows, and CPU for a gigabit falls."""
     off, on = (
-        record("numa-io", {"nic": "vmnic0", "threshold": threshold}, ONE_QUEUE | overrides) for threshold in (0, 200)
+        record("numa-io", {"nic": "vmnic0", "threshold": threshold}, NO_BALANCER | overrides) for threshold in (0, 200)
     )
     return {
         "throughput": value(on, "throughput") / value(off, "throughput") - 1,

@@ -28,10 +28,13 @@ def loss(device: str, rings: int, rate: float, overrides: dict[str, str] | None 
 @pytest.mark.parametrize("rings", [128, 256, 512, 1024])
 @pytest.mark.parametrize(("device", "share"), [("vmxnet3", 7 / 8), ("e1000", 1.0)])
 def test_the_loss_free_rate_is_what_the_descriptors_hold_in_a_stop(rings: int, device: str, share: float) -> None:
-    """Descriptors that the device is sure to have, over the length of a stop, within 20 %, in runs of many stops."""
+    """Descriptors that the device is sure to have, over the length of a stop, less a fifth, plus three tenths, in runs of many stops.
+
+    What the guest takes while the NetPoll empties the NIC's ring adds to it, the more the longer the rings are.
+    """
     predicted = share * rings / STOP
     assert loss(device, rings, 0.8 * predicted, length="12 s") == 0
-    assert loss(device, rings, 1.2 * predicted, length="12 s") > 0
+    assert loss(device, rings, 1.3 * predicted, length="12 s") > 0
 
 
 def test_with_short_stops_nothing_is_lost_at_five_times_the_rate() -> None:
