@@ -97,6 +97,7 @@ lint: $(ALL)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python .ci/prose.py
+	$(BIN)/typos
 
 # The page of constants and assumptions, after any of them has changed.
 cost-model: $(STAMP)
