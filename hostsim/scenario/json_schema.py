@@ -106,7 +106,7 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
 
 
 def component_schema(component: str) -> dict[str, Any]:
-    """The schema of a component's file, one of `COMPONENTS`. NICs, platforms, guests and peers may say only what differs from another."""
+    """The schema of a component's file, one of `COMPONENTS`. A NIC, platform, guest or peer that extends another needs only the keys that it changes."""
     schema = copy.deepcopy(schema_of(COMPONENTS[component]))
     _entitle(schema, component)
     extendable = component != "hardware"

@@ -51,9 +51,9 @@ def parts_page() -> str:
     """The reference of the files that scenarios name."""
     intro = """# Platform, hardware, guest and peer files
 
-A scenario names a platform, a server and guests, and may name a kind of peer; a server may name models of NICs. Each is a file of its own: a shipped one by its name, one of yours by its path, relative to the scenario. A platform, a guest, a peer or
-a NIC may say `extends: NAME` and give only what differs. {doc}`../guide/add-a-device` shows how to write one. Quantities are written as in {ref}`scenario files <quantities>`, and any value that nobody
-published as {ref}`an assumption <assumptions>`.
+A scenario names a platform, a server, guests, and optionally a kind of peer; a server can name models of NICs. Each is a file: shipped files are named by their names, your own by their paths, relative to the scenario. A platform, guest, peer or NIC with `extends: NAME`
+starts from another file and needs only the keys that it changes. {doc}`../guide/add-a-device` shows how to write one. Quantities are written as in {ref}`scenario files <quantities>`, and unpublished values
+as {ref}`assumptions <assumptions>`.
 """
     parts = (
         (HardwareSpec, "a hardware file"),
