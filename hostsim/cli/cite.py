@@ -25,8 +25,8 @@ def cite(
     subjects: Annotated[
         Texts,
         typer.Argument(
-            metavar="SCENARIO|FILE|CLAIM-GLOB",
-            help="Scenarios, or ids of claims and measurements; hostsim itself by default.",
+            metavar="SCENARIO|FILE|CLAIM-GLOB|SUBJECT",
+            help="Scenarios, ids of claims and measurements, or subjects such as 'facts 2.1'; hostsim itself by default.",
             autocompletion=complete_subject,
         ),
     ] = None,
@@ -35,7 +35,8 @@ def cite(
 ) -> None:
     """Sources of claims and inputs, or hostsim's own citation.
 
-    Prints each publication with its address, the claims read from it, and the constants and inputs of the scenario that name it.
+    Prints each publication with its address, the claims read from it, and the constants and inputs of the scenario that name it. Of a
+    subject, which texts name in parentheses, it prints what each publication says.
     """
     from hostsim.results.citation import bibtex as as_bibtex
     from hostsim.scenario.shipped_data import bibliography
@@ -68,16 +69,19 @@ def _own(own: Publication) -> str:
 
 
 def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Citation, str]]:
-    """Every citation of the subjects, with the claim or input that makes it.
+    """Every citation of the subjects, with the claim or input that makes it, or with what the publication says.
 
     Raises:
-        InputError: a subject is neither a scenario, a file nor a pattern that matches a claim or a measurement.
+        InputError: a subject is neither a scenario, a file, a subject of the bibliography nor a pattern that matches a claim or a measurement.
     """
     from hostsim.scenario.shipped_data import bibliography, claims, measurements, predictions, shipped
 
     known = [*claims(), *measurements()]
-    scenarios = shipped() | predictions()
+    scenarios, facts = shipped() | predictions(), bibliography().subjects
     for subject in subjects:
+        if subject in facts:
+            yield from facts[subject].facts
+            continue
         if subject in scenarios or Path(subject).is_file():
             yield from _of_scenario(subject, root)
             continue
@@ -85,10 +89,10 @@ def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Cit
         if not found:
             raise InputError(
                 Fault(
-                    "no scenario, claim or measurement has this name",
+                    "no scenario, claim, measurement or subject has this name",
                     given=repr(subject),
-                    allowed="a scenario, a file, or a pattern of claim ids",
-                    nearest=nearest_name(subject, [*scenarios, *known]),
+                    allowed="a scenario, a file, a pattern of claim ids, or a subject such as 'facts 2.1'",
+                    nearest=nearest_name(subject, [*scenarios, *known, *facts]),
                 )
             )
         for name in found:

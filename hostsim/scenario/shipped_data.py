@@ -24,6 +24,7 @@ from hostsim.scenario.yaml.reader import Text, read
 __all__ = [
     "PREDICTIONS",
     "Bibliography",
+    "Subject",
     "bibliography",
     "claims",
     "data_root",
@@ -41,8 +42,17 @@ __all__ = [
 
 
 @dataclass(frozen=True)
+class Subject:
+    """What publications say about a subject of the model."""
+
+    about: str
+    facts: tuple[tuple[Citation, str], ...]
+    """What each place of a publication says, in our words."""
+
+
+@dataclass(frozen=True)
 class Bibliography:
-    """A bibliography: publications by key, and what cites them."""
+    """A bibliography: publications by key, what they say, and the texts that cite them."""
 
     entries: Mapping[str, Publication]
     claims: tuple[tuple[tuple[str, ...], Citation], ...]
@@ -51,6 +61,8 @@ class Bibliography:
     """Citations by the first part of a measurement's id."""
     texts: Mapping[str, tuple[Citation, ...]]
     """Citations by the words that name them in a text; longer words count in place of shorter ones inside them."""
+    subjects: Mapping[str, Subject]
+    """Subjects by the name that texts have for them, such as ``facts 2.1``; `texts` has their publications."""
 
     def of_claim(self, name: str) -> tuple[Citation, ...]:
         """The citation of a claim or a measurement by its id; none of an expectation of the user's."""
@@ -98,9 +110,17 @@ def read_bibliography(file: Path) -> Bibliography:
         words: tuple(reader.citation(("texts", words), key, entries) for key in keys)
         for words, keys in tree["texts"].items()
     }
+    subjects = {}
+    for name, subject in tree["facts"].items():
+        cited = tuple(
+            (reader.citation(("facts", name, "rows", row), fact["entry"], entries, fact.get("at", "")), fact["says"])
+            for row, fact in enumerate(subject["rows"])
+        )
+        subjects[name] = Subject(subject["about"], cited)
+        texts[name] = tuple(dict.fromkeys(Citation(citation.publication) for citation, _ in cited))
     if reader.faults:
         raise InputError(reader.faults)
-    return Bibliography(entries, tuple(claims), measurements, texts)
+    return Bibliography(entries, tuple(claims), measurements, texts, subjects)
 
 
 class _Reader:

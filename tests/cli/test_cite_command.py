@@ -37,3 +37,15 @@ def test_cite_refuses_what_is_no_subject(cli):
     assert done.exit_code == 2
     assert "given 'splitr'" in done.stderr
     assert "did you mean 'splitrx'?" in done.stderr
+
+
+def test_cite_of_a_subject_prints_what_each_publication_says(cli):
+    """A text names "facts 2.2"; a reader sees the numbers behind it, their place and address."""
+    done = cli("cite", "facts 2.2")
+    assert done.exit_code == 0, done.output
+    first = done.stdout.splitlines()[:4]
+    assert first[0].startswith("Ole Agesen et al., ")
+    assert first[1].startswith("  https://")
+    assert first[2].startswith("  table 1: Exit and entry in hardware: ")
+    assert first[3].startswith("  section 9: 3,000 cycles (0.9 us at 3.33 GHz) ")
+    assert cli("cite", "facts 2.2", "--bibtex").stdout.startswith("@inproceedings{agesen-exits,")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import typer
 from hostsim_docs import claim_values
+from hostsim_docs.markdown import linked
 from hostsim_docs.reference import PAGES, write_pages
 
 import hostsim
@@ -136,7 +137,7 @@ def test_every_publication_is_on_the_page_of_sources(pages: dict[str, str]) -> N
     for key, entry in bibliography().entries.items():
         assert (f"**{key}**: {entry.words}" in pages["sources"]) is (key != "hostsim")
         assert entry.address in pages["sources"]
-    for words in bibliography().texts:
+    for words in set(bibliography().texts) - set(bibliography().subjects):
         assert f"| `{words}` | {{ref}}`" in pages["sources"]
 
 
@@ -176,3 +177,17 @@ def test_a_page_that_says_what_it_said_is_not_written_again(tmp_path: Path) -> N
     first = {file: file.stat().st_mtime_ns for file in write_pages(tmp_path / "reference")}
     assert {file: file.stat().st_mtime_ns for file in write_pages(tmp_path / "reference")} == first
     assert len(first) == len(PAGES)
+
+
+def test_subjects_of_the_bibliography_are_links_in_prose_alone() -> None:
+    """Code, headings and other numbers stay as they are."""
+    page = '# facts 2.1\n\nAn exit (facts 2.2), `facts 2.2`, "facts 2.2", facts 2.22.\n\n```yaml\na: facts 2.2\n```\n\nSee facts-modern 3.\n'
+    expected = page.replace("(facts 2.2)", "({ref}`facts 2.2 <source-facts-2-2>`)")
+    assert linked(page) == expected.replace("facts-modern 3", "{ref}`facts-modern 3 <source-facts-modern-3>`")
+
+
+def test_every_subject_has_a_place_on_the_page_of_sources(pages: dict[str, str]) -> None:
+    """With its publications."""
+    for name, subject in bibliography().subjects.items():
+        part = pages["sources"].partition(f"### {name}: {subject.about}\n")[2].partition("###")[0]
+        assert all(f"`{citation.publication.key} <" in part for citation, _ in subject.facts)

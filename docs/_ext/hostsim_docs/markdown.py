@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["anchor", "code", "prose", "row", "table"]
+__all__ = ["anchor", "code", "linked", "prose", "row", "table"]
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -36,3 +36,16 @@ def prose(text: str) -> str:
 def anchor(*words: str) -> str:
     """The target of a heading."""
     return re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")
+
+
+_SUBJECT = re.compile(r"""(?<![\w`"<-])(facts(?:-modern)?|formats) (\d(?:\.\d)?)(?![\w`"]|\.\d)""")
+
+
+def linked(page: str) -> str:
+    """A page whose prose links subjects of the bibliography, such as "facts 2.1"; code and headings stay as they are."""
+    parts = re.split(r"^( *(?:```|~~~).*?^ *(?:```|~~~)|#+ .*?$)", page, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if place % 2 else _SUBJECT.sub(_link, part) for place, part in enumerate(parts))
+
+
+def _link(match: re.Match[str]) -> str:
+    return f"{{ref}}`{match[0]} <{anchor('source', match[0])}>`"

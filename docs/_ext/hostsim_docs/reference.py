@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hostsim_docs.interface import api_page, commands_page
 from hostsim_docs.keys import parts_page, scenario_page
+from hostsim_docs.markdown import linked
 from hostsim_docs.settings import settings_page
 from hostsim_docs.shipped import claims_page, measures_page, shipped_page, sources_page
 
@@ -42,6 +43,7 @@ def write_pages(folder: Path) -> list[Path]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the pages before Sphinx looks for them."""
+    """Write the pages before Sphinx looks for them, and link subjects of the bibliography on every page."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "reference"))
+    app.connect("source-read", lambda app, name, source: source.__setitem__(0, linked(source[0])))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

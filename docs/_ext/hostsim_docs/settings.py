@@ -40,7 +40,7 @@ def settings_page() -> str:
 Settings have the names that administrators type. A setting that is not in these tables is an error. A setting marked *not modelled* may be set: it changes nothing, and gives a warning, stored with the results,
 unless it is set to its default, or, if the model behaves as another value, to that one. Defaults are those of {code(newest)}, with those of earlier versions if they differ. `hostsim show SCENARIO` prints each effective value and its origin.
 
-The *source* is a section of the project's collection of published facts (`facts`) and formats, with the version that it was read from, or the document itself; LAMW is the public list of settings github.com/lamw/esxi-advanced-and-kernel-settings.
+The *source* is a subject of the bibliography, which links to its publications, with the version that was read, or the document itself; LAMW is the public list of settings github.com/lamw/esxi-advanced-and-kernel-settings.
 """
     ]
     for section, (title, where) in _SECTIONS.items():

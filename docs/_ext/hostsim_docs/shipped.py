@@ -161,8 +161,8 @@ def sources_page() -> str:
     blocks = [
         """# Sources
 
-The publications behind claims, costs, settings and assumptions. `hostsim cite SCENARIO` or `hostsim cite CLAIM` prints those of a scenario or a claim, with `--bibtex` as BibTeX; `hostsim cite` alone says how
-to cite hostsim.
+The publications behind claims, costs, settings and assumptions, then {ref}`what they say <source-facts>`, subject by subject: a text with "facts 2.1" refers to the subject of that name. `hostsim cite SCENARIO`,
+`hostsim cite CLAIM` and `hostsim cite "facts 2.1"` print the same, with `--bibtex` as BibTeX; `hostsim cite` alone prints how to cite hostsim.
 
 """
     ]
@@ -175,10 +175,25 @@ to cite hostsim.
         if users[key]:
             lines.append(f"Claims: {', '.join(map(code, users[key]))}.")
         blocks.append(f"({anchor('source', key)})=\n\n**{key}**: " + " ".join(lines) + "\n\n")
-    rows = [[code(words), ", ".join(_link(c.publication.key) for c in cited)] for words, cited in found.texts.items()]
     blocks.append(
-        "## Names in texts\n\nTexts of costs, settings and assumptions name their sources in short. `facts` and `formats` are the project's collected notes, by section; "
-        f"if a text contains several names, the longest counts.\n\n{table(('name', 'publications'), rows)}"
+        """(source-facts)=
+
+## What they say
+
+In our words, with the place in the publication. *Derived*: arithmetic on quoted numbers. *Inferred*: not stated there.
+
+"""
+    )
+    for name, subject in found.subjects.items():
+        said = [[says, ", ".join(part for part in (_link(at.publication.key), at.at) if part)] for at, says in subject.facts]
+        blocks.append(
+            f"({anchor('source', name)})=\n\n### {name}: {subject.about}\n\n{table(('what', 'publication and place'), said)}\n"
+        )
+    named = {words: cited for words, cited in found.texts.items() if words not in found.subjects}
+    rows = [[code(words), ", ".join(_link(c.publication.key) for c in cited)] for words, cited in named.items()]
+    blocks.append(
+        "## Other names in texts\n\nIf a text contains several names, the longest counts, so that it can name one publication of a subject.\n\n"
+        + table(("name", "publications"), rows)
     )
     return "".join(blocks)
 
