@@ -3,7 +3,7 @@
 The interpreter runs signal handlers only between the instructions of its own programs, and compiled code may go without them for
 minutes. At a checkpoint functions of the caller are called, and what these raise ends the calculation there. Checkpoints lie
 between pieces of work that are bounded by their number, not by simulated time: in a microsecond of it anything may happen
-(docs/decisions/0110).
+(docs/design/store.md).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ packets costs what a train of one costs.
 
 A producer pushes a train whose instants may still lie ahead; the ring holds only what is here by now. Whether a packet
 finds room is settled when somebody looks, in closed form, so that a push costs the same for one packet and for many. A slot is
-free as soon as its packet is taken (docs/decisions/0002).
+free as soon as its packet is taken (docs/design/receive.md).
 
 Trains are linked to each other (`Train.following`): nothing is made when one comes or goes, and no list is moved. The ring does that itself, as a `Chain`
 would take a call for each train, which a run of TCP on 40GbE takes 4 % longer for.

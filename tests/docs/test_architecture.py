@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "CONTRIBUTING.md", *sorted((DOCS / "project").glob("*.md"))]
+PAGES = [ROOT / "CONTRIBUTING.md", *sorted((DOCS / "project").glob("*.md")), *sorted((DOCS / "design").glob("*.md"))]
 _NAME = re.compile(r"`([\w./-]+\.py)::([\w.]+)`")
 _PATH = re.compile(r"`((?:hostsim|tests|docs|scenarios|notebooks|\.ci)/[\w./-]*)`")
 

@@ -1,4 +1,4 @@
-"""The scheduler on hosts whose schedule can be computed by hand (docs/scheduler.md)."""
+"""The scheduler on hosts whose schedule can be computed by hand (docs/design/scheduler.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the study of one scheduler for dense mode and splitRx asks for, where the tests of the rules do not say it already.
 
-The page about the scheduler (docs/scheduler.md) lists its statements, and where the product differs from it.
+The page about the scheduler (docs/design/scheduler.md) lists its statements, and where the product differs from it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rules of docs/scheduler.md one by one, on small hosts without costs whose schedule can be computed by hand."""
+"""The rules of docs/design/scheduler.md one by one, on small hosts without costs whose schedule can be computed by hand."""
 
 from __future__ import annotations
 

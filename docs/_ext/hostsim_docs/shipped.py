@@ -46,7 +46,7 @@ def measures_page() -> str:
     rows = [[code(m.name), m.unit, m.kind, prose(m.meaning)] for m in CATALOGUE.values()]
     return f"""# Measures
 
-Every measure covers the measured window of a run, after its warm-up ({{doc}}`../explanation/statistics`). `hostsim metrics` prints this table. A measure of a part that the
+Every measure covers the measured window of a run, after its warm-up ({{doc}}`../design/statistics`). `hostsim metrics` prints this table. A measure of a part that the
 host does not have, or of too few packets, is undefined: NaN in tables, printed as `not estimable`.
 
 An *instant* is a ratio or a level over the window, a *rate* an amount per second, a *percentile* comes from the histogram of all values.
@@ -185,7 +185,9 @@ In our words, with the place in the publication. *Derived*: arithmetic on quoted
 """
     )
     for name, subject in found.subjects.items():
-        said = [[says, ", ".join(part for part in (_link(at.publication.key), at.at) if part)] for at, says in subject.facts]
+        said = [
+            [says, ", ".join(part for part in (_link(at.publication.key), at.at) if part)] for at, says in subject.facts
+        ]
         blocks.append(
             f"({anchor('source', name)})=\n\n### {name}: {subject.about}\n\n{table(('what', 'publication and place'), said)}\n"
         )

@@ -2,7 +2,7 @@
 
 The pool of the standard library gives up every run when one worker dies, and cannot end a late run. Pebble's can, but its
 workers share one pipe and its locks: a worker that is killed while it holds them takes the others with it. So the executor
-gives each worker a pebble pool of its own (docs/decisions/0101).
+gives each worker a pebble pool of its own (docs/design/store.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Load balancing between the PCPUs of a NUMA node; idle ones steal waiting worlds within their reach by themselves (docs/decisions/0071)."""
+"""Load balancing between the PCPUs of a NUMA node; idle ones steal waiting worlds within their reach by themselves (docs/design/scheduler.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Memory of a NUMA node: how long a byte of a copy waits for it, and how that grows as its bandwidth is used up.
 
-One law for the VMkernel and for guests (docs/explanation/packet.md). A copy takes processor cycles for each byte, whatever lies where. Each of its two ends that is
+One law for the VMkernel and for guests (docs/design/memory.md). A copy takes processor cycles for each byte, whatever lies where. Each of its two ends that is
 not in the last-level cache of the copier's node makes it wait besides: for a cache line the latency of the memory, over the lines that one processor has in
 flight (Little's law; J. McCalpin writes bandwidth = concurrency / latency). Latency grows with load as the wait in an M/D/1 queue: service x load / (2 (1 - load)).
 A byte written back to memory waits in that queue, too.

@@ -493,7 +493,7 @@ class Pcpu(RunQueue[World]):
         else:
             self._halted = True
             if self.pool is self.node:  # an exclusive PCPU spins in the monitor instead
-                self._last = None  # the idle loop, a context of its own: docs/decisions/0049
+                self._last = None  # the idle loop, a context of its own: docs/design/scheduler.md
             self._idle_since = self.awake if self.awake > now else now
             self.pool.idle.put(self)
 

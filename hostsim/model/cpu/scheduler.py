@@ -1,6 +1,6 @@
 """The CPU scheduler of a host: wake-ups, placement, exclusive PCPUs, CPU demand of worlds and migrations between NUMA nodes.
 
-The rules are those of `docs/scheduler.md`. Decisions are the scheduler policy's (`hostsim.model.policy.scheduler`); balancing among the busy
+The rules are those of `docs/design/scheduler.md`. Decisions are the scheduler policy's (`hostsim.model.policy.scheduler`); balancing among the busy
 PCPUs of a node is `hostsim.model.cpu.balancer`, among nodes `hostsim.model.control.numa`.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["Demand", "NumaClient", "Scheduler"]
 
 
 class Demand:
-    """The CPU demand of a group of worlds in the last period (docs/decisions/0077).
+    """The CPU demand of a group of worlds in the last period (docs/design/numa.md).
 
     Attributes:
         used: PCPUs that they used in the last period, on average.

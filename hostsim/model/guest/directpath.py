@@ -1,7 +1,7 @@
 """DirectPath I/O: a physical NIC that is passed through to a VM, its rings as the guest's driver uses them.
 
 No context of the VMkernel, no virtual switch and no copy is in between. The VMkernel takes each interrupt of the NIC, as often as the
-guest's driver lets the NIC raise it, and injects it. The NIC gets what a guest writes every 20 us of a burst (docs/decisions/0085).
+guest's driver lets the NIC raise it, and injects it. The NIC gets what a guest writes every 20 us of a burst (docs/design/transmit.md).
 A descriptor of what it sends is in use until the guest's driver frees it, in its next poll; with none left the driver stops its queue.
 """
 

@@ -2,7 +2,7 @@
 
 A burst of the guest is one batch: exit and interrupt, a softirq that polls its rings, then processes. The instants of all that a burst does
 are known when it begins. An interrupt in the midst of it is taken at once: handler and softirq go first, and what the burst had still
-to do is done as much later (docs/decisions/0124). A process on another vCPU finds its packets in that vCPU's inbox (`hostsim.model.guest.socket`).
+to do is done as much later (docs/design/guest.md). A process on another vCPU finds its packets in that vCPU's inbox (`hostsim.model.guest.socket`).
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ PolicyMaker: TypeAlias = Callable[[HostSettings, int], SchedulerPolicy]
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ProportionalShare(SchedulerPolicy):
-    """Proportional-share scheduling, as in ESXi (`docs/scheduler.md`): system worlds first, then the vCPU with the least virtual time.
+    """Proportional-share scheduling, as in ESXi (`docs/design/scheduler.md`): system worlds first, then the vCPU with the least virtual time.
 
     Virtual time is used time over shares.
     """

@@ -130,7 +130,7 @@ class VSwitch:
 
     Multicast packets are replicated one by one, port after port; each copy is handed on at the instant its own work is done.
     Split contexts that sleep are woken together when the poll is over, as a kernel sends such wake-ups off at the end of its
-    receive loop; those that run find the copies at their instants (docs/decisions/0005).
+    receive loop; those that run find the copies at their instants (docs/design/receive.md).
 
     Frames of a connection are joined to packets for the guest, as far as LRO goes, also where frames of others lie between them: as many
     connections have a session at the same time as LRO keeps. A packet is handed on when it is full, or else at the end of the poll.
@@ -361,7 +361,7 @@ class NetPoll(NetContext, RxPoller):
     """The receive context of one queue of a physical NIC: polls frames in batches and runs the virtual switch on them.
 
     First it frees the descriptors of what the NIC has sent. It polls on as long as its budget is used up. A poll that finds the ring empty is the last: it forwards its batch, and sleeps until
-    the next interrupt (docs/decisions/0078).
+    the next interrupt (docs/design/receive.md).
 
     Attributes:
         queue: the queue that it serves.
@@ -420,7 +420,7 @@ class NetPoll(NetContext, RxPoller):
             if budget == before:  # the driver has seen the ring empty
                 self._armed = True  # and wants an interrupt again, which moderation may hold back
             # Frames that come while it works belong to the same poll, as long as there is budget: it needs no event for them
-            # (docs/decisions/0004).
+            # (docs/design/receive.md).
             elif not budget or not switch.runs_on:
                 break
         if not batch:

@@ -441,7 +441,7 @@ class Pnic:
         """Transmit packets that were admitted at their instants, behind those handed over before.
 
         Trains of contexts that send at the same time share the wire: what one leaves free between its packets is there for
-        the next, whose first packet waits for the work that was handed over before it (docs/decisions/0086).
+        the next, whose first packet waits for the work that was handed over before it (docs/design/transmit.md).
 
         Args:
             train: packets of ``frames`` frames each, at instants that may lie ahead.

@@ -4,7 +4,7 @@ An open-loop wire serializes the frames of several independent flows at line rat
 
 On a closed-loop wire (TCP, transactions) what the peer may send is released to it, in flights, at instants that lie ahead. Whenever the wire is free the peer
 puts a burst of one of its connections on it, any of those that have something to send: a fixed order would fall into step with the host's
-interrupts, and stay there (docs/decisions/0017). Bursts are worked out when somebody looks, those that begin before now, so that a release that is made
+interrupts, and stay there (docs/design/tcp.md). Bursts are worked out when somebody looks, those that begin before now, so that a release that is made
 later, for now or for an instant before others, still finds its place: the times of polls do not affect the frames.
 """
 

@@ -31,7 +31,7 @@ class WebObject:
     writes: list[tuple[int, int]]
     """For each write: picoseconds of the server's work before it, and segments that are full with it."""
     after: int
-    """Picoseconds of the server's work behind the last write: its log, and the way back to waiting (docs/decisions/0050).
+    """Picoseconds of the server's work behind the last write: its log, and the way back to waiting (docs/design/guest.md).
 
     Logging is the last phase of a request of Apache, behind the bytes that it counts (L. Stein, D. MacEachern, *Writing Apache Modules*, 7.7)."""
 

@@ -3,7 +3,7 @@
 Posting a packet on a vmxnet3 costs a guest nothing more than writing a descriptor. A transmit context that sleeps is woken in one of four ways, counted apart:
 by a call from the guest once so many packets wait (forced), by the receive context when it serves the same vNIC (opportunistic), when
 the guest halts, or by a timer. How many packets wait before a guest calls follows from how fast it sends: such that it calls at
-most so many times a second, as receive coalescing bounds interrupts (docs/decisions/0020). A patient queue's context is woken only when the guest halts,
+most so many times a second, as receive coalescing bounds interrupts (docs/design/coalescing.md). A patient queue's context is woken only when the guest halts,
 or by a longer timer.
 
 A guest never calls for an e1000: it writes to a register for each packet, which the monitor takes note of, and the VMkernel finds the packets when it polls, in
