@@ -1,1 +1,1 @@
-"""FROM a plan to records: simulate, drive, executors, store."""
+"""From a plan to records: simulation, driver, executors, store."""

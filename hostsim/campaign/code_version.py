@@ -1,6 +1,6 @@
-"""Versions of the code whose runs lie in a results folder: each has a folder of runs, with a file that says what it was made of.
+"""Versions of the code with runs in a results folder: each has a folder of runs, with a file that describes the code.
 
-Runs of another version are never reused, and deleted by `hostsim.campaign.stored_run` only. When one of them would have served, the difference is put in words.
+Runs of another version are never reused, and only `hostsim.campaign.stored_run` deletes them. If only the code prevents reuse, the difference is described.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ ABOUT = "about.json"
 _MOST_VERSIONS, _MOST_PARTS = 3, 6
 """Longest lists in a note."""
 _MOST_BYTES = 64 * 1024
-"""Largest file `ABOUT` that is read: one that `describe` wrote has a tenth of it."""
+"""Size limit of the file `ABOUT`; `describe` writes a tenth of it."""
 _LONGEST = 80
 """Characters of a name or a version in a note."""
 
 
 def describe(results: Path, folder: Path, code: Code) -> None:
-    """Write what the code of a folder of runs is made of, unless it is written already.
+    """Write the description of a version's code beside its runs, unless it exists.
 
     Args:
         results: the results folder.
@@ -54,9 +54,9 @@ def describe(results: Path, folder: Path, code: Code) -> None:
 
 
 def difference(results: Path, folders: Sequence[Path], code: Code) -> str:
-    """The runs that other versions of the code have left, and the modules in which these differ, in words.
+    """Describe the runs of other versions of the code, and the modules that differ.
 
-    What the files say is untrusted: no link is followed out of the results folder, and text is made printable and cut.
+    The files are untrusted: no link out of the results folder is followed, and text is made printable and truncated.
 
     Args:
         results: the results folder.
@@ -96,7 +96,7 @@ def _read(file: Path) -> Any:
 
 
 def _printable(text: Any) -> str:
-    """Text without control characters, which a terminal would obey, and not longer than a name.
+    """Text without control characters, truncated to the length of a name.
 
     Raises:
         TypeError: it is no text.
@@ -111,7 +111,7 @@ def _runs(folder: Path) -> int:
 
 
 def _differing(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Parts that differ, came or went, as many as can be read at once."""
+    """Changed, added and removed parts; long lists are shortened."""
     names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     more = len(names) - _MOST_PARTS
     return [*names[:_MOST_PARTS], f"and {more} more"] if more > 0 else names

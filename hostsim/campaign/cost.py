@@ -1,4 +1,4 @@
-"""Cost of runs: wall-clock seconds that they took, and an estimate of those that are left."""
+"""Cost of runs: wall-clock seconds of finished runs, and an estimate for the remaining ones."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ __all__ = ["Costs"]
 
 
 class Costs:
-    """Wall-clock seconds of runs, as far as they are known, and what the runs that are left will take.
+    """Known wall-clock seconds of runs, and an estimate for the remaining runs.
 
-    A run that is left takes as long as its point took before, else as long as points took on average. Sums are kept up with
-    each run: to add them up again after each would take the square of a sweep's size.
+    A remaining run takes as long as earlier runs of its point, or else the mean of all points. Sums are updated with each
+    run, as computing them again each time is quadratic in the size of a sweep.
     """
 
     def __init__(self) -> None:
         self._took: dict[str, tuple[float, int]] = {}  # seconds of a point's runs, and their number
-        self._left: Counter[str] = Counter()  # runs that are left, by point
+        self._left: Counter[str] = Counter()  # remaining runs, by point
         self._runs_left = 0
         self._means = 0.0  # sum of the points' means
-        self._known = 0.0  # seconds that are left of points with a mean
-        self._unknown = 0  # runs that are left of points without one
+        self._known = 0.0  # remaining seconds of points with a mean
+        self._unknown = 0  # remaining runs of points without a mean
 
     def expect(self, task: Task) -> None:
-        """Counts a run among those that are left."""
+        """Adds a remaining run."""
         self._change(task.point.simulated, 1)
 
     def settle(self, task: Task) -> None:
-        """Counts a run no more, as it has ended."""
+        """Removes a run that has ended."""
         self._change(task.point.simulated, -1)
 
     def _change(self, point: str, more: int) -> None:
@@ -42,7 +42,7 @@ class Costs:
             self._unknown += more
 
     def add(self, record: RunRecord) -> None:
-        """Learns from a run that says how long it took."""
+        """Adds the time of a finished run."""
         if "wall_s" not in record.facts:
             return
         point = record.point_id
@@ -56,11 +56,11 @@ class Costs:
         self._known += left * rise
 
     def left_s(self) -> float | None:
-        """Seconds that the runs take that are left; None while nothing is known to estimate it by."""
+        """Estimated seconds of the remaining runs; None without any finished run."""
         if not self._took:
             return None
         if not self._runs_left:
-            return 0.0  # and not what rounding has left
+            return 0.0  # no rounding error
         return max(self._known + self._unknown * self._means / len(self._took), 0.0)
 
     def _mean(self, point: str) -> float:

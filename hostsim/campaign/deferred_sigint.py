@@ -1,7 +1,7 @@
 """Deferred SIGINT: Ctrl-C during a run is recorded when it arrives, and delivered at the next checkpoint of the run.
 
-Compiled code takes any failure of arithmetic on large integers for a lack of memory and aborts the process; and the interpreter
-calls signal handlers in the midst of such arithmetic. A handler that raises must not be in place while compiled code runs.
+Compiled code treats an exception within arithmetic on large integers as a lack of memory and aborts the process, and the interpreter
+calls signal handlers during such arithmetic. So no handler that raises may be installed while compiled code runs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class DeferredSigint:
     """Signal handler that records SIGINT for later delivery.
 
     Args:
-        former: the handler that the signal is delivered to. One with a method ``arrive`` has that called when the signal
-            arrives, and KeyboardInterrupt is raised in its place.
+        former: the handler that gets the signal. If it has a method ``arrive``, this is called when the signal arrives, and
+            KeyboardInterrupt is raised instead.
     """
 
     def __init__(self, former: Callable[[int, FrameType | None], object] | None = None) -> None:
@@ -37,7 +37,7 @@ class DeferredSigint:
             self._arrive()
 
     def deliver(self) -> None:
-        """Delivers a recorded signal to the former handler: KeyboardInterrupt, unless the caller has another one.
+        """Delivers a recorded signal to the former handler: KeyboardInterrupt by default.
 
         It stays recorded in threads other than the main one, which run no signal handlers.
         """

@@ -37,13 +37,13 @@ __all__ = [
 
 
 _SMALL_S = 1.5
-"""Seconds of runs that this process does itself: two workers have done no more by then, as they need 0.9 s to start."""
+"""Seconds of runs that this process simulates itself: two workers need 0.9 s to start and are not faster."""
 _SMALL_EFFORT = 3 * SECOND
-"""Largest effort of a run that this process does before any has said how long it takes: half a second at the slowest shipped rate."""
+"""Largest effort of a run that this process simulates before any run time is known: half a second at the slowest shipped rate."""
 
 
 Observer = Callable[[Plan, RunRecord], None]
-"""Gets each record of a plan once: as soon as it has ended, or at the start where the store has it."""
+"""Called with each record of a plan once: at the end of its run, or at the start for a stored run."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class Progress:
     """Progress of a plan. A search adds to the total as it goes."""
 
     done: int
-    """Runs that need no more work, reused and failed ones included."""
+    """Finished runs, including reused and failed ones."""
     total: int
     """Runs known of so far."""
     running: int
     reused: int
     failed: int
     seconds_left: float | None
-    """Wall-clock seconds that the runs known of so far still take, those of other plans that are run at the same time included; None while nothing is known to estimate it by."""
+    """Estimated wall-clock seconds of the remaining known runs, including those of plans that run at the same time; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Outcome:
     """The outcome of a plan: its records and the answers of its searches."""
 
     records: StoredRecords
-    """Fixed points in the order of the plan, then what the searches asked for, in the order they asked. Each record is
+    """Fixed points in the order of the plan, then the runs that searches requested, in this order. Each record is
     read from the store when it is looked up and not kept in memory: a sweep may be larger than memory."""
     answers: Mapping[str, SearchAnswer]
-    """Of the searches that came to an end, by name."""
+    """Answers of completed searches, by name."""
     interrupted: bool
-    """True when Ctrl-C ended it early; all that had finished is here and in the store."""
+    """True if Ctrl-C ended it early; finished runs are included and stored."""
     ran: int
     reused: int
 
@@ -87,22 +87,22 @@ def run_together(
     observe: Observer | None = None,
     simulate: Simulate | None = None,
 ) -> list[Outcome]:
-    """Run what the store does not hold of several plans, all at the same time, so that no worker waits for the end of one.
+    """Run the missing runs of several plans at the same time, so that no worker is idle at the end of a plan.
 
     Runs that failed before are tried again.
 
     Args:
         plans: fixed points and searches.
-        store: where runs are kept, each as soon as it has ended.
-        jobs: worker processes; None for one each processor, and none while the work left is small; 1 for none but this process.
+        store: the results store; each run is stored as soon as it ends.
+        jobs: worker processes; None for one per processor, or none if little work remains; 1 for this process only.
         cluster: address of a Dask scheduler to run on instead.
-        limits: what a run may need; one that needs more fails.
+        limits: memory and time of a run; a run beyond them fails.
         progress: called with the progress of a plan, once at the start and after each run.
-        observe: gets each record of each plan once, as soon as it is there.
-        simulate: what a run is, `hostsim.campaign.simulate.simulate` by default.
+        observe: called with each record of each plan once, as soon as it is available.
+        simulate: the function of a run; `hostsim.campaign.simulate.simulate` by default.
 
     Raises:
-        InputError: ``jobs`` or ``cluster`` cannot be met.
+        InputError: ``jobs`` or ``cluster`` cannot be satisfied.
         StoreError: the store cannot be written.
     """
     tell = progress or _say_nothing
@@ -124,13 +124,13 @@ def run_together(
 
 
 def stored_outcome(plan: Plan, store: Store, observe: Observer | None = None) -> Outcome | None:
-    """The outcome of a plan whose runs are all in the store; None where one is missing or failed. Runs nothing."""
+    """The outcome of a plan if all its runs are stored; None if one is missing or failed. Runs nothing."""
     [sweep] = _Front([plan], store, observe).sweeps
     return None if sweep.waiting else sweep.outcome()
 
 
 def preview(plan: Plan, store: Store) -> Progress:
-    """Progress of a plan before anything is run: what the store holds and what is missing, seconds on one worker."""
+    """Progress of a plan before it runs: stored and missing runs, with seconds on one worker."""
     front = _Front([plan], store)
     return front.progress(front.sweeps[0], workers=1)
 
@@ -138,7 +138,7 @@ def preview(plan: Plan, store: Store) -> Progress:
 def _work_off(
     front: _Front, executor: Executor, tell: Callable[[Plan, Progress], None], goes_on: Callable[[], bool]
 ) -> None:
-    """Hands out runs while a condition holds, and waits for those that are handed out."""
+    """Submits runs while a condition holds, and waits for the submitted runs."""
     while True:
         while goes_on() and len(front.running) < executor.capacity and (task := front.start()) is not None:
             executor.submit(task)
@@ -152,7 +152,7 @@ def _work_off(
 
 
 def _simulate() -> Simulate:
-    # imported here: a sweep whose runs are all in the store needs no simulator
+    # imported here: a fully stored sweep needs no simulator
     from hostsim.campaign.simulate import simulate
 
     return simulate
@@ -163,11 +163,11 @@ def _say_nothing(plan: Plan, told: object) -> None:
 
 
 class _Front:
-    """Plans that are worked off together: whose turn it is, and who waits for the same run.
+    """Plans that run together: the order of their runs, and the sweeps that wait for each run.
 
     Attributes:
         sweeps: the plans.
-        running: runs that are handed out, each with the sweeps that wait for it and their tasks.
+        running: submitted runs, each with the sweeps that wait for it and their tasks.
     """
 
     def __init__(self, plans: Sequence[Plan], store: Store, observe: Observer | None = None) -> None:
@@ -178,11 +178,11 @@ class _Front:
         self._turn = 0
 
     def has_work(self) -> bool:
-        """True while there are tasks that are not begun."""
+        """True if tasks remain that have not started."""
         return any(sweep.waiting for sweep in self.sweeps)
 
     def is_small(self) -> bool:
-        """True where the work that is left is not worth a worker process: it is known, and takes little time."""
+        """True if the remaining work is known and too short for a worker process."""
         if not self.has_work() or any(sweep.plan.searches for sweep in self.sweeps):
             return False
         left_s = self._costs.left_s()
@@ -191,19 +191,19 @@ class _Front:
         return left_s <= _SMALL_S
 
     def start(self) -> Task | None:
-        """The next task to hand out; None when there is nothing to do but to wait."""
+        """The next task to submit; None if the driver must wait."""
         while (sweep := self._next()) is not None:
             task = sweep.start()
             waiting = self.running.get(run_of(task))
             if waiting is not None:
                 waiting.append((sweep, task))
-            elif not sweep.reuses(task):  # another sweep, or an equal host of this one, may have run it since
+            elif not sweep.reuses(task):  # another sweep, or an equal host of this sweep, may have run it already
                 self.running[run_of(task)] = [(sweep, task)]
                 return task
         return None
 
     def _next(self) -> _Sweep | None:
-        """In turns one that a search asks, else the one whose next run takes longest; one that has run nothing yet goes first."""
+        """The sweep that goes next: those with requests of searches in turn, else the one with the longest next run; a sweep without any finished run is first."""
         for place in range(self._turn, self._turn + len(self.sweeps)):
             sweep = self.sweeps[place % len(self.sweeps)]
             if sweep.asked:
@@ -212,7 +212,7 @@ class _Front:
         return max((sweep for sweep in self.sweeps if sweep.waiting), key=_Sweep.next_s, default=None)
 
     def finish(self, task: Task, record: RunRecord) -> list[_Sweep]:
-        """Keeps a run that has ended; returns the sweeps that it was for, each once."""
+        """Stores a finished run; returns the sweeps that waited for it, each once."""
         waiting = self.running.pop(run_of(task))
         self._store.put(record, waiting[0][0].origin(task))
         ended: list[_Sweep] = []
@@ -223,7 +223,7 @@ class _Front:
         return ended
 
     def progress(self, sweep: _Sweep, workers: int) -> Progress:
-        """Progress of a sweep, with that many workers to share what is left of all."""
+        """Progress of a sweep, if this number of workers shares the remaining work of all sweeps."""
         left = self._costs.left_s()
         return Progress(
             done=sweep.done,
@@ -236,13 +236,13 @@ class _Front:
 
 
 class _Sweep:
-    """A plan while it is worked off: its tasks as they become known, and what became of them.
+    """A plan in progress: its known tasks and their outcomes.
 
     Attributes:
         plan: the plan.
-        fixed: tasks known from the start that have not begun, the longest first.
+        fixed: waiting tasks of the plan's points, the longest first.
         asked: tasks that searches request, the longest first.
-        running: those that are being run.
+        running: tasks in progress.
     """
 
     def __init__(self, plan: Plan, store: Store, costs: Costs, observe: Observer) -> None:
@@ -253,10 +253,10 @@ class _Sweep:
         self.reused = self.ran = self.failed = 0
         self._store = store
         self._known: dict[RecordKey, Task] = {}
-        self._done = CondensedRecords(store)  # only searches need a record again
+        self._done = CondensedRecords(store)  # only searches read a record again
         self._wall_s: dict[RecordKey, float] = {}
-        self._open = set(range(len(plan.searches)))  # searches that have not ended, by their place in the plan
-        self._awaited: dict[RecordKey, set[int]] = {}  # and which of them wait for a run
+        self._open = set(range(len(plan.searches)))  # unfinished searches, by their position in the plan
+        self._awaited: dict[RecordKey, set[int]] = {}  # those of them that wait for a run
         self._costs = costs
         self._observe = observe
         self._seconds = 0.0  # wall-clock time of the runs that have ended, and their effort
@@ -266,27 +266,27 @@ class _Sweep:
 
     @property
     def waiting(self) -> int:
-        """Number of tasks that have not begun."""
+        """Number of tasks that have not started."""
         return len(self.asked) + len(self.fixed)
 
     def next_s(self) -> tuple[float, int]:
-        """Seconds that the next task is expected to take, without bound where no run has ended yet; then its effort."""
+        """Expected seconds of the next task (infinite before any run has ended), then its effort."""
         effort = (self.asked or self.fixed)[0].point.effort
         return (effort * self._seconds / self._effort if self._effort else math.inf), effort
 
     def origin(self, task: Task) -> Origin | None:
-        """The scenario and the parameters that the store notes with a run; none for a plan without a scenario."""
+        """The scenario and parameters that are stored with a run; None for a plan without a scenario."""
         scenario: Scenario | None = self.plan.scenario
         return None if scenario is None else Origin(scenario.name, scenario.parameters(task.point.axes))
 
     def start(self) -> Task:
-        """The next task to hand out."""
+        """The next task to submit."""
         task = (self.asked or self.fixed).popleft()
         self.running[task.key] = task
         return task
 
     def reuses(self, task: Task) -> bool:
-        """True where the store holds the run of a task that was to be started: it is taken from there."""
+        """True if the run of a task is stored already; it is then reused."""
         record = self._store.get(run_of(task))
         if record is None or record.error is not None:
             return False
@@ -295,7 +295,7 @@ class _Sweep:
         return True
 
     def finish(self, key: RecordKey, record: RunRecord, *, ran: bool) -> None:
-        """Takes a run that has ended, its own or (``ran`` being False) that of an equal host, and asks the searches what they want to know next."""
+        """Adds a finished run, its own or (if ``ran`` is False) that of an equal host, and advances the searches."""
         self.ran += ran
         self.reused += not ran
         self.failed += record.error is not None
@@ -308,7 +308,7 @@ class _Sweep:
         self._ask(self._awaited.pop(key, ()))
 
     def _ask(self, places: Iterable[int]) -> None:
-        """Lets searches ask until they have to wait for runs."""
+        """Advances searches until each of them waits for a run."""
         for place in sorted(places):
             search: Search = self.plan.searches[place]
             while wanted := search.wants(self._done):
@@ -321,7 +321,7 @@ class _Sweep:
                 self._open.discard(place)
 
     def _admit(self, tasks: Iterable[Task], waiting: deque[Task]) -> None:
-        """Takes tasks in, the stored ones as done, the others to where they wait."""
+        """Adds tasks: stored ones as done, the others to the queue."""
         for task in tasks:
             if task.key in self._known:
                 continue
@@ -347,16 +347,16 @@ class _Sweep:
 
     @property
     def done(self) -> int:
-        """Number of runs that have ended, or were there."""
+        """Number of finished and reused runs."""
         return len(self._done)
 
     @property
     def total(self) -> int:
-        """Number of runs known of so far."""
+        """Number of known runs."""
         return len(self._known)
 
     def outcome(self, *, interrupted: bool = False) -> Outcome:
-        """What has become of the plan so far, in an order that no worker had a say in: the searches are asked anew, one after another."""
+        """The outcome so far, in an order that does not depend on workers: the searches are repeated one after another on the stored records."""
         answers: dict[str, SearchAnswer] = {}
         order = [task.key for task in self.plan.tasks]
         for place, search in enumerate(self.plan.searches):

@@ -1,4 +1,4 @@
-"""Ensemble of hosts: sets of constants and inputs that agree with the observations, as a file, and scenarios with a member's values."""
+"""Ensemble of hosts: sets of constants and inputs that agree with the observations, their file, and scenarios with the values of a member."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hostsim.scenario.shipped_data import PREDICTIONS, predictions, shipped
 __all__ = ["Ensemble", "own_values", "read_ensemble", "write_ensemble"]
 
 COMMENT = "#"
-"""Begins a line that says where an ensemble comes from."""
+"""Prefix of a line that describes the origin of an ensemble."""
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,18 @@ class Ensemble:
 
     members: tuple[Mapping[str, float], ...]
     name: str = ""
-    """The file, as the user knows it."""
+    """The file, as the user named it."""
     lines: tuple[int, ...] = ()
-    """Of its names, and of each member, where it is a file."""
+    """Line of the names and of each member, if it was read from a file."""
 
     @functools.cached_property
     def digest(self) -> str:
-        """Digest of all values: runs of another ensemble are other runs."""
+        """Digest of all values; it is part of the key of a run."""
         text = "\n".join(f"{name}={value!r}" for member in self.members for name, value in sorted(member.items()))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def moves(self, scenario: Scenario, axes: AxisValues) -> str:
-        """The ensemble's digest, and the names of what it moves at a point: not of what the user or an axis has set there."""
+        """The digest, and the names that the ensemble sets at a point; values of the user or of an axis have priority."""
         known = (
             constant.name if constant.file else f"{scenario.name}.{constant.name}"
             for constant in constants_at(scenario, axes)
@@ -54,18 +54,18 @@ class Ensemble:
         """A scenario with the values of the member that a replication runs (`hostsim.results.prediction_interval.member_of`).
 
         Args:
-            scenario: as shipped; what it says itself, by an option or an axis, stays.
+            scenario: values that its options or axes set have priority.
             replication: 0-based.
 
         Raises:
-            InputError: there are too few members, or they are of other hosts.
+            InputError: there are too few members, or they belong to other hosts.
         """
         self.require_members(replication + 1)
         self.require(scenario)
         return with_constants(scenario, own_values(scenario, self.members[member_of(replication)]))
 
     def require_members(self, replications: int) -> None:
-        """Check that there are members for so many replications.
+        """Check that there are enough members for a number of replications.
 
         Raises:
             InputError: there are too few, with the last line of the file.
@@ -80,7 +80,7 @@ class Ensemble:
         """Check that the members have values of a scenario's host.
 
         Raises:
-            InputError: with every name that nothing has, or where the scenario's platform has constants, and the members none of them.
+            InputError: a name of the ensemble does not exist; or the scenario's platform has constants, and the members have none of them.
         """
         own, names = _known(scenario), self.members[0]
         others = (*(f"{name}." for name in {**shipped(), **predictions()} if name != scenario.name), f"{PREDICTIONS}/")
@@ -115,7 +115,7 @@ class Ensemble:
             )
 
     def refused(self, replication: int, error: InputError) -> InputError:
-        """The faults of a host that cannot be, with the member that it is of."""
+        """The faults of an impossible host, with its member."""
         member = member_of(replication)
         place = self.name + (f":{line}" if (line := self._line(member + 1)) else "")
         return InputError(
@@ -152,7 +152,7 @@ def read_ensemble(file: Path) -> Ensemble:
     """Read an ensemble that `write_ensemble` wrote.
 
     Raises:
-        InputError: it is no such file; with the line.
+        InputError: it is not an ensemble file; with the line.
     """
     name = display_name(file)
     reader = csv.reader(io.StringIO(read_text(file, name)), strict=True)
@@ -179,7 +179,7 @@ def read_ensemble(file: Path) -> Ensemble:
 
 
 def _finite(text: str) -> float:
-    """Read a number; raises ValueError where it is none, or infinite."""
+    """Read a finite number; raises ValueError for any other text."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(text)
@@ -187,12 +187,12 @@ def _finite(text: str) -> float:
 
 
 def write_ensemble(file: Path, members: Mapping[int, Mapping[str, float]], about: Collection[str] = ()) -> None:
-    """Write an ensemble as CSV: one row a member, one column a constant or input; numbers to six digits.
+    """Write an ensemble as CSV: one row for each member, one column for each constant or input; numbers have six digits.
 
     Args:
         file: where.
         members: values by name, by the number of the member.
-        about: lines of its head that say where it comes from.
+        about: lines of the head that describe its origin.
     """
     names = list(next(iter(members.values())))
     rows: list[Sequence[object]] = [["member", *names]]

@@ -1,16 +1,15 @@
 """Interim analysis: a group sequential test that gives a claim more replications while its verdict is open.
 
-A verdict is looked at when a claim has as many replications as the scenario says, twice as many and four times as many (5, 10, 20), and
-is final as soon as it is not open. Three looks are three chances to err. So the error is shared out among them in equal
-parts (Bonferroni): each interval is of level 1 - 0.05 / 3, and all that were looked at hold together in 95 % of the cases, at least.
-Alpha spending would give narrower intervals, but needs the joint distribution of the looks, which Bonferroni does not: that is not
-known for the worst of several points, a ratio, or a statement.
+A verdict is judged with the scenario's number of replications, then with twice and four times as many (5, 10, 20), and is final as soon
+as it is not open. Three looks are three chances of an error, so each gets a third of it (Bonferroni): the level of each interval is
+1 - 0.05 / 3, and all of them hold together in at least 95 % of cases. Alpha spending would give narrower intervals, but needs the
+joint distribution of the looks, which is unknown for the worst of several points, a ratio, or a statement.
 
-A verdict that would still be open at the last look, were its mean and deviation to stay, gets no further one: it is futile
-(docs/decisions/0172). To stop for futility makes no verdict wrong, for it stays open.
+A look is futile, and skipped, if the verdict would still be open at the last look with the same mean and deviation
+(docs/decisions/0172). Futility makes no verdict wrong, because the verdict stays open.
 
-At quick fidelity, where an open verdict is accepted while its value lies in the band, only one whose value does not is looked at again, unless
-its claim is a known red, which goes by its range. The first look has the level of every quick verdict, 95 %, the further ones that of the others.
+At quick fidelity an open verdict with its value in the band is accepted. Only an open verdict with its value outside gets further looks,
+unless its claim is a known red, which is judged by its range. The first look has level 95 %, the further looks 1 - 0.05 / 3.
 """
 
 from __future__ import annotations
@@ -36,20 +35,19 @@ if TYPE_CHECKING:
 __all__ = ["ERROR", "GROWTH", "LEVEL", "InterimAnalysis", "is_futile", "make_plan"]
 
 GROWTH = (1, 2, 4)
-"""Replications at each look, in terms of the scenario's."""
+"""Replications at each look, as multiples of the scenario's."""
 ERROR = 0.05
-"""Share of wrong verdicts that all looks may make together."""
+"""Largest share of wrong verdicts over all looks."""
 LEVEL = 1 - ERROR / len(GROWTH)
 """Level of the interval at each look."""
 _QUICK_LEVEL = 0.95
-"""That of the first look at quick fidelity."""
+"""Level of the first look at quick fidelity."""
 
 
 def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expectations: bool = True) -> Plan:
     """The plan of `hostsim.scenario.planner.make_plan`, with an interim analysis of each expectation.
 
-    There is none of a known red at quick fidelity, where the number of replications is given, where the scenario asks for a precision, which settles it, or where a point has
-    one replication, by which its verdict goes.
+    Exceptions: a known red at quick fidelity, a given number of replications, a scenario with a precision, and points with one replication.
     """
     plan = planner.make_plan(scenario, fidelity, sweep=sweep, expectations=expectations)
     maker = PointMaker(scenario, fidelity)
@@ -64,16 +62,16 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
 
 
 class InterimAnalysis:
-    """The interim analysis of one expectation: a search for as many replications as its verdict takes."""
+    """The interim analysis of one expectation: a search for the number of replications that decides it."""
 
     def __init__(self, scenario: Scenario, expectation: Expectation, maker: PointMaker, fidelity: Fidelity) -> None:
         """A search.
 
         Args:
-            scenario: of the expectation, and of those that it is computed from.
+            scenario: of the expectation and its operands.
             expectation: what is judged.
             maker: makes its points.
-            fidelity: of the runs; with the processor time that they may take, and a look beyond it is not taken.
+            fidelity: of the runs; looks beyond its processor time are skipped.
         """
         self.name = look_name(expectation.name)
         self._scenario = restrict(scenario, [expectation.name])
@@ -89,28 +87,28 @@ class InterimAnalysis:
         }
 
     def wants(self, done: Records) -> list[Task]:
-        """The runs of the next look that are not there; none once the verdict is final: see `Search`."""
+        """Missing runs of the next look; none once the verdict is final: see `Search`."""
         return self._walk(done)[0]
 
     def most(self) -> int:
-        """Runs of the last look, and at quick fidelity of the first, beyond which few go: see `Search`."""
+        """Runs of the last look; at quick fidelity of the first, as few verdicts need more: see `Search`."""
         if self._quick:
             return len(self.wants({}))
         last = self._counts[-1]
         return len(self._points) * last + sum(search.most() for search in self._searches[last])
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The look that is final: see `Search`."""
+        """The final look: see `Search`."""
         _, count, reason = self._walk(done)
         searches = {search.name: search.answer(done) for search in self._searches[count]}
         return SearchAnswer(self.name, (float(count),), look=Look(count, self._level(count), searches, reason))
 
     def _level(self, count: int) -> float:
-        """Level of the interval at the look with so many replications."""
+        """Level of the interval at the look with a number of replications."""
         return _QUICK_LEVEL if self._quick and count == self._counts[0] else LEVEL
 
     def _walk(self, done: Records) -> tuple[list[Task], int, str]:
-        """What is missing, the replications of the look that has been come to, and why there is no further one where it could be taken."""
+        """Missing runs, the replications of the current look, and the reason if a possible further look is skipped."""
         for count, following in zip(self._counts, [*self._counts[1:], 0], strict=True):
             missing = self._missing(count, done)
             if missing:
@@ -147,7 +145,7 @@ class InterimAnalysis:
         return next(verdict for verdict in found if verdict.expectation.name == self._expectation.name)
 
     def _too_long(self, count: int, following: int, done: Records) -> str:
-        """Why the next look is not taken; empty where there is time for it."""
+        """Why the next look is skipped; empty if there is time for it."""
         if self._max_s is None:
             return ""
         keys = {(point, replication) for point in self._points for replication in range(count)}
@@ -165,7 +163,7 @@ class InterimAnalysis:
 
 
 def is_futile(interval: Interval, band: Band, last: int, bound: Bound | None = None) -> bool:
-    """True when a verdict would be open after so many replications too, were their mean and deviation those of the interval (futility)."""
+    """True if a verdict would still be open after a number of replications with the same mean and deviation (futility)."""
     from scipy.special import stdtrit
 
     from hostsim.results.judge import state_of
@@ -179,7 +177,7 @@ def is_futile(interval: Interval, band: Band, last: int, bound: Bound | None = N
 
 
 def _futile(verdict: Verdict, count: int, last: int) -> str:
-    """Why a further look would be futile; empty where it may settle the verdict."""
+    """Why a further look would be futile; empty if it may decide the verdict."""
     if verdict.value is None or verdict.ci_low is None or verdict.ci_high is None:
         return ""
     interval = Interval(verdict.value, verdict.ci_low, verdict.ci_high, count)

@@ -1,15 +1,15 @@
 """The pipeline from scenarios to results: plan, execute, tabulate, judge.
 
-The one straight path, read from top to bottom::
+One straight path, from top to bottom::
 
     Scenario   -> Plan       hostsim.scenario.planner: points, replications, searches; hostsim.campaign.interim_analysis: further replications
-    Plan       -> Outcome    hostsim.campaign.driver: records from the results folder, or from runs where it has none
-    records    -> table      hostsim.results.table: one row a point of the sweep and replication
+    Plan       -> Outcome    hostsim.campaign.driver: records from the results folder, or from new runs
+    records    -> table      hostsim.results.table: one row for each point and replication
     records    -> Verdicts   hostsim.results.judge: every expectation against its band
     all of it  -> Results
 
-`run_sweep` goes all of it for one scenario, `run_sweeps` for several at the same time. Who only checks stops at the verdicts
-(`execute_all`, `judge_expectations`), who has a search but no scenario's table stops at the records (`execute`).
+`run_sweep` does all steps for one scenario, `run_sweeps` for several at the same time. `execute_all` and `judge_expectations` stop at
+verdicts, without a table; `execute` stops at records.
 """
 
 from __future__ import annotations
@@ -53,22 +53,22 @@ __all__ = [
 ]
 
 ProgressListener = Callable[[str, Progress], None]
-"""Gets the scenario's name and its progress, at its start and after each run."""
+"""Called with the scenario's name and its progress, at the start and after each run."""
 
 
 @dataclass(frozen=True)
 class ExecutionOptions:
-    """Execution options: where runs are kept and what they are made with. No result depends on them."""
+    """Execution options: store, workers and limits. No result depends on them."""
 
     store: Store
-    """Keeps every run."""
+    """Stores every run."""
     jobs: int | None = None
-    """Worker processes; one each processor where None, this process where 1."""
+    """Worker processes; None for one per processor, 1 for this process."""
     cluster: str | None = None
     """Address of a Dask scheduler to run on instead."""
     progress: ProgressListener | None = None
     limits: ResourceLimits = NO_LIMITS
-    """What a run may need; one that needs more fails."""
+    """Memory and time of a run; a run beyond them fails."""
 
 
 def run_sweep(
@@ -78,9 +78,9 @@ def run_sweep(
 
     Args:
         scenario: what to run.
-        fidelity: how long and how often.
-        execution: where runs are kept and what they are made with.
-        expectations: run what the expectations need as well; without it only those are judged whose runs are there.
+        fidelity: lengths and numbers of runs.
+        execution: store, workers and limits.
+        expectations: also run what the expectations need; without it only those with stored runs are judged.
 
     Raises:
         InputError: the execution options cannot be met.
@@ -106,7 +106,7 @@ def run_sweeps(
         records, answers = outcome.records, dict(outcome.answers)
         if not expectations:
             for extra in _stored_outcomes(plan.scenario, fidelity, execution.store, summary):
-                records = records.after(extra.records)  # points that differ in axes only: the sweep has told them apart
+                records = records.after(extra.records)  # points that differ in axes only are distinguished by the sweep
                 answers |= extra.answers
         yield _results(plan, summary, records, answers)
 
@@ -130,18 +130,18 @@ def run_shard(plans: Sequence[Plan], shard: Shard, execution: ExecutionOptions) 
 
 
 def execute(plan: Plan, execution: ExecutionOptions) -> Outcome:
-    """Execute one plan: run what the results folder does not hold of it; raises what `execute_all` does."""
+    """Execute one plan: run its missing runs; raises the errors of `execute_all`."""
     [outcome] = execute_all([plan], execution)
     return outcome
 
 
 def execute_all(plans: Sequence[Plan], execution: ExecutionOptions, observe: Observer | None = None) -> list[Outcome]:
-    """Execute several plans at the same time: run what the results folder does not hold of them.
+    """Execute several plans at the same time: run their missing runs.
 
     Args:
         plans: the plans.
-        execution: where runs are kept and what they are made with.
-        observe: gets each record of each plan once, as soon as it is there.
+        execution: store, workers and limits.
+        observe: called with each record of each plan once, as soon as it is available.
 
     Raises:
         InputError: the execution options cannot be met.
@@ -178,7 +178,7 @@ def judge_expectations(
     answers: Mapping[str, SearchAnswer],
     fidelity: Fidelity,
 ) -> Verdicts:
-    """Judge what a scenario expects, by the runs that there are, of an ensemble with prediction intervals; a verdict on a changed host has a note of the change."""
+    """Judge a scenario's expectations by existing runs, with prediction intervals for an ensemble; a verdict on a changed host has a note of the change."""
     from hostsim.results.judge import judge
 
     quick, is_ensemble = fidelity.quick, fidelity.ensemble is not None
@@ -193,7 +193,7 @@ def judge_expectations(
 
 
 def _sources(records: StoredRecords, length_ps: int) -> Iterator[RunSource]:
-    """What is known of runs before their records are read; those that are shorter than that bear no expectation."""
+    """Properties of runs before their records are read; shorter runs serve no expectation."""
     from hostsim.results.point_estimate import RunSource
 
     for key in records:
@@ -202,7 +202,7 @@ def _sources(records: StoredRecords, length_ps: int) -> Iterator[RunSource]:
 
 
 def _stored_outcomes(scenario: Scenario, fidelity: Fidelity, store: Store, summary: SweepSummary) -> Iterable[Outcome]:
-    """What the store holds for the expectations, those whose runs are all there; the summary gets their records."""
+    """Outcomes of expectations with all runs stored; the summary gets their records."""
     for expectation in scenario.expectations:
         plan = make_plan(restrict(scenario, [expectation.name]), fidelity, sweep=False)
         outcome = stored_outcome(plan, store, lambda _plan, record: summary.add(record))
@@ -220,7 +220,7 @@ def _summary(plan: Plan) -> SweepSummary:
 
 
 def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers: Mapping[str, SearchAnswer]) -> Results:
-    """The results of a plan: tables of its sweep, verdicts, and what they rest on."""
+    """The results of a plan: tables of its sweep, verdicts, and their provenance."""
     from hostsim.results.table import with_members
 
     scenario, fidelity = plan.scenario, plan.fidelity
@@ -273,12 +273,12 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
 
 
 def ensemble_words(fidelity: Fidelity) -> str:
-    """The file and the digest of a fidelity's ensemble; empty where it has none."""
+    """File and digest of a fidelity's ensemble; empty without one."""
     return f"{fidelity.ensemble.name} {fidelity.ensemble.digest[:12]}" if fidelity.ensemble else ""
 
 
 def _origin(scenario: Scenario) -> dict[str, str]:
-    """The provenance of a scenario that commands do not find by its name: its file, or what it was loaded from in Python."""
+    """Provenance of a scenario that is not shipped: its file, or its origin in Python."""
     if scenario.file in (*shipped().values(), *predictions().values()):
         return {}
     return {"source" if scenario.source.name in (PYTHON, TEXT) else "file": scenario.source.name}

@@ -40,7 +40,7 @@ __all__ = [
 SHIPPED = "shipped"
 """Value of ``--ensemble`` without a file."""
 RESULTS = "results"
-"""Results folder by default: below the working directory."""
+"""Default results folder, below the working directory."""
 
 
 def _amount(kind: str) -> BeforeValidator:
@@ -65,9 +65,9 @@ def _plugins(value: Any) -> Any:
     return [str(plugin) for plugin in value] if isinstance(value, list | tuple) else value or []
 
 
-# no lazy annotations in this module: typer makes the options of commands from them
+# no lazy annotations in this module: typer reads them
 class RunOptions(BaseModel):
-    """Options of everything that runs a sweep, each with its default.
+    """Run options with their defaults.
 
     Quantities are text with a unit or numbers in seconds or bytes. ``ensemble`` may be True for the shipped one.
 
@@ -172,10 +172,10 @@ class RunOptions(BaseModel):
     ] = []
 
     def fidelity(self) -> Fidelity:
-        """How long and how often points are run.
+        """Lengths and numbers of runs.
 
         Raises:
-            InputError: a limit is no time above 0; an ensemble cannot be read, or has too few members for the replications.
+            InputError: a limit is not a time above 0; an ensemble cannot be read, or has too few members for the replications.
         """
         most = self.max_processor_time
         if most is not None and not most > 0:
@@ -211,7 +211,7 @@ class RunOptions(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _within_bounds(cls, value: Any, info: ValidationInfo) -> Any:
-        """An integer within its bounds; one of another library becomes Python's."""
+        """An integer within its bounds, as a Python integer."""
         name = str(info.field_name)
         option = OPTIONS[name]
         if option.min is None or option.max is None or value is cls.model_fields[name].default:
@@ -237,7 +237,7 @@ OPTIONS: Mapping[str, OptionInfo] = {
 
 
 def _fault(error: ErrorDetails) -> Fault:
-    """The fault of an option; a `ValueError` of ours has its allowed values after a bar."""
+    """The fault of an option; our `ValueError` has the allowed values after a bar."""
     message, _, allowed = str(error.get("ctx", {}).get("error", error["msg"])).partition("|")
     return Fault(message, f"--{error['loc'][0]}".replace("_", "-"), repr(error["input"]), allowed)
 
@@ -252,13 +252,13 @@ def run_options(
 
     Args:
         function: the function.
-        options: those that were given together.
-        given: those that were given one by one, which replace them.
-        offered: those that the function takes.
+        options: options in one object.
+        given: single options, which have priority.
+        offered: names that the function takes.
 
     Raises:
         InputError: a value is none that the option takes; carries every fault.
-        TypeError: a name is none of these; has the nearest one.
+        TypeError: an unknown name; with the nearest one.
     """
     chosen = (options.model_dump(exclude_unset=True) if options is not None else {}) | dict(given)
     for name in chosen.keys() - offered:
@@ -272,7 +272,7 @@ def quantity(text: str, kind: str, option: str) -> float:
     """The number in the text of an option, in the base unit of its kind: ``2 GB`` is 2e9 bytes.
 
     Raises:
-        InputError: it is no such quantity.
+        InputError: it is not such a quantity.
     """
     from hostsim.config.quantity import read_quantity
 

@@ -26,7 +26,7 @@ MOST_SHARDS = 100_000
 
 @dataclass(frozen=True)
 class Shard:
-    """A shard: one of so many parts of a campaign."""
+    """A shard: one of several parts of a campaign."""
 
     number: int
     """From 1."""
@@ -54,7 +54,7 @@ def read_shard(text: str) -> Shard:
 def deal(plans: Sequence[Plan], shard: Shard) -> list[Plan]:
     """The part of each plan that a shard runs, without its sweep: all shards together run all of it.
 
-    A search stays with the runs that it asks for at first. Parts go, the largest first, to the shard that has least to do.
+    A search stays with its first runs. Parts are assigned, the largest first, to the shard with the least work.
 
     Args:
         plans: the plans of the campaign, in an order that all shards share.
@@ -79,7 +79,7 @@ def deal(plans: Sequence[Plan], shard: Shard) -> list[Plan]:
 
 @dataclass(frozen=True)
 class _Part:
-    """What cannot be dealt to two shards: runs, and the search that asks for them at first."""
+    """An indivisible part: runs, and the search that requests them first."""
 
     tasks: tuple[Task, ...]
     searches: tuple[Search, ...]
@@ -99,31 +99,31 @@ def _parts(plan: Plan) -> Iterable[_Part]:
 
 @dataclass
 class Merged:
-    """Count of the runs that a folder had, by what became of them."""
+    """Number of runs of a folder, by outcome of the merge."""
 
     folder: Path
     added: int = 0
     there: int = 0
-    """Runs that the target had already."""
+    """Runs that the target already had."""
     failed: int = 0
-    """Runs with an error. Each is kept until a finished run takes its place."""
+    """Runs with an error; each is kept until a finished run replaces it."""
     unreadable: int = 0
     others: int = 0
-    """Runs of other versions of the code, which stay where they are."""
+    """Runs of other versions of the code, which are not merged."""
 
 
 def merge(folders: Sequence[Path], target: Path) -> list[Merged]:
-    """Put the runs of results folders into one. The folders stay as they are, and the target keeps all that it has.
+    """Merge the runs of results folders into one. The source folders do not change, and the target keeps all its runs.
 
-    A finished run takes the place of a failed one. Runs of other versions of the code are counted and not taken.
+    A finished run replaces a failed one. Runs of other versions of the code are counted but not merged.
 
     Args:
         folders: results folders with runs.
-        target: the results folder to add to; it need not be there.
+        target: the results folder to add to; created if missing.
 
     Raises:
-        InputError: a folder is none with runs, or is the target; nothing is merged then. Or two records of a run differ:
-            everything else is merged, and the target keeps its own.
+        InputError: a folder has no runs or is the target, and nothing is merged. Or two records of a run differ: the rest is
+            merged, and the target keeps its record.
         StoreError: the target cannot be written.
     """
     faults = [fault for folder in folders for fault in _faults(folder, target)]
@@ -153,7 +153,7 @@ def _faults(folder: Path, target: Path) -> list[Fault]:
 
 
 def _add(source: Store, target: Store, key: RunKey, counts: Merged) -> list[Fault]:
-    """Add one run, and count it; the fault where the target has another record of it."""
+    """Add one run, and count it; returns a fault if the target has a different record of it."""
     record = source.get(key)
     if record is None:
         counts.unreadable += 1

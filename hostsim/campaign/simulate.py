@@ -22,25 +22,25 @@ from hostsim.units import ps_to_seconds
 __all__ = ["simulate"]
 
 MOST_LENGTH = 4
-"""Times its length that a run lasts at most."""
+"""Longest run, as a multiple of its length."""
 YOUNG = 100_000
-"""Objects more than there were, after which the new ones are searched for cycles."""
+"""Number of new objects after which they are searched for cycles."""
 NEVER = 10**9
-"""Searches of new objects after which older ones are searched as well."""
+"""Number of searches of new objects after which older ones are searched too."""
 PARTS = 16
-"""Parts of a run at whose beginnings a warm-up may be taken to end."""
+"""Number of parts of a run; a warm-up ends at the start of one."""
 SAME_LEVEL = 0.005
-"""Two means that differ by less than this share of the larger, or by less than a standard error, are one level, and noise chose between their cuts."""
+"""Two means that differ by less than this share of the larger, or by less than a standard error, count as equal."""
 NEGLIGIBLE_LOSS = 1e-4
-"""Share of the packets meant for receivers up to which a change of the loss is none."""
+"""Largest change of the loss, as a share of the intended packets, that counts as none."""
 
 
 @contextmanager
 def _own_garbage() -> Iterator[None]:
-    """Look for cycles among what a run makes and nowhere else, seldom while it lasts and once at its end.
+    """Collect cycles only among the objects of a run, seldom during the run and once at its end.
 
-    What is freed in a run is freed by counting references, and the search took a twelfth of its time. The parts of a host know each
-    other, so that the search alone frees them; before the run lies a sweep's plan, which may be a hundred times as large.
+    Reference counts free almost everything during a run, and the search for cycles took a twelfth of its time. Only the search frees the
+    parts of a host, which refer to each other. Older objects, such as a sweep's plan, may be a hundred times as many.
     """
     thresholds = gc.get_threshold()
     gc.freeze()
@@ -81,7 +81,7 @@ def simulate(
 
     Raises:
         WiringError: the host cannot be built.
-        InvariantError: a law was broken.
+        InvariantError: a conservation law does not hold.
         KeyboardInterrupt: Ctrl-C.
     """
     started, processor_started = time.perf_counter(), time.thread_time()
@@ -123,11 +123,11 @@ def simulate(
 
 
 def _warm_up(instants: IntArray, series: Mapping[str, Series]) -> int:
-    """Number of time slices to cut: the most that any of the measures that must have settled asks for.
+    """Number of time slices to cut: the largest over the measures that must have settled.
 
-    MSER-5's error is itself an estimate, and noisy where few batches are left: on a level series its cut is as often chance as
-    warm-up. Of the cuts at sixteenths of the run, and MSER-5's own, the first is taken that leaves the same level as MSER-5's.
-    Drops are rare events, by which TCP finds its window: as long as they stay a negligible part of the traffic, one level is as good as another.
+    MSER-5's error is an estimate, and noisy if few batches remain: its cut of a level series is often chance. So the cut moves to the
+    earliest sixteenth of the run that leaves the same mean as MSER-5's cut. Drops are rare events, by which TCP finds its window: while
+    they are a negligible share of the traffic, all means count as equal.
     """
     widths = np.diff(instants)
     most = 0

@@ -1,8 +1,8 @@
 """The code that a run depends on, as a digest: the import closure of `simulate`, hashed by meaning and not by bytes.
 
-Followed are all imports of the package, in functions too, but not those for type checkers. A module is hashed as its syntax tree
-without comments, layout, docstrings and texts of errors: a change of these changes no number. What a scenario file says is not in
-here: a run is kept under the hash of its resolved point as well (docs/decisions/0102).
+The closure follows all imports of the package, including those in functions, except those for type checkers. A module is hashed as
+its syntax tree without comments, layout, docstrings and error texts, which change no number. Scenario files are not included: the
+key of a run also has the hash of its resolved point (docs/decisions/0102).
 
 This is not the digest of compiled modules (`hostsim.engine.compiled`), nor does it distinguish compiled code from its sources: both give the same bytes.
 """
@@ -24,7 +24,7 @@ __all__ = ["CACHE", "PACKAGE", "Code", "import_closure", "read_code", "write_cac
 
 PACKAGE = Path(__file__).parents[1]
 CACHE = compiled.FOLDER / "source_digest.json"
-"""What the modules of a closure mean, by the hashes of their bytes: those that are there need no parsing, which takes 0.1 s."""
+"""Cached digests of modules by the hash of their bytes; parsing all of them takes 0.1 s."""
 _ROOT = "campaign/simulate"
 
 _NO_INFLUENCE = {
@@ -35,8 +35,8 @@ _NO_INFLUENCE = {
     "pydantic": "it checks values when a scenario is loaded, and the values are in the point's hash",
     "pydantic_core": "as pydantic",
 }
-"""What the closure reaches and leaves out, with the reason. Python is not in it either: runs are arithmetic of integers and floats,
-whose random numbers come from numpy."""
+"""Parts of the closure that are left out, with reasons. Python is left out, too: runs are arithmetic of integers and floats, with random
+numbers of numpy."""
 
 
 _ERRORS = {(ast.Raise, "exc"), (ast.Assert, "msg")}
@@ -60,7 +60,7 @@ class Code:
 
 
 def read_code(package: Path = PACKAGE, cache: Path = CACHE) -> Code:
-    """The code of a run, read from its sources, or from a cache of what sources with the same bytes mean."""
+    """The code of a run, from its sources, or from a cache of sources with the same bytes."""
     modules = import_closure(package, _read_cache(cache))
     libraries = {name for module in modules.values() for name in module.libraries} - _NO_INFLUENCE.keys()
     parts = {name: module.meaning for name, module in modules.items()}
@@ -68,13 +68,13 @@ def read_code(package: Path = PACKAGE, cache: Path = CACHE) -> Code:
 
 
 def write_cache(file: Path, package: Path = PACKAGE) -> None:
-    """Write what the modules of a package's closure mean, for `read_code`."""
+    """Write the cache of a package's closure, for `read_code`."""
     modules = {module.source: [module.meaning, module.imports] for module in import_closure(package).values()}
     file.write_text(json.dumps({"reader": _reader(), "modules": modules}), encoding="ascii")
 
 
 def _read_cache(file: Path) -> Mapping[str, _Module]:
-    """The modules of a cache, by the hashes of their bytes; none where no reader like this one wrote it."""
+    """The modules of a cache, by the hash of their bytes; none if another version of this module wrote it."""
     try:
         kept = json.loads(file.read_bytes())
     except (OSError, ValueError):
@@ -100,24 +100,24 @@ class _Module:
     """Hash of its bytes."""
     meaning: str
     imports: tuple[str, ...]
-    """Dotted names of all that it may import, of modules and of what they hold."""
+    """Dotted names of all possible imports: modules and their members."""
 
     @property
     def libraries(self) -> set[str]:
-        """Packages that it imports and that do not come with Python."""
+        """Imported packages outside the standard library."""
         tops = {name.split(".")[0] for name in self.imports}
         return tops - sys.stdlib_module_names - {PACKAGE.name}
 
 
 def import_closure(package: Path = PACKAGE, known: Mapping[str, _Module] | None = None) -> Mapping[str, _Module]:
-    """Modules that a run can reach, by their paths in the package, without ending.
+    """Modules that a run can reach, by their paths in the package, without suffix.
 
     Args:
         package: the package.
         known: modules that need not be parsed, by the hashes of their bytes.
 
     Raises:
-        FileNotFoundError: the package is without its sources.
+        FileNotFoundError: the package has no sources.
     """
     found: dict[str, _Module] = {}
     waiting = [_ROOT]
@@ -140,7 +140,7 @@ def _parsed(data: bytes, source: Path) -> _Module:
 
 
 def _paths(imports: Iterable[str]) -> Iterator[str]:
-    """Where modules of the package may be that are imported: each, and the packages it is in."""
+    """Possible files of imported modules: each module, and its packages."""
     for dotted in imports:
         first, *inside = dotted.split(".")
         if first == PACKAGE.name:
@@ -151,7 +151,7 @@ def _paths(imports: Iterable[str]) -> Iterator[str]:
 
 
 class _Tree:
-    """What a syntax tree means, as a text: fields of nodes in order, those that are empty left out, so that all versions of Python agree.
+    """A syntax tree as text: fields of nodes in order, without empty ones, so that all versions of Python agree.
 
     Attributes:
         text: pieces of the text.
@@ -163,11 +163,10 @@ class _Tree:
         self.imports: list[str] = []
 
     def read(self, node: ast.AST, is_error: bool = False) -> None:
-        """Append a node and all below it.
+        """Append a node and its children.
 
-        The texts of an error that is raised, of a failed assertion and of a `Fault` are left out. Nobody reads them but people: no
-        module of a run catches an error by name, and a run that failed is run again whenever it is wanted, so that no text of
-        other code is ever shown.
+        Texts of errors, assertions and `Fault` objects are left out. Only people read them: no module of a run catches an error by
+        name, and a failed run is always repeated, so that no text of different code is ever shown.
 
         Args:
             node: the node.
@@ -203,7 +202,7 @@ class _Tree:
         text.append(")")
 
     def _note(self, node: ast.AST) -> None:
-        """Note what is imported; imports are absolute, and a name may be a module or something in one."""
+        """Add the imports; they are absolute, and a name may be a module or a member of one."""
         if isinstance(node, ast.Import):
             self.imports += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -211,7 +210,7 @@ class _Tree:
 
 
 def _statements(items: list[object]) -> Iterator[object]:
-    """Items of a field; of statements those that do something in a run."""
+    """Items of a field; of statements only those with an effect."""
     for item in items:
         if isinstance(item, ast.If) and _name(item.test) == "TYPE_CHECKING":
             yield from _statements(list(item.orelse))
@@ -222,7 +221,7 @@ def _statements(items: list[object]) -> Iterator[object]:
 
 
 def _name(node: ast.AST) -> str:
-    """The name that an expression ends in."""
+    """The last name of an expression."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 

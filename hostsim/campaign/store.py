@@ -1,8 +1,8 @@
 """The results store: one Parquet file a run, shared by all commands, so that only what is missing is run.
 
-A run is kept under the digest of the code that simulated it, the hash of its point, the root seed and the replication. Runs of
-other code stay where they are; when one of them would be reused but for its code, that is said on stderr.
-Files appear whole or not at all. What cannot be read (torn, changed, of another format) counts as missing and is said on stderr.
+The key of a run is the digest of its code, the hash of its point, the root seed and the replication. Runs of other code remain; if only
+the code prevents reuse, a warning is logged. Files appear whole or not at all. A file that cannot be read (torn, changed, of another
+format) counts as missing, with a warning.
 
 A file holds one row for each counter and each histogram; everything else of the record is JSON in its metadata,
 wall-clock facts and the scenario that asked for the run under keys of their own. All other bytes depend on the record alone, except
@@ -39,10 +39,10 @@ __all__ = ["CODE", "Origin", "RunKey", "Store", "code_digest", "is_same_run", "o
 _log = logging.getLogger(__name__)
 
 RunKey = tuple[str, int, int]
-"""What a run is found by: hash of the point, replication, root seed."""
+"""Key of a run within a version of the code: hash of the point, replication, root seed."""
 
 _EARLIER_FORMAT = 1
-"""Files of this format are read as well. They have no digest."""
+"""Older format that is still read; its files have no digest."""
 
 _FILE_NAME = re.compile(r"([0-9a-f]{32}(?:-[0-9]+)?)\.seed([0-9]+)\.r([0-9]+)\.parquet", re.ASCII)
 
@@ -65,7 +65,7 @@ _ENCODING = {"sums_ps.list.element": "DELTA_BINARY_PACKED", "values.list.element
 
 
 def run_key(path: Path) -> RunKey | None:
-    """The run that a file is named after; None of other files."""
+    """The run of a file by its name; None for other files."""
     if match := _FILE_NAME.fullmatch(path.name):
         point_id, seed, replication = match.groups()
         return point_id, int(replication), int(seed)
@@ -78,21 +78,21 @@ def _code() -> Code:
 
 
 def code_digest() -> str:
-    """Hash of all but a point that a run depends on, see `hostsim.campaign.source_digest`."""
+    """Digest of the code that a run depends on, see `hostsim.campaign.source_digest`."""
     return _code().digest
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of a run: the first scenario that asked for it. Another one may have the same point."""
+    """The origin of a run: the first scenario that requested it. Others may have the same point."""
 
     scenario: str
     parameters: Mapping[str, Scalar]
-    """What it says of host and traffic at the point, by dotted path."""
+    """Its values for host and traffic at the point, by dotted path."""
 
 
 def read_origin(metadata: Mapping[bytes, bytes]) -> Origin | None:
-    """The origin that the metadata of a run's file says; None where it says none.
+    """The origin in the metadata of a run's file; None if it has none.
 
     Raises:
         ValueError: it is not an origin.
@@ -106,7 +106,7 @@ def read_origin(metadata: Mapping[bytes, bytes]) -> Origin | None:
 
 
 def open_run(results: Path, path: Path) -> pq.ParquetFile:
-    """Open the file of a run, whose bytes are those that were written; one of the format before has no digest to show it.
+    """Open the file of a run and check its digest; files of the older format have none.
 
     Args:
         results: the results folder.
@@ -114,11 +114,11 @@ def open_run(results: Path, path: Path) -> pq.ParquetFile:
 
     Raises:
         StoreError: it leads out of the folder, is no file, or too large.
-        ValueError: it is damaged, or of another format. What pyarrow raises of a file without digest comes as it is.
+        ValueError: it is damaged, or of another format. Errors of pyarrow about a file without digest are not converted.
     """
     whole = confined(results, path).read_bytes()
     has_digest = require_whole(whole)
-    # to look for parts of it takes longer
+    # reading parts of it takes longer
     file = pq.ParquetFile(pa.BufferReader(whole), pre_buffer=False, page_checksum_verification=True)
     require_small_table(path, file.metadata)
     given = int((file.metadata.metadata or {}).get(b"hostsim.format", b"0"))
@@ -127,7 +127,7 @@ def open_run(results: Path, path: Path) -> pq.ParquetFile:
 
 
 class Store:
-    """Runs kept in a folder.
+    """Runs stored in a folder.
 
     Attributes:
         folder: the results folder; runs lie below ``runs/`` and the digest of the code, with a file that says what that code is.
@@ -137,11 +137,11 @@ class Store:
         """The runs of one version of the code.
 
         Args:
-            folder: the results folder; need not be there.
+            folder: the results folder; may be missing.
             code: digest of that version, the code in use by default.
 
         Raises:
-            StoreError: it is no such digest.
+            StoreError: it is not such a digest.
         """
         if code and not CODE.fullmatch(code):
             raise StoreError(f"{folder}: {code[:40]!r} is not a version of the code")
@@ -151,22 +151,22 @@ class Store:
         self._is_described = self._is_told = False
 
     def path(self, key: RunKey) -> Path:
-        """Where a run is, or would be, kept."""
+        """The file of a run, existing or not."""
         point_id, replication, seed = key
         return self._runs / point_id[:2] / f"{point_id}.seed{seed}.r{replication}.parquet"
 
     def runs(self) -> Iterator[RunKey]:
-        """The runs that this version of the code has left, in the order of their files' names."""
+        """The runs of this version of the code, in the order of their files' names."""
         for path in sorted(self._runs.glob("??/*.parquet")):
             if key := run_key(path):
                 yield key
 
     def others(self) -> int:
-        """Number of runs that other versions of the code have left."""
+        """Number of runs of other versions of the code."""
         return sum(1 for folder in self._others for _ in folder.glob("??/*.parquet"))
 
     def get(self, key: RunKey) -> RunRecord | None:
-        """The run, finished or failed; None when there is none that can be read."""
+        """The run, finished or failed; None if there is no readable one."""
         path = self.path(key)
         try:
             with open_run(self.folder, path) as file:
@@ -177,24 +177,24 @@ class Store:
         except FileNotFoundError:
             self._tell_of_others(path)
             return None
-        except Exception as error:  # whatever is in a file that a user put there
+        except Exception as error:  # a user's file may contain anything
             problem = f"cannot be read ({(str(error) or type(error).__name__).splitlines()[0]})"
         _log.warning("%s %s: the run counts as missing", path, problem)
         return None
 
     def origin(self, key: RunKey) -> Origin | None:
-        """The scenario that asked for a run that the store holds; None where its file does not say it."""
+        """The scenario that requested a stored run; None if its file does not name one."""
         try:
             return read_origin(open_run(self.folder, self.path(key)).metadata.metadata or {})
         except (OSError, ValueError, StoreError):
             return None
 
     def put(self, record: RunRecord, origin: Origin | None = None) -> None:
-        """Keeps a run, in place of an earlier one of the same key.
+        """Stores a run, replacing one with the same key.
 
         Args:
             record: the run.
-            origin: the scenario that asked for it.
+            origin: the scenario that requested it.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -223,19 +223,19 @@ class Store:
 
     @functools.cached_property
     def _others(self) -> list[Path]:
-        """Folders of other versions of the code that have runs, the latest first."""
+        """Folders of other versions of the code with runs, the latest first."""
         try:
             folders = [folder for folder in self._runs.parent.iterdir() if folder != self._runs and folder.is_dir()]
             folders = [folder for folder in folders if is_below(folder, self.folder)]
             folders.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
-        except (OSError, RuntimeError):  # no run at all is there, permission is missing, or links go in a circle
+        except (OSError, RuntimeError):  # there are no runs, permission is missing, or links are circular
             return []
         return [folder for folder in folders if any(folder.rglob("*.parquet"))]
 
     def _tell_of_others(self, path: Path) -> None:
-        """Say once why a run is missing: another version of the code has left it, or all runs that are there.
+        """Log once why a run is missing: another version of the code made it, or all existing runs.
 
-        A version that has none says so whatever is missing: the hashes of points may have changed as well.
+        Without any run of this version it is always logged, because hashes of points may have changed, too.
         """
         if self._is_told or not self._others:
             return
@@ -249,7 +249,7 @@ class Store:
 
 
 def is_same_run(one: RunRecord, other: RunRecord) -> bool:
-    """True where two records of a run differ in nothing but wall-clock time and the axes of the plan that asked for it."""
+    """True if two records of a run differ only in wall-clock time and in the axes of the requesting plan."""
     heads = [_to_head(dataclasses.replace(record, axes={}))["hostsim.run"] for record in (one, other)]
     return heads[0] == heads[1] and _to_table(one).equals(_to_table(other))
 
@@ -265,7 +265,7 @@ def _file(record: RunRecord, origin: Origin | None) -> bytes:
         write_statistics=False,
         column_encoding=_ENCODING,
         write_page_checksum=True,
-        store_schema=False,  # Parquet's own says it all: Arrow's would be half of a small run, head included
+        store_schema=False,  # Parquet's schema is sufficient; Arrow's would take half of a small file
     ) as file:
         file.write_table(_to_table(record))
         file.add_key_value_metadata(_to_head(record))
@@ -289,7 +289,7 @@ def _to_table(record: RunRecord) -> pa.Table:
 
 
 def _to_head(record: RunRecord) -> dict[str, str]:
-    """What a file says in its metadata: all of a record but its counters and histograms."""
+    """Metadata of a file: all of a record except counters and histograms."""
     head = {
         "point_id": record.point_id,
         "replication": record.replication,
@@ -351,7 +351,7 @@ def _from_table(table: pa.Table, facts: Mapping[bytes, bytes]) -> RunRecord:
 
 
 def _parts(table: pa.Table, name: str) -> Callable[[int], IntArray]:
-    """A function that gives the list of a column in a row. All lists are taken from one array: separate arrays take longer."""
+    """A function that returns the list of a column in a row. All lists come from one array, which is faster."""
     column = table.column(name).combine_chunks()
     flat: IntArray = column.values.to_numpy()
     bounds = column.offsets.to_pylist()

@@ -1,4 +1,4 @@
-"""Records of a plan, read from the store when they are looked up: a sweep may be larger than memory."""
+"""Records of a plan, read from the store on demand, as a sweep may be larger than memory."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from hostsim.scenario.plan import RecordKey, Task, simulated
 __all__ = ["CondensedRecords", "SavedRecords", "SavedRun", "StoredRecords", "condensed", "dressed", "run_of"]
 
 _KEPT = 500
-"""Condensed records that are kept in memory: searches look at the same few again and again."""
+"""Number of condensed records in memory, as searches read the same few repeatedly."""
 
 
 def run_of(task: Task) -> RunKey:
-    """The run of a task, by its key in the store: points that simulate the same share it."""
+    """The run of a task by its key in the store; points with the same simulation share it."""
     return task.point.simulated, task.replication, task.seed
 
 
 def dressed(record: RunRecord, task: Task) -> RunRecord:
-    """A record with the id, axes and warnings of this plan: another point, or plan, may have run the same under other names."""
+    """A record with the id, axes and warnings of this plan, as another point or plan may have stored the run."""
     return replace(
         record, point_id=task.point.id, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags)
     )
 
 
 def condensed(record: RunRecord) -> RunRecord:
-    """A record without most of its slices: with all that measures need, in a tenth of the space."""
+    """A record without most of its slices: a tenth of the size, sufficient for measures."""
     kept = sorted({0, record.cut, *late_borders(record), len(record.instants_ps) - 1})
     return record.thinned(kept, kept.index(record.cut))
 
 
 class StoredRecords(Mapping[RecordKey, RunRecord]):
-    """Records of finished and failed tasks. Each is read when it is looked up and not kept in memory."""
+    """Records of finished and failed tasks, read on demand and not kept in memory."""
 
     def __init__(
         self, store: Store, tasks: Mapping[RecordKey, Task], flags: Mapping[str, str], wall_s: Mapping[RecordKey, float]
     ) -> None:
-        """Records of tasks whose runs the store holds.
+        """Records of tasks with stored runs.
 
         Args:
             store: holds the runs.
@@ -70,19 +70,19 @@ class StoredRecords(Mapping[RecordKey, RunRecord]):
         return len(self._tasks)
 
     def axes(self, key: RecordKey) -> AxisValues:
-        """Axes of a run; its record is not read."""
+        """Axes of a run, without reading its record."""
         return self._tasks[key].point.axes
 
     def wall_s(self, key: RecordKey) -> float:
-        """Wall-clock seconds of a run, 0 where they are not known; its record is not read."""
+        """Wall-clock seconds of a run, 0 if unknown, without reading its record."""
         return self._wall_s[key]
 
     def length_ps(self, key: RecordKey) -> int:
-        """Simulated time that was asked of a run; its record is not read."""
+        """Requested simulated time of a run, without reading its record."""
         return self._tasks[key].point.spec.length
 
     def index(self) -> list[SavedRun]:
-        """What a folder of results keeps of each record, to read it again."""
+        """References to the records, for a folder of results."""
         return [
             SavedRun(
                 task.point.id,
@@ -107,7 +107,7 @@ class StoredRecords(Mapping[RecordKey, RunRecord]):
 
 @dataclass(frozen=True, slots=True)
 class SavedRun:
-    """Reference to a run, with what the record of its sweep has besides what the store keeps."""
+    """Reference to a run, with the properties that its sweep adds to the stored record."""
 
     point: str
     replication: int
@@ -115,7 +115,7 @@ class SavedRun:
     axes: AxisValues
     warnings: tuple[str, ...]
     flag: str
-    """That searches gave the point; empty where they gave none."""
+    """Flag that searches gave the point; empty without one."""
 
     @property
     def keys(self) -> tuple[RunKey, ...]:
@@ -125,7 +125,7 @@ class SavedRun:
 
 
 class SavedRecords(Mapping[RecordKey, RunRecord]):
-    """Records of earlier results. Each is read from the store when it is looked up."""
+    """Records of earlier results, read from the store on demand."""
 
     def __init__(self, store: Store, runs: Iterable[SavedRun], command: str) -> None:
         """Records of saved runs.
@@ -133,7 +133,7 @@ class SavedRecords(Mapping[RecordKey, RunRecord]):
         Args:
             store: of the version of the code that made them.
             runs: what to read.
-            command: makes runs that are gone.
+            command: repeats deleted runs.
         """
         self._store, self._command = store, command
         self._runs = {(run.point, run.replication): run for run in runs}
@@ -156,7 +156,7 @@ class SavedRecords(Mapping[RecordKey, RunRecord]):
 
 
 class CondensedRecords(Mapping[RecordKey, RunRecord]):
-    """Records of the tasks that have ended so far as searches need them: condensed, the latest of them in memory."""
+    """Condensed records of ended tasks for searches, the latest in memory."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -164,11 +164,11 @@ class CondensedRecords(Mapping[RecordKey, RunRecord]):
         self._latest: OrderedDict[RecordKey, RunRecord] = OrderedDict()
 
     def add(self, task: Task) -> None:
-        """Takes in a task that has ended; the store holds its run."""
+        """Adds an ended task with a stored run."""
         self._tasks[task.key] = task
 
     def keep(self, key: RecordKey, record: RunRecord) -> RunRecord:
-        """Keeps a record that is likely to be looked at soon; returns it condensed."""
+        """Keeps a record that will probably be read soon; returns it condensed."""
         self._latest[key] = short = condensed(record)
         if len(self._latest) > _KEPT:
             self._latest.popitem(last=False)

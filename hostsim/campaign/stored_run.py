@@ -1,4 +1,4 @@
-"""Runs that a results folder stores, of all versions of the code: found by their files' heads, and removed when nothing needs them."""
+"""Stored runs of a results folder, of all versions of the code: listed by the heads of their files, and removed if unused."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ RunId = tuple[str, RunKey]
 
 @dataclass(frozen=True)
 class RunHead:
-    """The head of a run's file: all that is known of a run without its counters."""
+    """The head of a run's file: all properties of a run except its counters."""
 
     axes: AxisValues
-    """As the scenario had them that asked for it first."""
+    """As in the scenario that requested it first."""
     origin: Origin | None
-    """None of a run that an earlier version of hostsim stored."""
+    """None for a run that an earlier version of hostsim stored."""
     has_failed: bool
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run that a results folder stores."""
+    """A stored run of a results folder."""
 
     results: Path
     path: Path
     code: str
-    """Digest of the version of the code that made it."""
+    """Digest of its version of the code."""
     key: RunKey
     bytes: int
     stored: float
-    """When, in seconds since 1970."""
+    """Time of storing, in seconds since 1970."""
 
     @property
     def is_usable(self) -> bool:
-        """True when the code in use made it: no other run is ever reused."""
+        """True if the code in use made it; no other run is reused."""
         return self.code == code_digest()
 
     @property
@@ -57,7 +57,7 @@ class StoredRun:
         return self.code, self.key
 
     def head(self) -> RunHead | None:
-        """What its file says of it; None where that cannot be read."""
+        """Head of its file; None if unreadable."""
         try:
             metadata = open_run(self.results, self.path).metadata.metadata or {}
             head: dict[str, Any] = json.loads(metadata[b"hostsim.run"])
@@ -66,15 +66,15 @@ class StoredRun:
             return None
 
     def record(self) -> RunRecord | None:
-        """Its record; None where that cannot be read."""
+        """Its record; None if unreadable."""
         return Store(self.results, self.code).get(self.key)
 
 
 def stored_runs(results: Path) -> Iterator[StoredRun]:
-    """The runs that a results folder stores, of all versions of the code, version by version in the order of their files' names.
+    """The stored runs of a results folder, version by version, in the order of their files' names.
 
     Args:
-        results: the results folder; need not be there.
+        results: the results folder; may be missing.
     """
     runs = results / "runs"
     for folder in sorted(runs.iterdir()) if runs.is_dir() else ():
@@ -95,15 +95,15 @@ def prunable(
     scenario: str | None = None,
     most_bytes: int | None = None,
 ) -> list[StoredRun]:
-    """The runs that may be removed, the oldest first: those that the code in use cannot reuse and that no saved results need.
+    """The removable runs, the oldest first: those that the code in use cannot reuse and that no saved results need.
 
     Args:
         runs: all runs of a results folder.
-        needed: runs that are kept in any case, those that saved results refer to.
-        usable: take runs of the code in use as well.
-        before: take only runs stored before this time, in seconds since 1970.
-        scenario: take only runs that this scenario asked for; those whose file does not say it stay.
-        most_bytes: take no more than needed for all runs together to be no larger than this.
+        needed: runs that are always kept, to which saved results refer.
+        usable: include runs of the code in use.
+        before: only runs stored before this time, in seconds since 1970.
+        scenario: only runs that this scenario requested; runs without a recorded scenario are kept.
+        most_bytes: remove only until all runs together are at most this large.
     """
     everything = list(runs)
     chosen = [
@@ -124,7 +124,7 @@ def prunable(
 
 
 def remove(runs: Iterable[StoredRun]) -> None:
-    """Remove stored runs, and the folders that are empty then.
+    """Remove stored runs, and folders that become empty.
 
     Raises:
         StoreError: a file cannot be removed.

@@ -1,4 +1,4 @@
-"""Query over the stored runs of all scenarios: one row for each run, chosen by scenario and parameters."""
+"""Query over the stored runs of all scenarios: one row for each run, selected by scenario and parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["saved_runs", "stored_runs"]
 
 @dataclass(frozen=True)
 class _Found:
-    """A stored run whose file can be read."""
+    """A stored run with a readable file."""
 
     run: StoredRun
     head: RunHead
@@ -33,7 +33,7 @@ class _Found:
 
     @property
     def parameters(self) -> Mapping[str, Scalar]:
-        """Parameters by path; the axes of a run whose file says no more."""
+        """Parameters by path; only the axes if the file has no more."""
         return self.head.axes if self.head.origin is None else self.head.origin.parameters
 
     @property
@@ -50,22 +50,22 @@ def stored_runs(
     results: str | Path = "results",
     all_versions: bool = False,
 ) -> pd.DataFrame:
-    """Find stored runs by scenario and parameters: one row for each run that a results folder stores, whichever command made it.
+    """Find stored runs by scenario and parameters: one row for each stored run, whichever command made it.
 
     Args:
         where: values, or lists of values, by dotted path (``{"platform": "esxi-5.0", "traffic.stream.rate": "40 kpps"}``) or by name
             of an axis (``{"receivers": [8, 16]}``). A number is in the base unit of a quantity.
-        scenario: name or pattern of names (``dense-*``) of the scenarios that asked for the runs. Two scenarios may share a run; it
-            has the name of the first.
-        metrics: measures of the catalogue to read from the records; all by default, none (``[]``) reads no record.
+        scenario: name or pattern of names (``dense-*``) of the requesting scenarios. A shared run has the name of the first
+            scenario.
+        metrics: measures of the catalogue to compute; all by default; ``[]`` reads no record.
         results: folder that stores every run.
-        all_versions: also runs of other versions of the code, which no command reuses.
+        all_versions: include runs of other versions of the code, which no command reuses.
 
     Returns:
         Columns ``scenario``, ``code``, ``point``, ``replication``, ``seed``, ``stored`` (time), ``bytes`` (of the file) and ``error``; a
         column for each parameter of ``where`` and for each in which the runs differ, by path; a column for each measure. Quantities
-        are numbers in their base unit, with the units in ``attrs["units"]``. What is the same in all rows is in
-        ``attrs["parameters"]``. Files that cannot be read are left out.
+        are numbers in their base unit, with the units in ``attrs["units"]``. Parameters that are equal in all rows are in
+        ``attrs["parameters"]``. Unreadable files are left out.
 
     Raises:
         InputError: no stored run has such a parameter, or a measure is unknown.
@@ -90,7 +90,7 @@ def stored_runs(
 
 
 def saved_runs(results: Path) -> set[RunId]:
-    """The runs that the saved results in a results folder refer to; folders that this version cannot open refer to none.
+    """The runs that saved results in a results folder refer to; folders that this version cannot open count as empty.
 
     Args:
         results: the results folder, with a folder for each scenario.
@@ -105,7 +105,7 @@ def saved_runs(results: Path) -> set[RunId]:
             continue
         keys = kept.runs[["point", "replication", "seed"]].itertuples(index=False, name=None)
         code = str(kept.provenance.get("code", ""))
-        # earlier versions stored a run for each point, though they simulate the same
+        # earlier versions stored a run for each point, even for equal simulations
         needed |= {(code, (p, int(r), int(seed))) for point, r, seed in keys for p in (simulated(point), point)}
     return needed
 
@@ -166,7 +166,7 @@ def _frame(found: Sequence[_Found], asked: Sequence[str], metrics: Sequence[str]
 
 
 def _measured(record: RunRecord | None, metrics: Sequence[str]) -> tuple[str, list[float]]:
-    """The error of a run and its measures; NaN where it failed."""
+    """The error of a run and its measures; NaN if it failed."""
     from hostsim.results.metrics.catalogue import CATALOGUE
 
     if record is None or record.error is not None:

@@ -46,7 +46,7 @@ class ResourceLimits:
         return self.memory_bytes is not None or self.time_s is not None
 
     def apply(self) -> None:
-        """Sets the memory limit of this process (``RLIMIT_DATA``), for good: an allocation beyond it raises MemoryError."""
+        """Sets the memory limit of this process permanently (``RLIMIT_DATA``): an allocation beyond it raises MemoryError."""
         if self.memory_bytes is not None:
             import resource
 
@@ -57,11 +57,11 @@ class ResourceLimits:
 
 NO_LIMITS = ResourceLimits()
 _MOST_BYTES = 2**63
-"""Smallest number of bytes that no system can count."""
+"""Smallest number of bytes above every system's limit."""
 
 
 def resource_limits(memory_bytes: float | None, time_s: float | None) -> ResourceLimits:
-    """Checks the resource limits that options give, and returns them.
+    """Checks the resource limits of options, and returns them.
 
     Raises:
         InputError: a value is not a limit, or this system cannot enforce it.
@@ -91,12 +91,12 @@ class Simulate(Protocol):
     """Function of a simulation run, such as `hostsim.campaign.simulate.simulate`."""
 
     def __call__(self, spec: PointSpec, *, point_id: str, axes: AxisValues, seed: int, replication: int) -> RunRecord:
-        """Returns the record of a run; raises where the simulated host broke a law."""
+        """Returns the record of a run; raises if an invariant of the host does not hold."""
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """A task on its way to another process. The run unpacks its point there, so that an error of a plug-in is one of this run."""
+    """A packed task for another process. The run unpacks its point there, so that an error of a plug-in is an error of this run."""
 
     task: Task
     """Without the spec of its point."""
@@ -111,7 +111,7 @@ class Parcel:
     def run(self, simulate: Simulate) -> RunRecord:
         """Run the task as `run_task` does."""
         try:
-            spec = pickle.loads(self.spec)  # noqa: S301  as much to be trusted as what it was packed in
+            spec = pickle.loads(self.spec)  # noqa: S301  as trusted as its container
         except Exception as error:
             return failed_record(self.task, _described(error))
         return run_task(simulate, replace(self.task, point=replace(self.task.point, spec=spec)))
@@ -125,14 +125,14 @@ def run_task(simulate: Simulate, task: Task) -> RunRecord:
             point.spec, point_id=point.simulated, axes=dict(point.axes), seed=task.seed, replication=task.replication
         )
     except MemoryError:
-        error = OUT_OF_MEMORY  # a traceback would hold on to what fills the memory
-    except (Exception, SystemExit) as raised:  # a plug-in may raise whatever it likes
+        error = OUT_OF_MEMORY  # a traceback would keep the objects that fill the memory
+    except (Exception, SystemExit) as raised:  # a plug-in may raise anything
         error = _described(raised)
     return failed_record(task, error)
 
 
 def _described(error: BaseException) -> str:
-    """The traceback of an error; the last line says where in a plug-in it comes from."""
+    """The traceback of an error; the last line has its place in a plug-in."""
     text = "".join(traceback.format_exception(error))
     place = place_of(error)
     return f"{text.rstrip()} (plug-in, {place})\n" if place else text

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_REPLICATIONS", "WhatIf", "cost_paths", "sides", "what_if", "with_least_replications"]
 
 LEAST_REPLICATIONS = 3
-"""Replications at least: fewer have no interval worth the name."""
+"""Fewest replications for a useful interval."""
 _HEADLINES = ("host_cpu", "throughput", "loss", "latency_p95", "response_time_p95")
-"""Measures of the sentence of a comparison, beside those that the scenario draws."""
+"""Measures in the sentence of a comparison, beside those of the scenario's figures."""
 LEAST_OF_ENSEMBLE = BLOCK
-"""The same of an ensemble: fewer do not separate its noise from the model."""
+"""Fewest replications of an ensemble: fewer do not separate noise from model error."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,17 +55,17 @@ class WhatIf:
 
     scenario: str
     changes: Mapping[str, str]
-    """What was changed: by path, or by axis, the value afterwards."""
+    """New values, by path or axis."""
     before: Results
     after: Results
     differences: Differences
     """Every measure at every point, after minus before; ``differences.certain`` are those whose interval excludes 0."""
     notes: tuple[str, ...] = ()
-    """What to know before trusting it."""
+    """Warnings about the comparison."""
 
     @property
     def table(self) -> pd.DataFrame:
-        """The runs of both sides, one row each; the column ``what_if`` says of which side it is."""
+        """The runs of both sides, one row each; the column ``what_if`` has the side."""
         import pandas as pd
 
         tables = [
@@ -83,12 +83,12 @@ class WhatIf:
 
     @property
     def sentence(self) -> str:
-        """The answer in one sentence: the change of the measures that the scenario draws, of CPU, of loss and of times; empty without differences."""
+        """The answer in one sentence: changes of the measures in the scenario's figures, of CPU, loss and times; empty without differences."""
         drawn = [figure.y for figure in self.before.figures if isinstance(figure, FigureSpec) and figure.y in CATALOGUE]
         return self.sentence_of(dict.fromkeys((*drawn, *_HEADLINES)))
 
     def sentence_of(self, metrics: Iterable[str]) -> str:
-        """The change of some measures in one sentence; empty where no run can be compared."""
+        """The change of some measures in one sentence; empty if no runs can be compared."""
         told = self.differences.sentence(metrics)
         return told and f"{', '.join(f'{name} = {value}' for name, value in self.changes.items())}: {told}"
 
@@ -121,7 +121,7 @@ class WhatIf:
 
         Raises:
             InputError: an unknown axis, metric or subject.
-            StoreError: of a subject, the results folder does not hold the runs any more.
+            StoreError: the metric has a subject, and its runs are no longer stored.
         """
         metric = of_subject_name(metric, of)
         if parsed(metric)[1] and metric not in self.before.table:
@@ -152,21 +152,21 @@ def what_if(
     means: ExecutionOptions,
     measures: Sequence[str] = (),
 ) -> WhatIf:
-    """Run both sides, as far as the results folder does not hold them, and take the differences.
+    """Run the missing runs of both sides, and compute the differences.
 
     Args:
         before: the scenario.
-        after: the same with the change made, as `sides` gives them.
+        after: the changed scenario, from `sides`.
         changes: the change in words.
-        runs: how long and how often; at least three replications are run, five of an ensemble, whose members are the same on both sides.
-        means: what with.
-        measures: names of measures of subjects that are compared as well: ``latency_p99 of feed``.
+        runs: lengths and numbers of runs; at least three replications, five for an ensemble, with the same members on both sides.
+        means: store, workers and limits.
+        measures: additional measures of subjects to compare: ``latency_p99 of feed``.
 
     Returns:
-        Both sides and their differences; no differences where runs have failed and no two finished ones make a pair.
+        Both sides and their differences; no differences if no two finished runs make a pair.
 
     Raises:
-        InputError: a side has several hosts where the other has one, or an unknown measure or subject.
+        InputError: one side has several hosts and the other one, or a measure or subject is unknown.
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
@@ -197,7 +197,7 @@ def what_if(
 
 
 def with_least_replications(scenario: Scenario, runs: Fidelity) -> Fidelity:
-    """The same fidelity with replications enough for an interval, where their number is not given."""
+    """The fidelity with enough replications for an interval, unless their number is given."""
     run = scenario.run
     quick = (run.quick_replications, run.quick_swept_replications)
     asked = min(quick if runs.quick else (run.replications, run.swept_replications))
@@ -218,16 +218,16 @@ def sides(
 
     Args:
         scenario: as `hostsim.scenario.load.load` takes it.
-        changes: by dotted path, or by axis, the value afterwards. An axis that is changed, by name or by its path, stands
-            before at the one value that ``axes`` gives it, or the first of its sweep.
-        costs: by name the value afterwards, as `cost_paths` takes them.
+        changes: new values by dotted path or axis. The value before of a changed axis is the one in ``axes``, or the first of its
+            sweep.
+        costs: new values by name, as for `cost_paths`.
         overrides: values by dotted path on both sides.
         axes: values of axes on both sides.
         root: folder that holds all files of the scenario.
         plugins: by path or entry point, as `hostsim.scenario.load.load` takes them.
 
     Raises:
-        InputError: with everything that is wrong.
+        InputError: with all faults.
     """
     plugins, scenario = read_plugins(plugins), read_source(scenario)
     overrides, axes = dict(overrides or {}), dict(axes or {})
@@ -282,8 +282,8 @@ def cost_paths(scenario: Scenario, costs: Mapping[str, str]) -> dict[str, str]:
 
     Args:
         scenario: its platform gives the costs.
-        costs: by name (``context_switch``, ``generations.sandy-bridge``) the value afterwards, in what the platform's file gives it in:
-            a number of cycles, a time with its unit, or a factor.
+        costs: new values by name (``context_switch``, ``generations.sandy-bridge``), in the form of the platform's file: a number
+            of cycles, a time with its unit, or a factor.
 
     Raises:
         InputError: the platform has no such cost.

@@ -1,4 +1,4 @@
-"""Executor protocol: how the driver hands out runs and takes back records; the executor in this process."""
+"""Executor protocol: the driver submits runs and gets records; and the executor of this process."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ __all__ = [
 
 
 LOCAL = "local"
-"""Cluster of this machine, in place of the address of a scheduler."""
+"""Name of a cluster on this machine, in place of the address of a scheduler."""
 
 
 class Executor(Protocol):
-    """Executor of the runs of a sweep; a context manager that drops the unfinished ones when it is left."""
+    """Executor of the runs of a sweep; a context manager that cancels unfinished runs at its end."""
 
     @property
     def capacity(self) -> int:
-        """Number of tasks worth having handed out at once; at least 1, and it may change while a sweep runs."""
+        """Useful number of submitted tasks; at least 1, and it may change during a sweep."""
 
     @property
     def workers(self) -> int:
-        """Number of tasks that run at the same time; at least 1, and it may change while a sweep runs."""
+        """Number of tasks that run at the same time; at least 1, and it may change during a sweep."""
 
     def submit(self, task: Task) -> None:
-        """Hands out a task; the caller keeps to the capacity."""
+        """Submits a task; the caller respects the capacity."""
 
     def wait(self) -> list[tuple[Task, RunRecord]]:
-        """Blocks until at least one submitted task has ended, and returns all that have."""
+        """Blocks until at least one submitted task has ended, and returns all ended tasks."""
 
     def __enter__(self) -> Self: ...
 
@@ -48,10 +48,10 @@ class Executor(Protocol):
 
 
 def worker_count(jobs: int | None) -> int:
-    """Number of workers that ``--jobs`` gives; by default one per processor that this process may use.
+    """Number of workers by ``--jobs``; by default one per processor that this process may use.
 
     Raises:
-        InputError: it is no integer from 1.
+        InputError: it is not an integer from 1.
     """
     if jobs is None:
         return processor_count()
@@ -61,7 +61,7 @@ def worker_count(jobs: int | None) -> int:
 
 
 class InProcessExecutor:
-    """Executor that runs tasks one by one in this process, while `wait` is called."""
+    """Executor that runs tasks one by one in this process, during `wait`."""
 
     capacity = workers = 1
 

@@ -1,10 +1,10 @@
 """Dask executor: runs happen on the workers of a Dask cluster (the extra ``cluster``).
 
-Workers join and leave while a sweep runs, and any of them may have other code of hostsim. So each record comes back with the
-digest of the code that made it, and one of other code is refused: its task goes to another worker.
+Workers join and leave during a sweep, and any of them may have different code of hostsim. So each record has the digest of the
+code that made it, and a record of different code is refused: its task goes to another worker.
 
-A worker may be lost at any moment, also while the record of a run that has ended is fetched from it. Dask runs the task again then, as soon as
-there is a worker. So records are fetched in Dask's own thread, and this one waits for nothing but a queue, and checks the workers.
+A worker may be lost at any moment, even while the record of a finished run is fetched from it; Dask then runs the task again on the next
+worker. So Dask's thread fetches records, and this thread waits only for a queue, and checks the workers.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _CONNECT_S = 10
 _CHECK_S = 2.0
 """Interval at which the scheduler and its workers are checked while no run ends."""
 _REMIND_S = 60.0
-"""Interval of the notes that there is no worker."""
+"""Interval of messages about missing workers."""
 _ATTEMPTS = 3
-"""Times that a task is handed out before it fails because no worker can take it, or all that do have other code."""
+"""Number of attempts before a task fails because every available worker is lost or has different code."""
 
 Marked = tuple[str, str, RunRecord | None]
-"""Digest of the code of a worker, its address, and the record that it made; None where it has other code than it should."""
+"""Digest of a worker's code, its address, and its record; None if its code differs."""
 
 Ended = tuple[Any, Marked, BaseException | None]
-"""Future of a task that has ended, its result, and the error that took the place of that."""
+"""Future of an ended task, its result, and its error."""
 
 
 def run_marked(simulate: Simulate, parcel: Parcel, code: str) -> Marked:
@@ -57,10 +57,10 @@ def run_marked(simulate: Simulate, parcel: Parcel, code: str) -> Marked:
 class DaskExecutor:
     """Executor that runs tasks on the workers of a Dask cluster, which must have the same code of hostsim as this process.
 
-    A worker with other code that joins later gets no more tasks once it is known, and no record of it is taken.
+    A worker with different code that joins later gets no more tasks once it is detected, and its records are refused.
 
     Raises:
-        InputError: Dask is not installed, or only in part, no scheduler answers at the address, or a worker has other code.
+        InputError: Dask is not or only partly installed, no scheduler answers at the address, or a worker has different code.
     """
 
     def __init__(self, simulate: Simulate, address: str, workers: int) -> None:
@@ -75,7 +75,7 @@ class DaskExecutor:
         self._address = address
         self._tasks: dict[Any, Task] = {}
         self._held: list[Task] = []
-        self._bound: dict[Any, set[str]] = {}  # to workers, once there are others
+        self._bound: dict[Any, set[str]] = {}  # to workers, if different ones are known
         self._attempts: dict[tuple[str, int], int] = {}
         self._ended: SimpleQueue[Ended] = SimpleQueue()
         self._strangers: set[str] = set()
@@ -90,7 +90,7 @@ class DaskExecutor:
 
     @property
     def workers(self) -> int:
-        """Number of threads of all workers of this code that are connected now; 1 where there is none.
+        """Number of threads of all connected workers with this code; 1 without any.
 
         Raises:
             ClusterError: the scheduler is gone.
@@ -99,11 +99,11 @@ class DaskExecutor:
 
     @property
     def capacity(self) -> int:
-        """Two tasks per thread, so that none waits for the next to cross the network."""
+        """Two tasks per thread, so that no thread waits for the network."""
         return 2 * self.workers
 
     def submit(self, task: Task) -> None:
-        """Hands a task to the Dask scheduler, or holds it while all workers are known to have other code.
+        """Submits a task to the Dask scheduler, or holds it while all workers have different code.
 
         Raises:
             ClusterError: the scheduler is gone.
@@ -122,14 +122,14 @@ class DaskExecutor:
         asyncio.run_coroutine_threadsafe(self._fetch(future), self._client.loop.asyncio_loop)
 
     async def _fetch(self, future: Any) -> None:
-        """Queues a task once it has ended and its record is here, however often it has to be run for that."""
+        """Queues a task when it has ended and its record has arrived, after any number of attempts."""
         try:
             self._ended.put((future, await future, None))
         except (Exception, asyncio.CancelledError) as error:
             self._ended.put((future, ("", "", None), error))
 
     def wait(self) -> list[tuple[Task, RunRecord]]:
-        """Blocks until at least one task has ended, and returns all that have.
+        """Blocks until at least one task has ended, and returns all ended tasks.
 
         Raises:
             ClusterError: the scheduler is gone.
@@ -151,7 +151,7 @@ class DaskExecutor:
         return received
 
     def _receive(self, future: Any, marked: Marked, error: BaseException | None) -> RunRecord | None:
-        """The record of a task that has ended; None where the task was handed out again, or the scheduler is gone."""
+        """The record of an ended task; None if the task was submitted again, or the scheduler is lost."""
         task = self._tasks[future]
         self._bound.pop(future, None)
         code, worker, record = marked
@@ -166,7 +166,7 @@ class DaskExecutor:
             return None
         if type(error).__name__ == "KilledWorker":
             return failed_record(task, f"KilledWorker: {error}")
-        # a run raises nothing: what raised is a worker that does not have the code, or the fetch of a record
+        # a run never raises: either the worker lacks the code, or fetching the record failed
         self._strangers |= {worker} if worker else _strangers(self._client)
         self._attempts[task.key] = self._attempts.get(task.key, 0) + 1
         if self._attempts[task.key] < _ATTEMPTS:
@@ -180,7 +180,7 @@ class DaskExecutor:
         )
 
     def _threads(self) -> dict[str, int]:
-        """Threads of each worker that is not known to have other code."""
+        """Threads of each worker whose code is not known to differ."""
         if self._client.status != "running":
             raise self._loss()
         try:
@@ -190,7 +190,7 @@ class DaskExecutor:
         return {worker: int(count) for worker, count in threads.items() if worker not in self._strangers}
 
     def _check_workers(self) -> None:
-        """Hands out tasks that no worker could take until now, or says now and then that there is none to wait for."""
+        """Submits held tasks to new workers, or logs at intervals that there is no worker."""
         if threads := self._threads():
             left = [future for future, workers in self._bound.items() if workers.isdisjoint(threads)]
             waiting = self._held + [self._tasks.pop(future) for future in left]
@@ -231,7 +231,7 @@ class DaskExecutor:
 
 
 def _strangers(client: Any) -> set[str]:
-    """Addresses of the workers that have other code than this process, or none."""
+    """Addresses of workers with different code or none."""
     codes = client.run(code_digest, on_error="return")
     return {worker for worker, code in codes.items() if code != code_digest()}
 
@@ -240,7 +240,7 @@ def _distributed(address: str) -> Any:
     """The package, which sets levels of its loggers when it is imported."""
     try:
         return importlib.import_module("distributed")
-    except Exception as error:  # whatever an installation that does not fit raises
+    except Exception as error:  # a broken installation may raise anything
         if isinstance(error, ModuleNotFoundError) and error.name == "distributed":
             raise _needs("distributed", address) from None
         reason = f"{type(error).__name__}: {error}"
@@ -255,7 +255,7 @@ def _needs(package: str, address: str) -> InputError:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keeps Dask's log to warnings, and of its client to errors: what it has to say of lost records is said here."""
+    """Limits Dask's log to warnings, and its client's to errors: lost records are reported by this module."""
     levels = {logging.getLogger("distributed"): logging.WARNING, logging.getLogger("distributed.client"): logging.ERROR}
     before = {logger: logger.level for logger in levels}
     for logger, level in levels.items():
@@ -268,7 +268,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _local(distributed: Any, address: str, workers: int) -> Any:
-    """A cluster of this machine that no other user can use or look into, though its ports are open to all of them.
+    """A cluster on this machine that other users cannot use or inspect, although they can connect to its ports.
 
     Connections need a certificate that only its processes have. The HTTP servers that Dask always starts have no pages.
     """
@@ -289,7 +289,7 @@ def _local(distributed: Any, address: str, workers: int) -> Any:
 
 
 def _connect(distributed: Any, address: str, workers: int, stack: contextlib.ExitStack) -> Any:
-    """A client of the scheduler, none of whose methods is typed. A local cluster ends with the stack."""
+    """An untyped client of the scheduler. A local cluster ends with the stack."""
     if address == LOCAL:
         return distributed.Client(stack.enter_context(_local(distributed, address, workers)), set_as_default=False)
     try:

@@ -17,8 +17,8 @@ def open_executor(
     Args:
         simulate: the function of a run; importable by name where other processes call it.
         jobs: worker processes, None for one per processor that this process may use; 1 runs in this process.
-        cluster: address of a Dask scheduler, or `LOCAL` for one of this machine with as many workers as ``jobs`` says.
-        limits: memory and time of a run; with any of them runs happen in worker processes, also with one job.
+        cluster: address of a Dask scheduler, or `LOCAL` for a cluster on this machine with ``jobs`` workers.
+        limits: memory and time of a run; with any limit, runs use worker processes, even with one job.
 
     Raises:
         InputError: the options contradict each other or cannot be met.

@@ -1,8 +1,8 @@
 """Pool of worker processes on this machine, made of pebble's pools.
 
-The pool of the standard library gives up every run when one worker dies, and cannot end a late run. Pebble's can, but its
-workers share one pipe and its locks: a worker that is killed while it holds them takes the others with it. So the executor
-gives each worker a pebble pool of its own (docs/design/store.md).
+The pool of the standard library loses all runs when one worker dies, and cannot end a run at its time limit. Pebble's pool can, but
+its workers share a pipe and its locks: a worker that is killed while it holds them blocks the others. So each worker has a
+pebble pool with one process (docs/design/store.md).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _START = threading.Lock()
 _CHECK_S = 1.0
 """Interval at which pools are checked for being broken while no run ends."""
 _STATUS_0 = 256
-"""Stands for exit status 0."""
+"""Replaces exit status 0."""
 
 
 class ProcessPoolExecutor:
-    """Executor that runs tasks in worker processes, each of which may die or be killed without harm to the others.
+    """Executor that runs tasks in worker processes; the death of one does not affect the others.
 
-    Workers are started when there is a task for them and no idle one, and end with this process, however it ends.
+    A worker starts when a task finds no idle worker. Workers end with this process, however it ends.
 
     Attributes:
         workers: largest number of processes.
@@ -57,7 +57,7 @@ class ProcessPoolExecutor:
         self._running: dict[Future[tuple[RunRecord, float]], tuple[Task, _Pool]] = {}
 
     def submit(self, task: Task) -> None:
-        """Hands a task to an idle worker, or to a new one.
+        """Submits a task to an idle worker, or to a new one.
 
         Raises:
             WorkerError: no worker can be started.
@@ -86,13 +86,13 @@ class ProcessPoolExecutor:
         error = future.exception() if future.done() else BrokenProcessPool()
         if error is None:
             record, took_s = future.result()
-            if self._limits.time_s is not None and took_s > self._limits.time_s:  # pebble looks now and then only
+            if self._limits.time_s is not None and took_s > self._limits.time_s:  # pebble checks at intervals only
                 record = failed_record(task, self._describe(TimeoutError(), pool))
         else:
             record = failed_record(task, self._describe(error, pool))
         if error is None and record.error != OUT_OF_MEMORY:
             self._idle.append(pool)
-        else:  # the pipe or the locks may be left in any state, or the worker's memory is full
+        else:  # the state of pipe and locks is unknown, or the worker's memory is full
             _stop(pool)
         return task, record
 
@@ -102,7 +102,7 @@ class ProcessPoolExecutor:
             return f"TimeoutError: the run takes longer than it may, {self._limits.time_s or 0:g} s"
         if not isinstance(error, ProcessExpired | BrokenProcessPool):
             return f"{type(error).__name__}: {error}"
-        # a pool is broken, and starts no other worker, where its worker died between two runs
+        # a pool whose worker died between two runs is broken and starts no other
         code = error.exitcode if isinstance(error, ProcessExpired) else pool.context.worker.exitcode or 0
         cause = signal.Signals(-code).name if code < 0 else f"exit status {code % _STATUS_0}"
         hint = "; that often means that the machine ran out of memory" if cause == "SIGKILL" else ""
@@ -118,7 +118,7 @@ class ProcessPoolExecutor:
 
 
 def _run_timed(simulate: Simulate, parcel: Parcel) -> tuple[RunRecord, float]:
-    """Run a task; returns its record and its seconds on the wall clock."""
+    """Run a task; returns its record and its wall-clock seconds."""
     started = time.monotonic()
     return parcel.run(simulate), time.monotonic() - started
 
@@ -129,13 +129,13 @@ Submit = Callable[..., Future[Any]]
 
 @contextlib.contextmanager
 def worker_pool(jobs: int | None = None) -> Iterator[Submit]:
-    """Pool of worker processes for functions that are importable by name; work that is unfinished when it is left is dropped.
+    """Pool of worker processes for functions that are importable by name; leaving it cancels unfinished work.
 
     Args:
-        jobs: worker processes, None for one per processor; with 1 the work is done in this process when it is submitted.
+        jobs: worker processes, None for one per processor; with 1, work runs in this process at submission.
 
     Raises:
-        InputError: that is no number of workers.
+        InputError: ``jobs`` is not a number of workers.
         WorkerError: a worker process was killed.
     """
     workers = worker_count(jobs)
@@ -155,7 +155,7 @@ def worker_pool(jobs: int | None = None) -> Iterator[Submit]:
 
 
 def _call(function: Callable[..., Any], *args: Any) -> Future[Any]:
-    """Calls a function in this process; an exception is the caller's at once."""
+    """Calls a function in this process; exceptions propagate."""
     done: Future[Any] = Future()
     done.set_result(function(*args))
     return done
@@ -169,7 +169,7 @@ class _Pool(ProcessPool):
         super().__init__(workers, initializer=_prepare, initargs=(limits, simulate), context=self.context)
 
     def _stop_pool(self) -> None:
-        """Kills all workers before pebble closes their locks and waits for one after another: one that still starts would report lost locks."""
+        """Kills all workers before pebble closes their locks and waits for each: a starting worker would report lost locks."""
         if self._pool_manager_loop is not None:  # it starts workers
             self._pool_manager_loop.join()
         for worker in tuple(self._pool_manager.worker_manager.workers.values()):
@@ -186,7 +186,7 @@ def _stop(*pools: ProcessPool) -> None:
 
 
 def _prepare(limits: ResourceLimits, simulate: Simulate | None) -> None:
-    """Prepares a worker; pebble has it ignore SIGINT already."""
+    """Prepares a worker; it already ignores SIGINT by pebble."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # pebble's handler would wait for compiled code to return
     limits.apply()
 
@@ -195,7 +195,7 @@ class _WorkerProcess(SpawnProcess):
     """A worker process of a pebble pool, ended with this process."""
 
     def start(self) -> None:
-        """Starts the process without the caller's script, which would start its sweep again there, and deaf to Ctrl-C."""
+        """Starts the process without the caller's script, which would run again there, and with Ctrl-C ignored."""
         self.daemon = True
         with _START:
             main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
@@ -211,7 +211,7 @@ class _WorkerProcess(SpawnProcess):
 
     @property
     def exitcode(self) -> int | None:
-        """The exit status, never 0: pebble takes that for an end that it asked for, and would wait for the task for ever."""
+        """The exit status, never 0: pebble takes 0 as a requested end, and would wait for the task without limit."""
         return _STATUS_0 if super().exitcode == 0 else super().exitcode
 
 
