@@ -1,1 +1,1 @@
-"""SCENARIO FILES: from text to a checked scenario, its design points and its plan of runs."""
+"""Scenario files: from text to a checked scenario, its points and its plan of runs."""

@@ -18,7 +18,7 @@ from hostsim.scenario.yaml.source_tree import Place, keys, show_value
 __all__ = ["MOST_VALUES", "Axis", "PointKey", "canonical_text", "make_axis", "point_key", "read_values", "written_text"]
 
 MOST_VALUES = 100_000
-"""Most values of an axis."""
+"""Largest number of values of an axis."""
 
 _RANGE = re.compile(r"(?P<start>-?\d+)\s*\.\.\s*(?P<stop>-?\d+)(?:\s*:\s*(?P<step>\d+))?(?:\s*(?P<unit>[^\d\s:.].*))?")
 _HALF_RANGE = re.compile(r"\d\s*\.\.|\.\.\s*\d")
@@ -30,7 +30,7 @@ PointKey = tuple[tuple[type, object], ...]
 
 
 def point_key(values: Iterable[Scalar]) -> PointKey:
-    """The key of a point; of its values, 1 and true are two."""
+    """The key of a point; 1 and true are different values."""
     return tuple((type(value), value) for value in values)
 
 
@@ -39,22 +39,22 @@ class Axis:
     """An axis of a sweep: one parameter that varies, or several that vary together."""
 
     paths: tuple[str, ...]
-    """Dotted paths of what is varied."""
+    """Varied dotted paths."""
     values: tuple[Scalar, ...]
-    """As written, in order. A step that gives each path a value of its own goes by these, with commas."""
+    """Values as written, in order; a step with one value for each path is these values with commas."""
     steps: tuple[tuple[Scalar, ...], ...]
-    """For each value what every path is set to."""
+    """For each value, the values of all paths."""
     places: tuple[Place, ...]
-    """For each value where it was written."""
+    """For each value, its place in the file."""
     index: Mapping[str, int] = field(repr=False, compare=False)
-    """Position of each value by what it means, see `canonical_text`."""
+    """Position of each value by its canonical text, see `canonical_text`."""
     labels: tuple[Scalar, ...] = ()
-    """Names of all steps, swept or not, where they have names: there are no others then."""
+    """Names of all steps, swept or not, if steps have names; other values are then refused."""
     names: AxisNames = field(default=AxisNames(), compare=False)
-    """What the axis and its values are called in figures."""
+    """Labels of the axis and its values in figures."""
 
     def fault(self, name: str, value: Scalar, place: Place) -> Fault | None:
-        """The fault of a value that the axis ``name`` cannot have; None where it can."""
+        """The fault of a value that the axis ``name`` cannot have, or None."""
         if not self.labels or canonical_text(value) in self.index:
             return None
         known = [str(label) for label in self.labels]
@@ -63,12 +63,12 @@ class Axis:
         return Fault("is not a label of the axis", name, repr(value), allowed, nearest, place.file, place.line)
 
     def known(self, value: Scalar) -> Scalar:
-        """The value as the axis writes it; a value that it does not have is returned as it is."""
+        """The value as the axis writes it; an unknown value is returned unchanged."""
         index = self.index.get(canonical_text(value))
         return value if index is None else (self.labels or self.values)[index]
 
     def changes(self, value: Scalar, place: Place) -> list[Change]:
-        """The changes to a scenario that a value of the axis makes; one that is not among its own is written at ``place``."""
+        """Changes that a value of the axis makes to a scenario; an unknown value has the place ``place``."""
         step: tuple[Scalar, ...] = (value,) * len(self.paths)
         index = self.index.get(canonical_text(value))
         if index is not None:
@@ -81,7 +81,7 @@ class Axis:
 
 
 def canonical_text(value: Scalar) -> str:
-    """The canonical text of a value, which all ways to write it share: ``1`` and ``"1"``, ``40 kpps`` and ``40000 pps``."""
+    """The canonical text of a value, equal for all its spellings: ``1`` and ``"1"``, ``40 kpps`` and ``40000 pps``."""
     for kind in UNITS if isinstance(value, str) else ():
         try:
             return f"{read_quantity(value, kind):.12g} {kind}"
@@ -91,7 +91,7 @@ def canonical_text(value: Scalar) -> str:
 
 
 def written_text(value: Scalar) -> str:
-    """A value of an axis as it is written in YAML: truth values in small letters, quantities in one way."""
+    """A value of an axis in one YAML spelling: booleans in lower case, quantities in one unit."""
     return str(value).lower() if isinstance(value, bool) else canonical_text(value)
 
 
@@ -102,12 +102,12 @@ def make_axis(
 
     Args:
         name: its name, for faults.
-        paths: what it varies.
+        paths: varied paths.
         written: each value, or list of one value for each path, with its place.
-        labels: what the values are called, one each; by default what they are.
+        labels: a name for each value; by default the value.
 
     Returns:
-        The axis (None when there are faults) and faults: lists that do not fit the paths, values that stand twice.
+        The axis (None when there are faults) and faults: lists that do not match the paths, and repeated values.
     """
     index: dict[str, int] = {}
     values: list[Scalar] = []
@@ -150,7 +150,7 @@ def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:
 
     Args:
         text: text after the equals sign.
-        like: values that the axis has in the file: where all are text, numbers are read as text.
+        like: values of the axis in the file; if all are text, numbers are read as text.
 
     Raises:
         InputError: not a list of values; without path.

@@ -1,6 +1,6 @@
-"""Choices by name in scenario files: a kind of traffic, a policy, a control loop, each with the settings of its own model.
+"""Choices by name in scenario files: kinds of traffic, policies and control loops, each with the settings of its model.
 
-Models are made from the registry, so that what a plug-in brings is checked, completed and listed like what is shipped.
+Models are made from the registry, so that additions of plug-ins are checked, completed and listed like shipped ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ArrivalsPart(Spec):
 
 
 class _ByName:
-    """One of several models, chosen by the name under a key; a model without other values may be given by its name alone."""
+    """One of several models, selected by the name under a key; a model without other values can be given by its name alone."""
 
     def __init__(
         self, key: str, what: str, models: Mapping[str, type[BaseModel]], plugins: Iterable[PluginSpec]
@@ -67,7 +67,7 @@ class _ByName:
 
 
 def traffic_of(registry: Registry) -> Any:
-    """The annotation of an entry under ``traffic``: any kind that is registered."""
+    """The annotation of an entry under ``traffic``: any registered kind."""
     models = {name: _part(entry.settings) for name, entry in registry.of("traffic").items()}
     return Annotated[Union[tuple(models.values())], _ByName("kind", ROLES["traffic"], models, registry.plugins)]  # noqa: UP007
 
@@ -80,7 +80,7 @@ def choice_of(registry: Registry, role: str) -> Any:
 
 
 def _part(spec: type[Spec]) -> type[BaseModel]:
-    """A kind of traffic as written in a file: a file of instants in place of the instants of the spec."""
+    """A kind of traffic as written in a file: with a file of instants instead of the instants of the spec."""
     arrivals = spec.model_fields.get("arrivals")
     if not issubclass(spec, Traffic) or arrivals is None:
         return spec
@@ -91,7 +91,7 @@ def _part(spec: type[Spec]) -> type[BaseModel]:
 
 
 def _named(name: str, settings: type[Spec], what: str) -> type[BaseModel]:
-    """The settings of a policy or a control loop with its name among them."""
+    """The settings of a policy or a control loop, including its name."""
     # with the role: a coalescing scheme and a steering rule may have one name
     title = "".join(word.capitalize() for word in f"{name} {what}".replace("-", " ").replace("_", " ").split())
     literal: Any = Literal[name]

@@ -1,6 +1,6 @@
-"""Components of a scenario: platforms, guests and peers with what they extend, hardware with its models of NICs; each is read once.
+"""Components of a scenario: platforms, guests and peers with those that they extend, hardware with its models of NICs; each is read once.
 
-Shipped ones are read once per process, and again if one of their files changes: they are most of the reading for a scenario.
+Shipped components are cached per process, and read again if one of their files changes; reading them takes most of the time of loading.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from hostsim.scenario.yaml.validation import validate
 __all__ = ["IN_PLACE", "Change", "Changes", "Part", "Parts", "hardware_in_place", "range_faults"]
 
 Change = tuple[KeyPath, Any, Place]
-"""A value put at a path inside a part, and where that was written."""
+"""A changed value at a path inside a part, and its place."""
 Changes = tuple[Change, ...]
 Model = TypeVar("Model", bound=Spec)
 _EXTENDABLE = {"platforms": "platform", "guests": "guest", "peers": "peer", "nics": "NIC"}
-"""Parts that may say what differs from another: folder of the shipped ones, and what one is called."""
+"""Parts that can extend another: their folder, and their word in messages."""
 _COSTS = ("costs", "applications", "paths")
-"""Sections of parts whose numbers say themselves where they come from."""
+"""Sections of parts whose numbers carry their origin."""
 IN_PLACE = "(in place)"
-"""Name of hardware that the scenario holds itself, as a mapping in place of a name."""
+"""Name of hardware that is a mapping in the scenario."""
 MAX_CHAIN = 20
-"""Most files of which one extends the other."""
+"""Longest chain of files that extend each other."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +58,19 @@ class Parts:
     """The components that one scenario names: its platform, hardware, guests and peers."""
 
     def __init__(self, beside: Path, root: Path | None = None, in_place: Tree | None = None) -> None:
-        """The parts of a scenario, none of them read yet.
+        """The parts of a scenario, not yet read.
 
         Args:
-            beside: folder where names that are paths start.
-            root: folder that they do not lead out of; by default the same.
-            in_place: hardware that the scenario holds itself.
+            beside: folder that paths are relative to.
+            root: folder that contains all files; by default the same.
+            in_place: hardware that is a mapping in the scenario.
         """
         self._beside, self._root = beside, root or beside
         self.in_place = in_place
         self._read: dict[Any, Part[Any]] = {}
 
     def platform(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[PlatformSpec]:
-        """Read a platform, laid over those that it extends."""
+        """Read a platform, merged over those that it extends."""
         return self._part("platforms", PlatformSpec, name, prefix, changes)
 
     def hardware(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[HardwareSpec]:
@@ -78,26 +78,26 @@ class Parts:
         return self._part("hardware", HardwareSpec, name, prefix, changes)
 
     def guest(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[GuestSpec]:
-        """Read a guest, laid over those that it extends."""
+        """Read a guest, merged over those that it extends."""
         return self._part("guests", GuestSpec, name, prefix, changes)
 
     def peer(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[PeerSpec]:
-        """Read a kind of peer, laid over those that it extends."""
+        """Read a kind of peer, merged over those that it extends."""
         return self._part("peers", PeerSpec, name, prefix, changes)
 
     def nic(self, name: str) -> Part[NicSpec]:
-        """Read a model of NIC, laid over those that it extends."""
+        """Read a model of NIC, merged over those that it extends."""
         return self._part("nics", NicSpec, name, (), ())
 
     def _part(self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: Changes) -> Part[Model]:
-        """Reads a part, or finds it among those read.
+        """Reads a part, or returns the one already read.
 
         Args:
             kind: folder of the shipped ones.
-            model: what its file is.
+            model: of its file.
             name: a shipped name or a path.
             prefix: path of the part below the scenario's root.
-            changes: values in place of those of its file.
+            changes: values that replace those of its file.
 
         Raises:
             InputError: no such name or file; without place.
@@ -129,10 +129,10 @@ class Parts:
 
 
 def hardware_in_place(tree: Tree) -> tuple[Tree, Tree | None]:
-    """Take the hardware out of a scenario that holds it itself. Other parts have costs, which no scenario may hold.
+    """Separate hardware that is a mapping in the scenario. Other parts have costs, which a scenario must not contain.
 
     Returns:
-        The scenario with `IN_PLACE` where it stood, and the hardware, which needs no name; None where a name stands.
+        The scenario with `IN_PLACE` as its hardware, and the mapping, which needs no name; None for named hardware.
     """
     key: KeyPath = ("hardware",)
     data = tree.get(key)
@@ -145,14 +145,14 @@ def hardware_in_place(tree: Tree) -> tuple[Tree, Tree | None]:
 
 @dataclass(frozen=True)
 class _Shipped:
-    """A shipped component and the present state of its files."""
+    """A shipped component and the state of its files."""
 
     kind: str
     file: Path
     name: str
-    """What faults call it."""
+    """Its name in faults."""
     stamps: tuple[tuple[int, int], ...]
-    """When all parts of the kind, and the NICs of a server, were changed, and their sizes: one may extend the other."""
+    """Times and sizes of all parts of the kind, and of NICs for a server, as one may extend the other."""
 
     @classmethod
     def of(cls, kind: str, file: Path) -> _Shipped | None:
@@ -172,7 +172,7 @@ def _shipped(part: _Shipped) -> Tree:
 
 @functools.lru_cache(maxsize=256)
 def _untouched(part: _Shipped, model: type[Model], prefix: KeyPath) -> Part[Model]:
-    # the ranges of what is shipped are checked by a test: each end takes a validation of the whole part
+    # a test checks the ranges of shipped parts: each end takes a validation of the whole part
     return _checked(model, _shipped(part), prefix, (), ranges=False)
 
 
@@ -180,7 +180,7 @@ def _checked(
     model: type[Model], written: Tree, prefix: KeyPath, changes: Changes, *, ranges: bool = True
 ) -> Part[Model]:
     """A component, validated, from its file and the changes to it."""
-    # costs are left alone, those of applications too: they have fields of their own for what is assumed
+    # costs, including those of applications, have their own fields for assumptions
     bare, assumptions, faults = unwrap(written, prefix, skip=("costs", "applications"))
     tree = bare.put(changes)
     moved = {path for path, _, _ in changes}
@@ -194,13 +194,13 @@ def _checked(
 
 
 def _written(file: Path, kind: str, root: Path) -> Tree:
-    """The tree of a part, laid over those of the parts that it extends; of a server, over the models of its NICs."""
+    """The tree of a part, merged over the parts that it extends; for a server, over the models of its NICs."""
     tree = _extended(file, kind, root, ())
     return _with_models(tree, file.parent, root) if kind == "hardware" else tree
 
 
 def _with_models(tree: Tree, beside: Path, root: Path) -> Tree:
-    """A server's tree with each NIC laid over the model that it names."""
+    """A server's tree with each NIC merged over the model that it names."""
     nics = tree.data.get("nics")
     for name, nic in nics.items() if isinstance(nics, dict) else ():
         if isinstance(nic, dict):
@@ -209,9 +209,9 @@ def _with_models(tree: Tree, beside: Path, root: Path) -> Tree:
 
 
 def _with_chosen_nics(tree: Tree, changes: Changes, beside: Path, root: Path) -> tuple[Tree, Changes]:
-    """A server with other models of NICs put into it, and the changes that are left.
+    """A server with changed models of NICs, and the remaining changes.
 
-    A model that an option or an axis names takes the place of all that the server's file says of the NIC, but for its node.
+    A model from an option or an axis replaces all keys of the NIC in the server's file, except its node.
 
     Raises:
         InputError: there is no such model.
@@ -231,7 +231,7 @@ def _with_chosen_nics(tree: Tree, changes: Changes, beside: Path, root: Path) ->
 
 
 def _model_file(model: Any, beside: Path, root: Path) -> Path | None:
-    """The file of a model of NIC; None of a name on a data sheet, which is any text.
+    """The file of a model of NIC; None for any other text, such as a name on a data sheet.
 
     Raises:
         InputError: a path leads to no file below the root; without place.
@@ -241,7 +241,7 @@ def _model_file(model: Any, beside: Path, root: Path) -> Path | None:
 
 
 def _laid_over_model(tree: Tree, name: str, written: dict[str, Any], beside: Path, root: Path) -> Tree:
-    """A server's tree with a NIC laid over the model that it names; as it is where it names none."""
+    """A server's tree with a NIC merged over its model, or unchanged without a model."""
     path: KeyPath = ("nics", name)
     try:
         file = _model_file(written.get("model"), beside, root)
@@ -251,7 +251,7 @@ def _laid_over_model(tree: Tree, name: str, written: dict[str, Any], beside: Pat
         return tree
     model = _extended(file, "nics", root, ())
     of_model = dict(model.data)
-    if "moderation" in written:  # an interval would go before it
+    if "moderation" in written:  # an interval has priority
         of_model.pop("interrupt_interval", None)
     places = {(*path, *inner): model.place(inner) for inner in model.places}
     delta = Tree({key: value for key, value in written.items() if key != "model"}, {}, tree.file)
@@ -261,11 +261,11 @@ def _laid_over_model(tree: Tree, name: str, written: dict[str, Any], beside: Pat
 
 
 _NEEDED = ("line_rate", "rx_ring", "driver")
-"""Keys without which a NIC that is no model of the catalogue is not known."""
+"""Required keys of a NIC without a model of the catalogue."""
 
 
 def _with_unknown_models(tree: Tree, faults: list[Fault]) -> list[Fault]:
-    """The faults of a server, with one of the model in place of all missing keys of a NIC that says nothing but a model."""
+    """The faults of a server; for a NIC with only an unknown model, one fault instead of all its missing keys."""
     nics = tree.get(("nics",))
     alone = {
         name: nic["model"]
@@ -284,7 +284,7 @@ def _unknown_model(tree: Tree, path: KeyPath, allowed: str) -> Fault:
 
 
 def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tree:
-    """The tree of a part laid over those of the parts that it extends; none of them lies outside ``root`` but shipped ones."""
+    """The tree of a part merged over the parts that it extends; all of them are below ``root`` or shipped."""
     tree = Tree.of(file, display_name(file))
     if not isinstance(tree.data, dict):
         raise InputError(tree.fault((), "is not a mapping", "keys and values"))
@@ -309,7 +309,7 @@ def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tre
 
 
 def _cost_faults(tree: Tree, spec: Spec | None, moved: Collection[KeyPath]) -> Iterator[Fault]:
-    """Costs and factors that lie outside their ranges, but those that an option or an axis has put there, and priors that do."""
+    """Costs, factors and priors outside their ranges, except values of an option or an axis."""
     for path, constant in _constants({key: getattr(spec, key, None) for key in _COSTS}, ()):
         number = next(key for key in NUMBER_KEYS if getattr(constant, key, None) is not None)
         ends = getattr(constant, "range", None)
@@ -331,7 +331,7 @@ def _constants(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Provenance]
 
 
 def range_faults(model: type[Spec], tree: Tree, assumption: AssumedValue, path: KeyPath) -> list[Fault]:
-    """Check the range of an assumed value: all of it must be valid, the value between its two ends, or among the words of a choice."""
+    """Check the range of an assumed value: both ends must be valid, and the value within them, or one of the words of a choice."""
     read = []
     numbers = [assumption.value, *(() if assumption.prior is None else (assumption.prior,))]
     for written in (*numbers, *assumption.range):

@@ -38,7 +38,7 @@ __all__ = [
 
 
 SPREAD = 0.2
-"""Share of its value to either side in which a constant without a range is taken to lie."""
+"""Assumed half-width of a constant without a range, as a share of its value."""
 PARTS = ("platforms", "hardware", "guests", "peers")
 """Kinds of files, beside scenarios, that hold constants."""
 
@@ -47,9 +47,9 @@ class Origin(StrEnum):
     """Origin of a constant: a source or an assumption."""
 
     SOURCE = "source"
-    """A row of the facts, a paper, a data sheet."""
+    """Published facts, a paper, a data sheet."""
     ASSUMED = "assumed"
-    """Somebody's judgement, with a range."""
+    """A judgement, with a range."""
 
 
 @dataclass(frozen=True)
@@ -57,25 +57,25 @@ class Constant:
     """Constant of the cost model, or assumed input of a scenario."""
 
     name: str
-    """The file and the path in it: ``esxi.costs.driver_rx``; of an input of a scenario the path alone."""
+    """File and path: ``esxi.costs.driver_rx``; for an input of a scenario only the path."""
     file: str
-    """Name of a shipped part, or a file as the user knows it; empty for the scenario itself."""
+    """Name of a shipped part, or a file as the user named it; empty for the scenario."""
     paths: tuple[str, ...]
     """Path in the file; several paths if equal ports share one assumption."""
     value: float
     unit: str
-    """As it is written: ``cycles``, ``us``, ``B``; empty for a number without one."""
+    """Unit as written: ``cycles``, ``us``, ``B``; empty without one."""
     origin: Origin
     text: str
     """The source, or the reason of an assumption."""
     range: tuple[float, float] | None = None
-    """Both ends, in ``unit``; of a choice, its place among ``words``. None where a source leaves no range."""
+    """Both ends, in ``unit``; for a choice, positions in ``words``. None if a source leaves no range."""
     prior: float | None = None
     """Median of the prior distribution, in ``unit`` or as a place among ``words``; None if the value is the median."""
     is_whole: bool = False
-    """It has no values between whole numbers: it counts something, or is a size of which all ends are whole numbers of its unit."""
+    """Only integers are allowed: a count, or a size with integer ends in its unit."""
     words: tuple[str, ...] = ()
-    """Of a choice: all that may stand in its place. Its value is the place of its word among them."""
+    """Words of a choice; its value is the position of its word."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -84,14 +84,14 @@ class Constant:
 
     @property
     def is_calibrated(self) -> bool:
-        """True of a number that a calibration moves: its prior stands beside its value."""
+        """True if a calibration moved the number: its prior is beside its value."""
         return self.prior is not None
 
     def places(self) -> Iterator[tuple[KeyPath, str]]:
-        """Where its number stands in the file: the path of the mapping that holds it, and its key there."""
+        """Place of its number in the file: path of the mapping, and key."""
         for text in self.paths:
             path = keys(text)
-            # an input at a key such as ``time`` has that in its name as well
+            # the name of an input includes a key such as ``time``
             is_key = path[-1] in NUMBER_KEYS and not self.name.endswith(f".{path[-1]}")
             yield (path[:-1], str(path[-1])) if is_key else (path, "value")
 
@@ -118,9 +118,9 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
     """Read the constants of a component, each under the file that defines it.
 
     Args:
-        part: a sound one.
-        key: where it stands in the scenario.
-        changes: what has been put into it; a constant that was there is none.
+        part: a valid one.
+        key: its place in the scenario.
+        changes: changed values; a changed constant is left out.
     """
     names = _shipped_names(Path.cwd())
     put = {path for path, _, _ in changes}
@@ -132,7 +132,7 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
     shared: dict[Any, list[AssumedValue]] = {}
     for assumption in part.assumptions:
         path = keys(assumption.path)[len(key) :]
-        # an assumption about equal ports is one, however often it is written
+        # an assumption about equal ports counts once
         place = ("nics", *path[2:]) if path[0] == "nics" else path
         alike = (place, assumption.value, assumption.range, assumption.reason, assumption.prior)
         shared.setdefault(alike, []).append(assumption)
@@ -144,7 +144,7 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
 
 
 def _file_of(file: str, tree: Tree) -> str:
-    """The file of a constant; with the key of a part that the scenario holds itself, which may be one of several."""
+    """The file of a constant, with the key of a part that is a mapping in the scenario."""
     return f"{file}.{dotted(tree.prefix)}" if tree.prefix and file == tree.file else file
 
 
@@ -157,7 +157,7 @@ def _shipped_names(folder: Path) -> Mapping[str, str]:
 
 
 def _bodies(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
-    """Mappings that hold a number with its origin."""
+    """Mappings with a number and its origin."""
     if not isinstance(value, dict):
         return
     if any(number in value for number in NUMBER_KEYS) and not {"source", "assumed"}.isdisjoint(value):
@@ -184,7 +184,7 @@ def _costed(path: KeyPath, body: Mapping[str, Any], file: str) -> Constant:
 
 
 def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant | None:
-    """The constant of an assumption, written once or for several equal ports; None unless it is a number, a quantity or one of some words."""
+    """The constant of an assumption, written once or for several equal ports; None unless it is a number, a quantity or a word of a choice."""
     first = group[0]
     if isinstance(first.value, bool):
         return None
@@ -219,7 +219,7 @@ def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant
 
 
 def _kind(unit: str) -> str:
-    """The kind of quantity that a unit measures; empty where it measures none."""
+    """The kind of quantity of a unit; empty for an unknown unit."""
     return next((kind for kind, units in UNITS.items() if unit in units), "")
 
 
@@ -227,7 +227,7 @@ def _read(written: Scalar) -> tuple[float, str]:
     """A number and the unit behind it.
 
     Raises:
-        ValueError: it is neither a number nor a quantity.
+        ValueError: the text is neither a number nor a quantity.
     """
     if not isinstance(written, str):
         return float(written), ""
@@ -241,7 +241,7 @@ def _as(unit: str, written: Scalar) -> float:
     """Convert a written value to a unit.
 
     Raises:
-        ValueError: it cannot be.
+        ValueError: it cannot be converted.
     """
     kind = _kind(unit)
     if not kind:
@@ -250,15 +250,15 @@ def _as(unit: str, written: Scalar) -> float:
 
 
 _IDEAL = "ideal"
-"""Name of the shipped parts on which nothing costs anything: they are for theory, and no model of a host."""
+"""Name of the shipped parts without costs, which serve theory and model no host."""
 _NOTHING = object()
 _UNIT = "westmere-ex"
-"""The processor family whose cycles all costs are in: its factor is 1 because of that, and not by anybody's choice."""
+"""The processor family whose cycles are the unit of all costs; its factor is 1 by definition."""
 
 
 @functools.cache
 def shipped_constants() -> tuple[Constant, ...]:
-    """Every constant of the shipped platforms, servers, peers and guests, each once, in the order of its file."""
+    """All constants of the shipped platforms, servers, peers and guests, each once, in the order of the files."""
     parts = Parts(data_root())
     read: Mapping[str, Callable[[str, KeyPath], Part[Any]]] = {
         "platforms": parts.platform,
@@ -277,8 +277,8 @@ def shipped_constants() -> tuple[Constant, ...]:
 def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]:
     """Every constant behind a point: of its platform, server, peer and guests, and the scenario's own inputs.
 
-    What the point's axes vary, or ``--set`` has put in its place, is no constant of it; nor are factors of processors that the host
-    does not have, and the one that is 1 because it is the unit.
+    Values that an axis varies or ``--set`` gives are left out, and so are factors of processors that the host does not have and the
+    factor that is 1 by definition.
 
     Args:
         scenario: the scenario.
@@ -298,7 +298,7 @@ def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]
 
 
 def part_constants(scenario: Scenario, values: AxisValues) -> dict[tuple[KeyPath, str], tuple[Constant, ...]]:
-    """The constants of the platform, the server, the peer and the guests of a point, by where the scenario names them and by how.
+    """The constants of the platform, the server, the peer and the guests of a point, by key and name in the scenario.
 
     Args:
         scenario: the scenario.
@@ -315,13 +315,13 @@ def part_constants(scenario: Scenario, values: AxisValues) -> dict[tuple[KeyPath
 
 
 def _changed(scenario: Scenario, values: AxisValues) -> tuple[list[Change], Tree, dict[KeyPath, Changes]]:
-    """What the axes change at a point, the tree with it, and the changes inside parts."""
+    """Changes of the axes at a point, the changed tree, and the changes inside parts."""
     changes = [change for name, axis in scenario.axes.items() for change in axis.changes(values[name], Place("--axis"))]
     return changes, *scenario.resolver.changed(changes)
 
 
 def scenario_inputs(scenario: Scenario) -> dict[str, Constant]:
-    """The assumed inputs of a scenario itself by their paths, those included that its axes vary."""
+    """The assumed inputs of a scenario by their paths, including those that its axes vary."""
     return {
         constant.name: constant
         for assumption in scenario.assumptions
@@ -330,7 +330,7 @@ def scenario_inputs(scenario: Scenario) -> dict[str, Constant]:
 
 
 def _is_of(family: str | None, constant: Constant) -> bool:
-    """False of the factor of another processor family, and of the one that is the unit."""
+    """False for the factor of another processor family, and for the one that is 1 by definition."""
     _, _, other = constant.name.partition(".costs.generations.")
     return not other or (other == family and other != _UNIT)
 
@@ -338,15 +338,15 @@ def _is_of(family: str | None, constant: Constant) -> bool:
 def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
     """Replace values of constants in a scenario, at every point that uses them.
 
-    What ``--set`` has put there stays as it is, and so does what an axis varies, but where it puts the value that the scenario assumes.
-    So does everything at points behind which a constant does not stand.
+    Values of ``--set`` and of axes have priority, except an axis value that equals the scenario's assumption. Points that do not depend
+    on a constant do not change.
 
     Args:
         scenario: the scenario.
-        values: by name of a constant, in its unit; whole ones are rounded.
+        values: by name of a constant, in its unit; integer constants are rounded.
 
     Raises:
-        InputError: no shipped part has such a constant, and the scenario neither.
+        InputError: neither a shipped part nor the scenario has such a constant.
     """
     known = scenario_inputs(scenario) | {c.name: c for c in constants_at(scenario, scenario.first())}
     if not known.keys() >= values.keys():
@@ -381,12 +381,12 @@ class _ChangedConstants(Resolver):
         ]
 
     def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, Changes]]:
-        """Apply changes as the base does, over the scenario's replaced inputs; one that puts what is assumed leaves it replaced."""
+        """Apply changes over the scenario's replaced inputs; a change to the assumed value keeps the replacement."""
         replaced = {path: self._base.tree.get(path) for path, _, _ in self._inputs}
         return self._base.changed([*self._inputs, *(c for c in changes if replaced.get(c[0], _NOTHING) != c[1])])
 
     def part(self, tree: Tree, key: KeyPath, changes: Changes = ()) -> Part[Any] | None:
-        """The base's part with its constants replaced in its spec, because reading it anew takes a hundred times as long."""
+        """The base's part with constants replaced in its spec, as reading it again takes a hundred times as long."""
         part = self._base.part(tree, key, changes)
         if part is None or part.spec is None:
             return part
@@ -402,7 +402,7 @@ class _ChangedConstants(Resolver):
 
 
 def _put(spec: Any, path: Sequence[str], number: float) -> Any:
-    """A frozen spec with another number somewhere inside."""
+    """A copy of a frozen spec with another number at a path."""
     if not path:
         return round(number) if isinstance(spec, int) else number
     key, rest = path[0], path[1:]
@@ -416,5 +416,5 @@ def _part_keys(tree: Tree) -> list[KeyPath]:
 
 
 def _is_own(assumption: AssumedValue) -> bool:
-    """True of an input of the scenario itself, not of a part that it names."""
+    """True for an input of the scenario, not of a named part."""
     return split_part_path(keys(assumption.path)) is None

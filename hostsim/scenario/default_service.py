@@ -1,4 +1,4 @@
-"""Service times that a scenario leaves to its guests: what a request or a packet of each application costs on this host."""
+"""Service times that a scenario does not set: the time of a request or a packet of each application on this host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["default_services"]
 
 
 def default_services(spec: PointSpec) -> Iterator[EffectiveSetting]:
-    """The service times of traffic that names none, as settings: the time on this host's processor, and where it is from.
+    """The default service times of traffic, as settings: the time on this host's processor, and its origin.
 
     Args:
         spec: a point of the scenario.

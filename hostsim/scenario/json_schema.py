@@ -1,4 +1,4 @@
-"""JSON Schemas of scenario, hardware, NIC, platform, guest and peer files, for editors that complete and check while one types."""
+"""JSON Schemas of scenario, hardware, NIC, platform, guest and peer files, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COMPONENTS: Final[Mapping[str, type[Spec]]] = {
     "guest": GuestSpec,
     "peer": PeerSpec,
 }
-"""Components of a scenario that have files of their own, and what is in such a file."""
+"""Components with their own files, and the models of these."""
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ASSUMED = {
     "type": "object",
@@ -58,11 +58,11 @@ _INPUTS = (
     "RunPart",
     "QuickPart",
 )
-"""Parts of the file whose values may be written as assumptions, beside traffic."""
+"""Parts of the file, beside traffic, whose values can be assumptions."""
 _WITH_ORIGIN = {"Assumed", "Cost", "Factor", "CostModel", "SettingSpec"}
-"""Parts of component files that say themselves where a value comes from."""
+"""Parts of component files whose values carry their origin."""
 _PREFIXES = {"ethernetX.": r"^ethernet[0-9]\.", "pciPassthruX.": r"^pciPassthru[0-9]+\."}
-"""Keys of ``.vmx`` files that stand for several: beginning, and the same as a regular expression."""
+"""Numbered keys of ``.vmx`` files: prefix, and the same as a regular expression."""
 
 
 def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def component_schema(component: str) -> dict[str, Any]:
 
 
 def _let_name_models(nic: dict[str, Any]) -> None:
-    """Let the NIC of a server be a model of the catalogue, whose keys are then needed no more."""
+    """Allow a model of the catalogue as NIC of a server, whose keys are then optional."""
     names = list(shipped_parts("nics"))
     models = [*names, *(int(name) for name in names if name.isdecimal())]
     needed = [key for key in nic["required"] if key != "model"]
@@ -155,7 +155,7 @@ def _names(kind: str) -> dict[str, Any]:
 
 
 def _hardware_in_place(definitions: dict[str, Any]) -> dict[str, Any]:
-    """A reference to the schema of hardware that the scenario holds itself, which needs no name; puts it among the definitions."""
+    """A reference to the schema of hardware as a mapping in the scenario, which needs no name; adds it to the definitions."""
     text = json.dumps(component_schema("hardware")).replace('"#/$defs/', '"#/$defs/hardware.')
     schema: dict[str, Any] = json.loads(text)
     definitions |= {f"hardware.{name}": part for name, part in schema.pop("$defs").items()}
@@ -165,7 +165,7 @@ def _hardware_in_place(definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _let_assume(part: dict[str, Any]) -> None:
-    """Let each value of a part be written as an assumption."""
+    """Allow each value of a part as an assumption."""
     properties = part.get("properties", {})
     for name, value in properties.items():
         if "$ref" not in value and value.get("type") != "object":
@@ -174,14 +174,14 @@ def _let_assume(part: dict[str, Any]) -> None:
 
 
 def _let_take_away(part: dict[str, Any]) -> None:
-    """Let each entry of a mapping be ``~``, which takes away that of the component that this one differs from."""
+    """Allow ``~`` for each entry of a mapping, which removes the entry of the extended component."""
     for value in part.get("properties", {}).values():
         if isinstance(entry := value.get("additionalProperties"), dict):
             value["additionalProperties"] = {"anyOf": [entry, {"type": "null"}]}
 
 
 def _name_settings(section: dict[str, Any], kind: str) -> None:
-    """Put the settings that shipped platforms list in place of any key."""
+    """Replace any key by the settings of shipped platforms."""
     section.pop("additionalProperties", None)
     section["properties"], section["patternProperties"] = {}, {}
     for name, versions in _settings(kind).items():
@@ -190,7 +190,7 @@ def _name_settings(section: dict[str, Any], kind: str) -> None:
         if prefix is None:
             section["properties"][name] = found
         else:
-            # an editor completes names of properties only: those of the first device are among them
+            # editors complete property names only: include those of the first device
             section["properties"][name.replace("X.", "0.", 1)] = found
             section["patternProperties"][_PREFIXES[prefix] + re.escape(name.removeprefix(prefix)) + "$"] = found
     if kind != "kernel":
@@ -200,7 +200,7 @@ def _name_settings(section: dict[str, Any], kind: str) -> None:
 
 @functools.cache
 def _settings(kind: str) -> dict[str, list[SettingSpec]]:
-    """The settings that shipped platforms list, each as all of them have it."""
+    """The settings of shipped platforms, each as in all of them."""
     found: dict[str, list[SettingSpec]] = {}
     for spec in _platforms():
         for name, setting in getattr(spec, kind).items():
@@ -217,7 +217,7 @@ def _platforms() -> Iterator[PlatformSpec]:
 
 
 def _setting(versions: list[SettingSpec]) -> dict[str, Any]:
-    """The schema of a setting whose range or choices may differ between platforms: what any of them takes."""
+    """The schema of a setting: all values that any platform allows."""
     first = versions[-1]
     defaults = dict.fromkeys(setting.default for setting in versions)
     unit = f" Unit: {first.unit}." if first.unit else ""
@@ -242,7 +242,7 @@ def _setting(versions: list[SettingSpec]) -> dict[str, Any]:
 
 
 def _public(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without the keys that only hostsim's own texts use. What is allowed in place of a pattern is for editors that show it."""
+    """The schema without keys that only hostsim uses. Words for a pattern remain for editors that show them."""
     shown = {"patternErrorMessage": schema["x-allowed"]} if {"pattern", "x-allowed"} <= schema.keys() else {}
     kept = {key: value for key, value in schema.items() if key not in ("x-allowed", "x-what", "x-plugins")}
     return {key: _public_value(value) for key, value in kept.items()} | shown

@@ -1,7 +1,7 @@
-"""Loading: from a scenario file and the options beside it to a checked `Scenario`, with every fault found at once.
+"""Loading: from a scenario file and options to a checked `Scenario`, with all faults at once.
 
-Never looks at the machine, and runs nothing: each point that the scenario needs is made and checked here, so that a sweep
-cannot stop half way at a value that was wrong from the start.
+Independent of the machine, and runs nothing. Each required point is made and checked, so that a sweep cannot stop halfway at an
+invalid value.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from hostsim.units import SECOND
 __all__ = ["load", "options_over", "reload"]
 
 MOST_POINTS = 10_000
-"""Most points of a sweep: each is made and checked before anything runs, a thousand in a second."""
+"""Largest number of points of a sweep; each is checked before anything runs, a thousand in a second."""
 _SWEEPABLE = tuple(PointFile.model_fields)
 
 
@@ -57,19 +57,18 @@ def load(
     root: str | Path | None = None,
     plugins: Sequence[str | Path | PluginSpec] = (),
 ) -> Scenario:
-    """Load a scenario: read, validate and check it at every point that it needs.
+    """Load a scenario: read, validate and check it at every required point.
 
     Args:
-        scenario: name of a shipped scenario, path of a file, YAML text, a mapping with the keys and values of a file, or one that was read.
-        overrides: values in place of those of the file, by dotted path (``--set``): text, or from Python numbers, which
-            are in the base unit of what the file has there. The axis that varies such a path
-            keeps this one value.
-        axes: values of axes in place of those of the file, likewise, by name (``--axis``); a dotted path makes an axis of its own.
-        root: folder below which the scenario and all files that it names lie; the scenario's own folder by default.
+        scenario: name of a shipped scenario, path of a file, YAML text, a mapping with the keys and values of a file, or a read source.
+        overrides: values that replace those of the file, by dotted path (``--set``): text, or numbers of Python in the base unit of
+            the value in the file. An axis that varies such a path keeps this one value.
+        axes: values of axes that replace those of the file, by name (``--axis``); a dotted path makes a new axis.
+        root: folder that contains the scenario and all files that it names; the scenario's folder by default.
         plugins: modules whose policies, traffic and control loops the scenario may name, by path or entry point.
 
     Raises:
-        InputError: with everything that is wrong.
+        InputError: with all faults.
     """
     registry = registry_of(read_plugins(plugins))
     source = read_source(scenario)
@@ -87,9 +86,9 @@ def reload(
     root: str | Path | None = None,
     plugins: Sequence[str | Path | PluginSpec] = (),
 ) -> Scenario:
-    """Load a scenario again with options beside those that it was loaded with; its file is not read again.
+    """Load a scenario again with additional options; its file is not read again.
 
-    The arguments and errors are those of `load`. A value of a path or an axis replaces an earlier one of the same.
+    The arguments and errors are those of `load`. A value of a path or an axis replaces an earlier one.
     """
     overrides, axes = options_over(scenario, overrides or {}, axes or {})
     top = scenario.resolver.root if root is None else root
@@ -99,7 +98,7 @@ def reload(
 def options_over(
     scenario: Scenario, overrides: Mapping[str, Any], axes: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The overrides and axes of a loaded scenario with others over them; the later one of a path and the axis that varies it counts."""
+    """The overrides and axes of a loaded scenario with others merged over them; of a path and the axis that varies it, the later one counts."""
     paths = {name: axis.paths for name, axis in scenario.axes.items() if len(axis.paths) == 1}
     varied = {path for name in axes for path in paths.get(name, (name,))}
     kept = {path: text for path, text in scenario.overrides.items() if path not in varied}
@@ -140,7 +139,7 @@ class _Loading:
         """The scenario.
 
         Raises:
-            InputError: with all that is wrong.
+            InputError: with all faults.
         """
         document, faults = validate(self._model, self._tree)
         self._faults += faults
@@ -155,10 +154,12 @@ class _Loading:
         precision = [
             reader.precision(name, text) for name, text in asked_for if isinstance(name, str) and isinstance(text, str)
         ]
-        # of an axis that is not sound by itself it would say that there is none
+        # skip 'unknown axis' faults for axes that already failed validation
         broken = self._mapping("sweep").keys() - axes.keys()
         self._faults += [f for f in reader.faults if f.message != "unknown axis" or f.given.strip("'") not in broken]
-        run, _ = validate(RunPart, self._tree, ("run",), self._mapping("run"))  # faults: told with the document's
+        run, _ = validate(
+            RunPart, self._tree, ("run",), self._mapping("run")
+        )  # faults: reported with those of the document
         points = PointResolver(self._resolver, axes)
         warnings = self._check_points(points, {index: e for index, e in asked.items() if e is not None}, run)
         if document is not None:
@@ -169,7 +170,7 @@ class _Loading:
         return self._finished(document, lengths, points, tuple(e for e in asked.values() if e), figures, warnings)
 
     def _run_spec(self, run: RunPart, precision: Iterable[Precision]) -> RunSpec:
-        """Lengths and replications; those that options give to all runs go before the file's for some of them."""
+        """Lengths and replications; options for all runs have priority over the file's values for some of them."""
 
         def settled(prefix: str, name: str, given: int | None, wide: int) -> int:
             is_set = f"{prefix}.{name}" in self._pinned
@@ -230,7 +231,7 @@ class _Loading:
     # --- options
 
     def _set(self, base: Resolver, overrides: Mapping[str, str]) -> list[Change]:
-        """What ``--set`` changes; paths that nothing can stand at are faults."""
+        """Changes of ``--set``; invalid paths are faults."""
         place = Place("--set")
         changes: list[Change] = []
         for path, text in overrides.items():
@@ -256,7 +257,7 @@ class _Loading:
         return value if isinstance(value, dict) else {}
 
     def _parts(self, key: str, model: Any) -> Iterator[tuple[str | int, Any]]:
-        """The entries of a section that are sound by themselves; faults of the others are told with the document's."""
+        """The valid entries of a section; faults of the others are reported with those of the document."""
         section = self._tree.get((key,))
         entries = (
             section.items() if isinstance(section, dict) else enumerate(section) if isinstance(section, tuple) else ()
@@ -294,7 +295,7 @@ class _Loading:
         return axes
 
     def _names(self, name: str, part: AxisPart, axis: Axis) -> AxisNames:
-        """What an axis and its values are called in figures; only values of the file have names, which others in their place (``--set``) leave unused."""
+        """Labels of an axis and its values in figures; values that replace those of the file (``--set``) have none."""
         replaced = not {f"sweep.{name}.values", f"sweep.{name}.labels"}.isdisjoint(self._overrides)
         known = {written_text(value): str(value) for value in part.labels or part.values if isinstance(value, Scalar)}
         for value in part.value_labels:
@@ -307,7 +308,7 @@ class _Loading:
         return AxisNames(part.label, values)
 
     def _new_axis(self, name: str, text: str) -> Axis | None:
-        """An axis that only the command line has: its name is the path."""
+        """An axis of the command line, named by its path."""
         path = keys(name)
         known = list(self._mapping("sweep"))
         if len(path) == 1 and path[0] not in ("platform", "hardware"):
@@ -319,7 +320,7 @@ class _Loading:
     def _labelled(
         self, name: str, part: AxisPart, written: list[tuple[Any, Place]], place: Place, text: str | None
     ) -> Axis | None:
-        """An axis whose steps have names; an option chooses among them."""
+        """An axis with named steps; an option selects some of them."""
         axis = self._axis(name, part.set, written, place, None, part.labels)
         if axis is None or text is None:
             return axis
@@ -396,7 +397,7 @@ class _Loading:
     def _check_points(
         self, points: PointResolver, expectations: Mapping[int, Expectation], run: RunPart | None
     ) -> tuple[str, ...]:
-        """Resolves every point that the scenario needs, and the file as it stands; returns the warnings."""
+        """Resolves every required point, and the file without axes; returns the warnings."""
         length = run.length if run is not None else LONGEST * SECOND
         shortest = length if run is None else self._run_spec(run, ()).shortest_ps
         base = self._resolver.resolve((), length)
@@ -418,7 +419,7 @@ class _Loading:
         known = set(self._faults)
         for point, place in itertools.chain(swept, asked):
             resolution = points.resolve(point, shortest, place)
-            if resolution.spec is None and shortest < length:  # traffic may make something in the longer runs only
+            if resolution.spec is None and shortest < length:  # traffic may have arrivals in the longer runs only
                 resolution = points.resolve(point, length, place)
             warnings += resolution.told
             judged.append(resolution.effects)

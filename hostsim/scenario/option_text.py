@@ -1,4 +1,4 @@
-"""Option text: values from Python as they are written after ``--set`` and ``--axis``, and points as in ``--at``."""
+"""Option text: Python values in the form of ``--set`` and ``--axis``, and points of ``--at``."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = [
 def option_texts(
     values: Mapping[str, Any] | None, several: str = "[{}]", unit_of: Callable[[str], str] | None = None
 ) -> dict[str, str]:
-    """The option text of values by name, as after ``--set``; with another pattern for lists, as after ``--axis``.
+    """The option text of values by name, as for ``--set``; with a pattern for lists, as for ``--axis``.
 
     Args:
         values: text, numbers, or lists of these.
         several: pattern of a list.
-        unit_of: base unit by name, which numbers get; empty where numbers have none.
+        unit_of: base unit by name, which numbers get; empty without one.
     """
     found = {}
     for name, value in (values or {}).items():
@@ -40,7 +40,7 @@ def option_texts(
 
 
 def unit_reader(tree: Tree, resolver: Resolver) -> Callable[[str], str]:
-    """A function that gives the base unit of an axis, or of a dotted path, by what the file has there; empty where it has no quantity.
+    """A function that returns the base unit of an axis or a dotted path by its value in the file; empty without a quantity.
 
     Args:
         tree: the scenario's file.
@@ -64,14 +64,14 @@ def unit_reader(tree: Tree, resolver: Resolver) -> Callable[[str], str]:
 
 
 def _at(tree: Tree, resolver: Resolver, path: str) -> Any:
-    """The value that a file, or a component that it names, has at a dotted path; None where there is none."""
+    """The value at a dotted path of a file or its components; None without one."""
     split = split_part_path(keys(path))
     if split is None:
         return tree.get(keys(path))
     try:
         part = resolver.part(tree, split[0])
     except InputError:
-        return None  # reported when the point is made
+        return None  # reported with the point
     return None if part is None else part.tree.get(split[1])
 
 
@@ -89,7 +89,7 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
     """Parse a point from ``--at axis=value``; axes that are not named have the first value of their sweep.
 
     Raises:
-        InputError: an unknown axis, or a value that it does not have.
+        InputError: an unknown axis or value.
     """
     values, faults = scenario.first(), []
     for name, text in at.items():

@@ -1,6 +1,6 @@
-"""The plan of a campaign as values: points, runs, the searches that ask for further runs, and limits of all of these.
+"""The plan of a campaign as values: points, runs, searches that request further runs, and their limits.
 
-`hostsim.scenario.planner` makes plans. Nothing of hostsim is imported when this module is: the command line has its limits from here.
+`hostsim.scenario.planner` makes plans. This module imports nothing of hostsim, as the command line reads its limits.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ __all__ = [
 ]
 
 FAR: Final = 3
-"""A probe of a search that is far from its end lasts this part of a run."""
+"""Length of a short probe of a search, as a share of a run."""
 LEAST_FAR_PS: Final = 500 * 10**9
-"""And half a second at least: control loops, TCP and queues of requests take about that long to come to rest."""
+"""Shortest probe: control loops, TCP and request queues need about half a second to settle."""
 _MS: Final = 10**9
 RecordKey = tuple[str, int]
 """Key of a record of a plan: id of the point, replication."""
 Records: TypeAlias = "Mapping[RecordKey, RunRecord]"
-"""Records of a plan, as far as they are there."""
+"""Available records of a plan."""
 
 
 def simulated(point_id: str) -> str:
-    """The hash of what a point simulates: its id without a number behind it."""
+    """The hash of a point's simulation: its id without the number behind it."""
     return point_id.partition("-")[0]
 
 
@@ -53,17 +53,17 @@ class Point:
     """A design point: one host with its workload, at one value of every axis."""
 
     id: str
-    """Hash of what it simulates. A second point of a plan that differs in its axes only has a number behind it."""
+    """Hash of its simulation. A further point of a plan that differs only in its axes has a number behind it."""
     axes: AxisValues
     """Value of every axis, as written."""
     spec: PointSpec
     warnings: tuple[str, ...]
     effort: int = 0
-    """Rough work of a run, so that the longest is begun first: see `hostsim.config.host.PointSpec.effort`."""
+    """Rough effort of a run, so that the longest starts first: see `hostsim.config.host.PointSpec.effort`."""
 
     @property
     def simulated(self) -> str:
-        """Hash of what it simulates: points with the same one share their runs."""
+        """Hash of its simulation; points with equal hashes share their runs."""
         return simulated(self.id)
 
 
@@ -93,88 +93,88 @@ class Fidelity:
     replications: int | None = None
     """Runs of each point, in place of the scenario's number."""
     thorough: bool = False
-    """All runs at their whole length and none saved: see the run option."""
+    """All runs at their whole length, and none saved: see the run option."""
     max_processor_s: float | None = None
-    """Processor time that the runs behind an expectation may take; no replications are added beyond it."""
+    """Limit of the processor time of an expectation's runs; no replications are added beyond it."""
     ensemble: Members | None = None
-    """Each replication runs the host of another member; the scenario's own where None."""
+    """Each replication runs the host of another member; None for the scenario's host."""
 
     @property
     def looks(self) -> bool:
-        """True when open verdicts are looked at again with more replications; an ensemble adds no run."""
+        """True if open verdicts get more replications; an ensemble adds no runs."""
         return not (self.thorough or self.replications or self.ensemble)
 
 
 class Members(Protocol):
-    """An ensemble of hosts, as a plan knows it."""
+    """Interface of an ensemble of hosts for plans."""
 
     @property
     def name(self) -> str:
-        """Its file, as the user knows it."""
+        """Its file, as the user named it."""
         ...
 
     @property
     def digest(self) -> str:
-        """Digest of all of it."""
+        """Digest of all values."""
         ...
 
     def moves(self, scenario: Scenario, axes: AxisValues) -> str:
-        """What it moves of the host of a point, as a text that tells points apart."""
+        """Text of the values that it changes at a point, which distinguishes points."""
         ...
 
     def changed(self, scenario: Scenario, replication: int) -> Scenario:
-        """A scenario on the host of the member that a replication runs; raises InputError where there is none."""
+        """A scenario on the host of a replication's member; raises InputError without one."""
         ...
 
     def refused(self, replication: int, error: InputError) -> InputError:
-        """The faults of a host that cannot be, with the member that it is of."""
+        """The faults of an impossible host, with its member."""
         ...
 
 
 class Search(Protocol):
-    """A sequential search: asks for runs until it has its answer, as a pure function of the records so far.
+    """A sequential search: requests runs until it has its answer, as a pure function of the records.
 
-    It does not matter in which order the records were made. What it wants changes only when a run ends that it wanted.
+    The order of the records does not matter. Its requests change only when a requested run ends.
     """
 
     @property
     def name(self) -> str:
-        """Name of the expectation that it answers, or of another thing that it looks for."""
+        """Name of the expectation that it answers, or of another target."""
         ...
 
     def wants(self, done: Records) -> list[Task]:
-        """The runs that it needs next and does not have; none when it is finished."""
+        """The missing runs that it needs next; none if it is finished."""
         ...
 
     def most(self) -> int:
-        """Runs that an estimate counts: those that it asks for at most, but for exceptions, those included that it asks for at first."""
+        """Number of runs for estimates, including the first ones: usually the largest possible number."""
         ...
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The answer, once it wants no more runs."""
+        """The answer, once it needs no more runs."""
         ...
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a campaign: the runs known from the start, and the searches that add to them."""
+    """The plan of a campaign: runs known from the start, and searches that add runs."""
 
     scenario: Scenario
     fidelity: Fidelity
     tasks: tuple[Task, ...]
-    """Runs known from the start, in the order of points, replications of a point together; none twice."""
+    """Runs known from the start, each once, in the order of points, with replications of a point together."""
     searches: tuple[Search, ...]
     swept: tuple[Point, ...] = ()
-    """Points of the sweep in its order: those that get rows of the table. They come first among the tasks."""
+    """Points of the sweep in its order, which are the rows of the table and the first tasks."""
 
 
 class PointMaker:
     """Makes the points and tasks of a scenario at one fidelity, each point once.
 
     Attributes:
-        replications: runs of a point that an expectation rests on.
+        replications: runs of a point that an expectation needs.
         length_ps: length of these runs.
-        thorough: every search makes its own runs, all of that length.
+        thorough: every search makes its own runs, all of this length.
     """
 
     def __init__(self, scenario: Scenario, fidelity: Fidelity) -> None:
@@ -197,7 +197,7 @@ class PointMaker:
 
         Args:
             values: of axes.
-            length_ps: of its runs; that of a point that an expectation rests on where it is None.
+            length_ps: of its runs; by default that of a point that an expectation needs.
         """
         from hostsim.scenario.axis import point_key
 
@@ -213,9 +213,9 @@ class PointMaker:
         return (spec.model_copy(update={"lengthening": 1.0}), warnings) if self.thorough else (spec, warnings)
 
     def _id(self, digest: str, axes: AxisValues) -> str:
-        """Id of a point; of an ensemble it is another one, because its replications are of other hosts.
+        """Id of a point; with an ensemble it differs, because its replications have other hosts.
 
-        A number that the user has set is his in every replication, so that it is another point even where it is the shipped number.
+        A number that the user has set is the same in every replication, so that the point differs even for the shipped number.
         """
         if self._ensemble is None:
             return digest
@@ -226,12 +226,10 @@ class PointMaker:
         ]
 
     def short(self, values: AxisValues) -> Point:
-        """The point at these values as a search far from its end probes it; at its whole length where its runs or traffic need that."""
+        """The point at these values for a short probe, or at its whole length if its runs or traffic need it."""
         from hostsim.errors import InputError
 
-        length_ps = (
-            self.length_ps // FAR // _MS * _MS
-        )  # a length that a scenario may write for points of its sweep, too
+        length_ps = self.length_ps // FAR // _MS * _MS  # a length that a scenario may also give to points of its sweep
         if self.thorough or length_ps < LEAST_FAR_PS:
             return self.point(values)
         try:
@@ -240,7 +238,7 @@ class PointMaker:
             return self.point(values)
 
     def swept(self, values: AxisValues) -> tuple[Point, int]:
-        """A point of the sweep as its tables have it, and the number of its runs."""
+        """A point of the sweep with its number of runs."""
         from hostsim.scenario.axis import point_key
 
         if point_key(self._axes(values).values()) in self._scenario.judged:
@@ -256,9 +254,9 @@ class PointMaker:
         return all(value in self._scenario.axes[name].values for name, value in self._axes(values).items())
 
     def alike(self, values: AxisValues, searched: str) -> AxisValues:
-        """The first point of the sweep that simulates the same as the point at these values, which lie on the line of a search; these where there is none.
+        """The first equal point of the sweep for values on the line of a search; the values themselves without one.
 
-        Searches on equal hosts go by the same points then, and have the same answer.
+        So searches on equal hosts use the same points and have the same answer.
         """
         axes = self._axes(values)
         here = self.point(axes).simulated
@@ -271,7 +269,7 @@ class PointMaker:
         return axes
 
     def _simulated(self, values: AxisValues) -> str | None:
-        """What the point at these values simulates; None where there cannot be one."""
+        """Hash of the simulation at these values; None if the point is impossible."""
         from hostsim.errors import InputError
 
         try:
@@ -283,7 +281,7 @@ class PointMaker:
         return {**self._scenario.first(), **values}
 
     def distinct(self, points: Iterable[Point]) -> list[Point]:
-        """The points, each once; those that differ in their axes only get different ids."""
+        """The points, each once; points that differ only in their axes get different ids."""
         from hostsim.scenario.axis import point_key
 
         at: dict[str, Point] = {}
@@ -297,10 +295,10 @@ class PointMaker:
         return list(at.values())
 
     def task(self, point: Point, replication: int) -> Task:
-        """One run of a point; of an ensemble, on the host of the replication's member.
+        """One run of a point; with an ensemble, on the host of the replication's member.
 
         Raises:
-            InputError: there is no such host.
+            InputError: the host is impossible.
         """
         if self._ensemble is not None:
             if replication not in self._hosts:
@@ -316,7 +314,7 @@ class PointMaker:
 
 
 def point_at(scenario: Scenario, values: AxisValues, fidelity: Fidelity | None = None) -> Point:
-    """One point of a scenario; axes that are not named have the first value of their sweep, full fidelity if none is given.
+    """One point of a scenario; unnamed axes have the first value of their sweep; full fidelity by default.
 
     Raises:
         InputError: an unknown axis, or a value that cannot be.

@@ -1,4 +1,4 @@
-"""The planner: from a scenario to its plan, fixed points in order and a search for each threshold and each target precision."""
+"""The planner: from a scenario to its plan, with fixed points in order and a search for each threshold and each target precision."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
     Args:
         scenario: the scenario.
         fidelity: quick or full, seed and replications.
-        sweep: with every point of the sweep: axes crossed, the last one fastest.
-        expectations: with every point that an expectation is judged by, and a search for each threshold.
+        sweep: include every point of the sweep: axes crossed, the last one fastest.
+        expectations: include every point that an expectation needs, and a search for each threshold.
 
-    Points of the sweep on which no expectation rests may have shorter and fewer runs (``run.swept``). Where the scenario asks for a precision, every point has a search for enough replications, unless their number is given,
-    the fidelity is quick or the runs are those of an ensemble. A search for a threshold has none: each of its replications is an answer of its own.
+    Points of the sweep that no expectation needs may have shorter and fewer runs (``run.swept``). With a target precision, every point has a search for enough replications, unless their number is given,
+    the fidelity is quick or an ensemble is used. Points of a threshold search have none: each replication is an answer.
     """
     maker = PointMaker(scenario, fidelity)
     crossed = itertools.product(*(axis.values for axis in scenario.axes.values())) if sweep else ()
@@ -54,16 +54,16 @@ def searches_of(
     fixed: Sequence[Point] = (),
     replications: int | None = None,
 ) -> Iterator[Bisection]:
-    """The searches for the thresholds that some expectations of a scenario ask for.
+    """The searches for the thresholds of some expectations of a scenario.
 
-    A search looks at what the one before it on the same line has run; which one that is does not depend on what else is asked.
+    A search uses the runs of the previous one on the same line; which one that is does not depend on the selection.
 
     Args:
         scenario: the scenario.
         asked: its expectations, or some of them.
         maker: makes the points.
-        fixed: points that the plan runs anyway.
-        replications: of each search; those of the fidelity where it is None.
+        fixed: points of the plan.
+        replications: of each search; by default those of the fidelity.
     """
     for expectation in asked:
         find = expectation.form
@@ -75,7 +75,7 @@ def searches_of(
 def _before(
     scenario: Scenario, expectation: Expectation, maker: PointMaker, replications: int | None
 ) -> Bisection | None:
-    """The search of the file that is the last before that of an expectation among those with its line and bracket."""
+    """The last earlier search of the file with the same line and bracket as that of an expectation."""
     before = None
     for other in scenario.searched:
         if other.name == expectation.name:
@@ -87,7 +87,7 @@ def _before(
 
 
 def _line(form: Form, maker: PointMaker) -> tuple[object, ...]:
-    """What two searches have in common that look at the same values on equal hosts."""
+    """Key of searches with the same values on equal hosts."""
     assert isinstance(form, Find)
     at = maker.alike({**form.at, form.axis: form.written(form.start)}, form.axis)
     return form.axis, form.start, form.stop, form.unit, at

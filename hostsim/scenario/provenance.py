@@ -17,19 +17,19 @@ from hostsim.scenario.yaml.source_tree import AssumedValue, Tree, dotted
 __all__ = ["effective_settings"]
 
 _NOT_SETTINGS = frozenset({"hardware", "guest", "peer", "model", "source", "assumed", "range", "prior"})
-"""Keys of parts that say what something is called or where it comes from."""
+"""Keys of parts with names or origins only."""
 _SECTIONS = ("platform", "hardware", "peer", "host", "network", "vms", "traffic", "policies", "control_loops", "run")
 
 
 def effective_settings(
     resolver: Resolver, tree: Tree, axes: Mapping[str, Axis]
 ) -> tuple[tuple[EffectiveSetting, ...], tuple[AssumedValue, ...]]:
-    """The effective settings of a sound scenario, its axes not applied, and the assumed values of its components.
+    """The effective settings of a valid scenario without its axes, and the assumed values of its components.
 
     Args:
         resolver: the scenario.
-        tree: what its file says, options applied.
-        axes: what is varied.
+        tree: its file with options applied.
+        axes: varied paths.
     """
     owners = {path: name for name, axis in axes.items() for path in axis.paths}
     rows: dict[str, EffectiveSetting] = {}

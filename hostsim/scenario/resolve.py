@@ -1,4 +1,4 @@
-"""Resolution of points: from a scenario file with some values changed to a `PointSpec`, components joined, settings effective, checks across parts."""
+"""Resolution of points: from a scenario file with changed values to a `PointSpec`, with components joined, effective settings, and checks across parts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = ["Resolution", "Resolver", "split_part_path"]
 
 
 def split_part_path(path: KeyPath) -> tuple[KeyPath, KeyPath] | None:
-    """Split a path into the key that names a component and the path inside it; None where it leads into no component."""
+    """Split a path into the key of a component and the path inside it; None for other paths."""
     if path[:1] in (("platform",), ("hardware",), ("peer",)) and len(path) > 1:
         return path[:1], path[1:]
     if path[:1] == ("vms",) and path[2:3] == ("guest",) and len(path) > 3:
@@ -55,20 +55,20 @@ class Resolution:
     """The result of resolving one point: its spec, or its faults."""
 
     spec: PointSpec | None
-    """None when there are faults."""
+    """None if there are faults."""
     faults: tuple[Fault, ...]
     warnings: tuple[str, ...]
-    """What its runs carry."""
+    """Flags of its runs."""
     effects: Effects = field(default_factory=dict)
-    """Settings that were judged, see `hostsim.scenario.check.effect`."""
+    """Judged settings, see `hostsim.scenario.check.effect`."""
     told: tuple[str, ...] = ()
-    """Warnings other than of settings that have no effect."""
+    """Warnings except those of settings without effect."""
     simulated: PointSpec | None = None
-    """The spec that is run: settings of the host and of VMs that have no effect have their defaults."""
+    """The spec of runs: settings without effect have their defaults."""
 
 
 class Resolver:
-    """Resolves points of one scenario file: any values of its axes become a spec."""
+    """Resolves points of a scenario file: from values of its axes to a spec."""
 
     def __init__(
         self,
@@ -82,12 +82,12 @@ class Resolver:
         """A scenario, its assumptions unwrapped.
 
         Args:
-            tree: what the file says.
-            changes: what options put in its place, for every point.
-            folder: where relative paths start.
-            root: folder that no path may lead out of.
-            registry: names that it may use.
-            in_place: hardware that the scenario holds itself.
+            tree: of the file.
+            changes: changes of options, for every point.
+            folder: that paths are relative to.
+            root: folder that contains all files.
+            registry: allowed names.
+            in_place: hardware that is a mapping in the scenario.
         """
         self.tree = tree
         self.registry = registry
@@ -99,18 +99,18 @@ class Resolver:
         self._settings_files = SettingsFiles(folder, root)
 
     def with_files(self, tree: Tree, inside: Mapping[KeyPath, Changes]) -> tuple[Tree, list[Fault], list[str]]:
-        """The scenario with the settings of the files that it names merged into it, and their faults and warnings.
+        """The scenario merged with its settings files, and their faults and warnings.
 
         Args:
             tree: the scenario.
-            inside: values inside its components, by the key that names the component.
+            inside: values inside its components, by key of the component.
         """
 
         def spec(key: KeyPath) -> Any:
             try:
                 part = self.part(tree, key, inside.get(key, ()))
             except InputError:
-                return None  # its faults are reported where the component is read
+                return None  # its faults are reported with the component
             return part and part.spec
 
         def has_e1000(group: str) -> bool:
@@ -121,11 +121,11 @@ class Resolver:
         return (tree, [], []) if platform is None else self._settings_files.merged_into(tree, platform, has_e1000)
 
     def with_remedy(self, fault: Fault) -> Fault:
-        """A fault in a settings file that says how the scenario can replace the value; any other fault as it is."""
+        """A fault in a settings file, with the way to replace the value; any other fault unchanged."""
         return self._settings_files.with_remedy(fault)
 
     def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, Changes]]:
-        """The scenario with changes made, and the changes inside its components, by the key that names the component."""
+        """The changed scenario, and the changes inside its components, by key of the component."""
         here: list[Change] = []
         inside: dict[KeyPath, Changes] = {}
         for path, value, place in (*self._changes, *changes):
@@ -141,12 +141,12 @@ class Resolver:
         return (self.tree.put(here) if here else self.tree), inside
 
     def part_name(self, tree: Tree, key: KeyPath) -> Any:
-        """The name of the component at a key: as written, or the default where a host need not name it."""
+        """The name of the component at a key, or its default."""
         name = tree.get(key)
         return DEFAULT_PEER if name is None and key == ("peer",) else name
 
     def part(self, tree: Tree, key: KeyPath, changes: Changes = ()) -> Part[Any] | None:
-        """The component that a key names; None where the key has no text.
+        """The component of a key; None if the key has no text.
 
         Raises:
             InputError: no such part; placed at the key.
@@ -178,7 +178,7 @@ class Resolver:
 
     @property
     def arrival_files(self) -> tuple[str, ...]:
-        """Files of arrivals that the points resolved so far replay, by path from the scenario's folder."""
+        """Files of arrivals that the resolved points replay, by path from the scenario's folder."""
         return tuple(self._instants)
 
     def instants(self, name: str) -> tuple[int, ...]:
@@ -193,7 +193,7 @@ class Resolver:
 
 
 class _PointBuilder:
-    """Builds one point, from a tree to a spec; gathers its faults."""
+    """Builds one point, from a tree to a spec; collects its faults."""
 
     def __init__(
         self,
@@ -285,7 +285,7 @@ class _PointBuilder:
         return Resolution(spec, faults, warnings, judged, tuple(dict.fromkeys(told)), simulated)
 
     def _simulated(self, spec: PointSpec, judged: Effects, platform: PlatformSpec) -> PointSpec:
-        """A spec with settings that have no effect at their defaults, so that hosts that are equal but for these share their runs."""
+        """A spec with defaults for settings without effect, so that otherwise equal hosts share their runs."""
         self._vain = {path for path, warning in judged.items() if warning and not depends_on_length(path)}
         if not self._vain:
             return spec
@@ -298,7 +298,7 @@ class _PointBuilder:
         return value if isinstance(value, dict) else {}
 
     def _settings(self, path: KeyPath) -> Mapping[str, Any]:
-        """The settings below a path, those left out that are to have their defaults."""
+        """The settings below a path, except those that get their defaults."""
         given = self._mapping(path)
         if not self._vain:
             return given
@@ -329,7 +329,7 @@ class _PointBuilder:
         return settings
 
     def _groups(self, platform: PlatformSpec | None) -> Iterator[VmGroupSpec]:
-        """The groups of VMs that are sound; faults are looked for until there are too many."""
+        """The valid groups of VMs; checks stop after too many faults."""
         for name in self._vms:
             if len(self.faults) > MOST_FAULTS:
                 self.faults.append(self._tree.fault(("vms",), "has more faults, which are not checked", given=""))
@@ -384,7 +384,7 @@ class _PointBuilder:
         return flow if isinstance(flow, Traffic) else None
 
     def _choices(self, path: KeyPath, roles: Mapping[str, str]) -> dict[str, ChoiceSpec]:
-        """What is chosen by name below a path, by its key there, shipped policies left out.
+        """The named choices below a path by key, except shipped policies.
 
         Args:
             path: a mapping of the file.
@@ -406,7 +406,7 @@ class _PointBuilder:
     def _used(
         self, traffic: Mapping[str, Traffic], policies: Mapping[str, ChoiceSpec], loops: Mapping[str, ChoiceSpec]
     ) -> tuple[PluginSpec, ...]:
-        """The plug-ins that a point needs; those that are loaded beside them change nothing."""
+        """The plug-ins that a point needs; others have no effect."""
         entries = [self._registry.of("traffic")[flow.kind] for flow in traffic.values()]
         entries += [self._registry.of(role)[choice.name] for role, choice in policies.items()]
         entries += [self._registry.of("control_loop")[choice.name] for choice in loops.values()]
@@ -414,7 +414,7 @@ class _PointBuilder:
         return tuple(plugin for plugin in self._registry.plugins if plugin.digest in used)
 
     def _plugin_effects(self, spec: PointSpec) -> dict[str, str]:
-        """Plug-ins that are loaded, each with the warning that nothing of it is used, or with none."""
+        """Loaded plug-ins, each with the warning that it is unused, or an empty text."""
         return {
             f"--plugin {plugin.file}": ""
             if plugin in spec.plugins

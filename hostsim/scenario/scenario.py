@@ -22,7 +22,7 @@ from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Place, dotted, keys
 
 HOST = ("platform", "hardware", "peer", "host", "network", "vms", "traffic", "policies", "control_loops")
-"""Sections of a scenario file that make a host and what comes at it."""
+"""Sections of a scenario file for the host and its traffic."""
 
 __all__ = ["PointResolver", "Precision", "RunSpec", "Scenario"]
 
@@ -33,7 +33,7 @@ class Precision:
 
     metric: str
     target: float
-    """Greatest half-width of the 95 % interval: a share of the mean, or a number in the metric's unit."""
+    """Largest half-width of the 95 % interval: a share of the mean, or a number in the metric's unit."""
     relative: bool
     """True when ``target`` is a share of the mean."""
 
@@ -47,12 +47,12 @@ class RunSpec:
     quick_length_ps: int
     quick_replications: int
     swept_length_ps: int
-    """Of points of the sweep that no expectation needs, as the three fields below."""
+    """Length for points of the sweep that no expectation needs; the three fields below are for them, too."""
     swept_replications: int
     quick_swept_length_ps: int
     quick_swept_replications: int
     precision: tuple[Precision, ...] = ()
-    """How well measures are to be known at full fidelity; more replications are run until they are."""
+    """Target precisions at full fidelity; replications are added until they are met."""
 
     @property
     def shortest_ps(self) -> int:
@@ -62,50 +62,50 @@ class RunSpec:
 
 @dataclass(frozen=True, repr=False)
 class Scenario:
-    """A scenario: a scenario file with the options beside it, checked at every point that it needs; a notebook shows a page."""
+    """A scenario: a scenario file with options, checked at every required point; a notebook shows a page."""
 
     name: str
     question: str
     source: Source = field(repr=False, compare=False)
-    """What it was loaded from, without options."""
+    """Its source, without options."""
     axes: Mapping[str, Axis]
     """In the order of the file; the last varies fastest."""
     expectations: tuple[Expectation, ...]
     figures: tuple[Figure, ...]
     run: RunSpec
     warnings: tuple[str, ...]
-    """What to know before trusting its numbers: settings that the model knows and does not model."""
+    """Warnings: known settings that are not modelled."""
     assumptions: tuple[AssumedValue, ...]
     settings: tuple[EffectiveSetting, ...]
     reload: Callable[[Scenario, Mapping[str, Any] | None, Mapping[str, Any] | None], Scenario] = field(
         repr=False, compare=False
     )
-    """Loads it again with overrides and axes over its own (`hostsim.scenario.load.reload`)."""
+    """Loads it again with additional overrides and axes (`hostsim.scenario.load.reload`)."""
     points: PointResolver = field(repr=False, compare=False)
-    """Makes its points; keeps those that are made."""
+    """Makes and caches its points."""
     overrides: Mapping[str, str] = field(default_factory=dict)
-    """Values that options gave in place of the file's, by dotted path, as they were written."""
+    """Values of options that replace the file's, by dotted path, as written."""
     axis_texts: Mapping[str, str] = field(default_factory=dict)
-    """Values that options gave to axes, as they were written."""
+    """Values of options for axes, as written."""
     judged: frozenset[PointKey] = frozenset()
-    """Points on which expectations of the file rest, those of searches apart; all of them where it is restricted to a few."""
+    """Points that expectations of the file need, except those of searches; all of them even if the scenario is restricted to a few expectations."""
     searched: tuple[Expectation, ...] = ()
-    """Expectations of the file that are thresholds; all of them if the scenario is restricted to a few."""
+    """Expectations of the file that are thresholds; all of them even if the scenario is restricted to a few expectations."""
 
     @property
     def file(self) -> Path:
-        """The file; of text and mappings a name in the working folder, where no file need be."""
+        """The file; for text and mappings a name in the working folder, which need not exist."""
         return self.source.file
 
     @property
     def departures(self) -> dict[str, str]:
-        """Values that options have put in place of those of the file, by dotted path; axes of the file are not among them."""
+        """Values of options that replace those of the file, by dotted path, except axes of the file."""
         own = {name: text for name, text in self.axis_texts.items() if name in self.axes[name].paths}
         return {**self.overrides, **own}
 
     @property
     def changed(self) -> dict[str, str]:
-        """Departures that change the host or its traffic."""
+        """Departures from the file that change the host or its traffic."""
         varied = {path for name, axis in self.axes.items() if name not in axis.paths for path in axis.paths}
         return {path: value for path, value in self.departures.items() if keys(path)[0] in HOST and path not in varied}
 
@@ -114,7 +114,7 @@ class Scenario:
         set: Mapping[str, Any] | None = None,  # noqa: A002  as the option --set
         axes: Mapping[str, Any] | None = None,
     ) -> Scenario:
-        """The same scenario with other values, checked whole; its file is not read again.
+        """The scenario with other values, fully checked; its file is not read again.
 
         Args:
             set: values by dotted path (``{"vms.receiver.count": 8}``): text as in a file, or numbers in the base unit.
@@ -137,7 +137,7 @@ class Scenario:
 
     @property
     def resolver(self) -> Resolver:
-        """The file with its options: what any point is made from."""
+        """The file with its options, the base of every point."""
         return self.points.resolver
 
     @property
@@ -146,7 +146,7 @@ class Scenario:
         return self.resolver.registry.plugins
 
     def parameters(self, axes: AxisValues) -> dict[str, Scalar]:
-        """What the file and its options say of host and traffic at one point, by dotted path; lists as text.
+        """Values of host and traffic at one point, by dotted path; lists as text.
 
         Args:
             axes: a value for every axis.
@@ -164,14 +164,14 @@ class Scenario:
             length_ps: simulated time of a run.
 
         Raises:
-            InputError: a value may not stand where its axis puts it.
+            InputError: a value is invalid at the path of its axis.
         """
         resolution = self._resolved(axes, length_ps)
         assert resolution.spec is not None
         return resolution.spec, resolution.warnings
 
     def simulated(self, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
-        """The spec of one point as it is run, and its warnings: `spec` with the defaults of settings that have no effect."""
+        """The spec of one point for its runs, and its warnings: `spec` with defaults for settings without effect."""
         resolution = self._resolved(axes, length_ps)
         assert resolution.simulated is not None
         return resolution.simulated, resolution.warnings
@@ -183,7 +183,7 @@ class Scenario:
         return resolution
 
     def host(self, at: AxisValues | None = None) -> Any:
-        """The `hostsim.HostView` at one point, built and not run: what the host consists of, as a drawing and as a frame.
+        """The `hostsim.HostView` at one point, built and not run: the parts of the host, as a drawing and as a frame.
 
         Args:
             at: values of axes; one that is not named has the first value of its sweep.
@@ -202,7 +202,7 @@ class Scenario:
 
 
 def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Scalar]]:
-    """The values of a tree that are no mappings, with their paths."""
+    """The leaf values of a tree, with their paths."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _leaves(item, (*path, key))
@@ -213,8 +213,8 @@ def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Scalar]]:
 class PointResolver:
     """Resolves the points of a scenario by the values of their axes, each point once.
 
-    Sound points are kept as long as the scenario is: loading checks them, every plan uses them again. A point is kept at the length
-    of run that it was first resolved for; for a longer one its spec is copied, for a shorter one it is resolved again.
+    Valid points are cached: loading checks them, and every plan uses them again. A point is cached with the length of run of its first
+    request; for a longer run its spec is copied, for a shorter one it is resolved again.
     """
 
     def __init__(self, resolver: Resolver, axes: Mapping[str, Axis]) -> None:
@@ -223,18 +223,18 @@ class PointResolver:
         self._sound: dict[PointKey, Resolution] = {}
 
     def resolve(self, values: AxisValues, length_ps: int, place: Place | None = None) -> Resolution:
-        """One point, with its faults where it is not sound.
+        """One point, with its faults if it is invalid.
 
         Args:
             values: a value for every axis, swept or not.
             length_ps: simulated time of a run.
-            place: where values that are not among an axis' own were written; ``--axis`` by default.
+            place: of values that an axis does not have; ``--axis`` by default.
         """
         key = point_key(values[name] for name in self.axes)
         known = self._sound.get(key)
         if known is None or (
             known.spec is not None and length_ps < known.spec.length
-        ):  # traffic may make nothing in it
+        ):  # traffic may have no arrivals in it
             known = self._resolve(values, length_ps, place or Place("--axis"))
             if known.spec is not None:
                 self._sound[key] = known

@@ -1,7 +1,7 @@
 """Schema of a scenario file, key by key: the reference of its format.
 
-These models check one file by itself. What its parts say to each other is checked in `hostsim.scenario.resolve`, where they
-become a `hostsim.config.host.PointSpec`. There is no field for a cost but the service time of an application: costs belong to the platform and to guests.
+These models check one file alone. `hostsim.scenario.resolve` checks its parts against each other and makes a
+`hostsim.config.host.PointSpec`. Only service times of applications have fields here; other costs belong to platform and guests.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ __all__ = [
 Model = TypeVar("Model", bound=BaseModel)
 
 SHIPPED = registry_of(())
-"""What is there without plug-ins."""
+"""The registry without plug-ins."""
 DEFAULT_PEER = "linux"
-"""The kind of peer where nothing is said."""
+"""The default kind of peer."""
 Length = PositiveDuration
 """Simulated time of a run."""
 PartName = Annotated[
     str, Field(json_schema_extra={"x-allowed": "the name of a shipped one in text, or a path with a slash"})
 ]
-"""What a part of the host is called."""
+"""Name of a part of the host."""
 HardwareName = Annotated[
     str,
     Field(
@@ -55,11 +55,11 @@ HardwareName = Annotated[
         }
     ),
 ]
-"""The same of a server. A mapping is taken out before: `hostsim.scenario.component.hardware_in_place`."""
+"""Name of a server; a mapping is separated before, by `hostsim.scenario.component.hardware_in_place`."""
 Target = Annotated[
     str, Field(json_schema_extra={"x-allowed": "a percentage of the mean, 2 %, or a quantity and abs, 0.005 % abs"})
 ]
-"""How well a metric is to be known."""
+"""Target precision of a metric."""
 
 
 class HostPart(Spec):
@@ -71,7 +71,7 @@ class HostPart(Spec):
     kernel: dict[str, Value] = Field(default_factory=dict)
     """VMkernel boot settings: ``netMaxPktsToProcess: 64``."""
     nics: dict[str, NicOptions] = Field(default_factory=dict)
-    """Options that the drivers of physical NICs are loaded with, by NIC: ``vmnic0: {rss_rings: 4}``."""
+    """Driver options of physical NICs, by NIC: ``vmnic0: {rss_rings: 4}``."""
 
 
 class VmGroupPart(Spec):
@@ -82,45 +82,45 @@ class VmGroupPart(Spec):
     guest: PartName
     """Name of a shipped guest, or a path to a guest file."""
     networks: SwitchNames
-    """The virtual switch of each vNIC: the first one is ``ethernet0``. One name may stand without a list; an empty list is no vNIC."""
+    """The virtual switch of each vNIC; the first is ``ethernet0``. A single name needs no list; an empty list means no vNIC."""
     vcpus: SmallCount = 1
     """vCPUs of each VM."""
     vmx: dict[str, Value] = Field(default_factory=dict)
-    """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``. ``file: web.vmx`` reads a real one, with its ``numvcpus`` where the group
-    says no ``vcpus``; values beside it override the file."""
+    """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``. ``file: web.vmx`` reads a real file, with its ``numvcpus`` if the group
+    has no ``vcpus``; values beside it override the file."""
     uses: tuple[Literal["vMotion", "Network I/O Control"], ...] = ()
-    """What else the VMs are to be able to have. Nothing of it is simulated, but with DirectPath I/O it is refused."""
+    """Features that the VMs must be able to use. They are not simulated, but refused together with DirectPath I/O."""
     rx_ring: Descriptors | None = None
-    """Receive descriptors of each queue of its vNICs, where the guest does not ask for its driver's default."""
+    """Receive descriptors of each queue of its vNICs, instead of the driver's default."""
     tx_ring: Descriptors | None = None
-    """Transmit descriptors of each queue of its vNICs, where the guest does not ask for its driver's default."""
+    """Transmit descriptors of each queue of its vNICs, instead of the driver's default."""
 
 
 class PoliciesPart(Spec):
-    """Policies of the host in place of the shipped ones: a name, or a mapping with ``name`` and settings."""
+    """Policies of the host that replace the shipped ones: a name, or a mapping with ``name`` and settings."""
 
     scheduler: choice_of(SHIPPED, "scheduler") = None  # type: ignore[valid-type]
-    """CPU scheduler; ``proportional_share`` where nothing is said."""
+    """CPU scheduler; ``proportional_share`` by default."""
     coalescing: choice_of(SHIPPED, "coalescing") = None  # type: ignore[valid-type]
-    """Coalescing of virtual interrupts; ``by_setting`` where nothing is said: as ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme`` say."""
+    """Coalescing of virtual interrupts; by default ``by_setting``: by ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``."""
     steering: choice_of(SHIPPED, "steering") = None  # type: ignore[valid-type]
-    """Steering of vNICs to receive queues, and of flows to their rings; ``by_setting`` where nothing is said: NetQueue, with RSS where a queue has several rings."""
+    """Steering of vNICs to receive queues, and of flows to their rings; by default ``by_setting``: NetQueue, with RSS for queues with several rings."""
 
 
 class SweptPart(Spec):
-    """Fewer or shorter runs of the points of the sweep on which no expectation rests."""
+    """Fewer or shorter runs of the points that no expectation needs."""
 
     length: Length | None = None
-    """Simulated time of a run, warm-up included; that of all points where nothing is said."""
+    """Simulated time of a run, including warm-up; by default that of all points."""
     replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] | None = None
-    """Runs of each of these points; those of all points where nothing is said."""
+    """Runs of each of these points; by default those of all points."""
 
 
 class QuickPart(Spec):
     """A shorter version, for a first look."""
 
     length: Length = Field(default_factory=lambda: 2 * SECOND)
-    """Simulated time of a run, warm-up included; 2 s where nothing is said."""
+    """Simulated time of a run, including warm-up; 2 s by default."""
     replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 2
     """Runs of each point."""
     swept: SweptPart = Field(default_factory=SweptPart)
@@ -128,37 +128,37 @@ class QuickPart(Spec):
 
 
 class RunPart(Spec):
-    """How long and how often each point is run."""
+    """Length and number of the runs of each point."""
 
     length: Length = Field(default_factory=lambda: 3 * SECOND)
-    """Simulated time of a run, warm-up included; 3 s where nothing is said."""
+    """Simulated time of a run, including warm-up; 3 s by default."""
     replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 5
-    """Runs of each point, each with random numbers of its own. An expectation that these leave open has twice as many, and then
+    """Runs of each point, each with its own random numbers. An open expectation gets twice as many, and then
     four times as many (hostsim.campaign.interim_analysis); not with ``--quick`` or ``--replications``."""
     precision: dict[str, Target] = Field(default_factory=dict)
-    """By metric, the greatest half-width of its 95 % interval: ``2 %`` of its mean, or ``0.005 % abs`` in the metric's own unit.
-    More replications are run at each point until all are met, 30 at most; not with ``--quick`` or ``--replications``."""
+    """By metric, the largest half-width of its 95 % interval: ``2 %`` of its mean, or ``0.005 % abs`` in the metric's own unit.
+    Replications are added at each point until all are met, up to 30; not with ``--quick`` or ``--replications``."""
     swept: SweptPart = Field(default_factory=SweptPart)
-    """Full runs of the points that only tables and figures show; ``run.length`` and ``run.replications`` of ``--set`` go before it."""
+    """Full runs of the points that only tables and figures show; ``run.length`` and ``run.replications`` of ``--set`` have priority."""
     quick: QuickPart = Field(default_factory=QuickPart)
-    """What ``--quick`` does instead; ``run.length`` and ``run.replications`` of ``--set`` go before it."""
+    """Quick runs (``--quick``); ``run.length`` and ``run.replications`` of ``--set`` have priority."""
 
 
 class AxisPart(Spec):
-    """Something that is varied."""
+    """A varied parameter."""
 
     set: Names
-    """Dotted path of what is varied; with several, all of them move together."""
+    """Varied dotted path; several paths vary together."""
     values: Annotated[
         tuple[Value | tuple[Value, ...], ...], Field(min_length=1, json_schema_extra={"x-allowed": "a list of values"})
     ]
     """The values in the order of tables; with several paths a list for each step, or one value for all paths."""
     labels: tuple[Value, ...] = ()
-    """With several paths: what each step is called wherever it is named or drawn; its values with commas where nothing is said."""
+    """With several paths: the name of each step in options, tables and figures; by default its values with commas."""
     label: str = ""
-    """Label of the axis in figures and their captions: ``Receivers``; its name by default."""
+    """Label of the axis in figures and captions: ``Receivers``; its name by default."""
     value_labels: dict[str, str] = Field(default_factory=dict)
-    """Labels of its values there, by value: ``{vmnic0: 40GbE}``."""
+    """Labels of its values in figures, by value: ``{vmnic0: 40GbE}``."""
 
     @model_validator(mode="after")
     def _label_each(self) -> AxisPart:
@@ -170,14 +170,14 @@ class AxisPart(Spec):
 
 
 class PointFile(Spec):
-    """The part of a scenario file that makes a host; what a sweep may vary."""
+    """The part of a scenario file that describes a host; a sweep can vary it."""
 
     platform: PartName
     """Name of a shipped platform (``esxi-5.0``), or a path to a platform file."""
     hardware: HardwareName
     """Name of a shipped server, a path to a hardware file, or a mapping with the keys of one."""
     peer: PartName = DEFAULT_PEER
-    """Peer of its traffic: name of a shipped kind of peer, or a path to a peer file."""
+    """Peer of its traffic: a shipped kind of peer, or a path to a peer file."""
     host: HostPart = Field(default_factory=HostPart)
     """Settings of the host."""
     network: dict[Name, VSwitchSpec]
@@ -185,20 +185,20 @@ class PointFile(Spec):
     vms: Annotated[dict[Name, VmGroupPart], Field(min_length=1)]
     """Groups of equal VMs by name."""
     traffic: Annotated[dict[Name, traffic_of(SHIPPED)], Field(min_length=1)]  # type: ignore[valid-type]  # made from the registry
-    """What comes at the host, by name."""
+    """Traffic by name."""
     policies: PoliciesPart = Field(default_factory=PoliciesPart)
-    """Scheduler, coalescing and steering, where they are not the shipped ones."""
+    """Scheduler, coalescing and steering instead of the shipped ones."""
     control_loops: dict[Name, choice_of(SHIPPED, "control_loop")] = Field(default_factory=dict)  # type: ignore[valid-type]
-    """Slow control loops of plug-ins by a name of your own, each as a name or as a mapping with ``name`` and settings."""
+    """Control loops of plug-ins by a name that you choose, each as a name or as a mapping with ``name`` and settings."""
 
 
 class ScenarioFile(PointFile):
-    """An experiment: a host, what is varied, what is looked at, what is expected."""
+    """An experiment: a host, its sweep, figures and expectations."""
 
     scenario: Name
     """Name of the scenario; nothing depends on it."""
     question: str
-    """What the experiment answers, in one line."""
+    """The question of the experiment, in one line."""
     run: RunPart = Field(default_factory=RunPart)
     """Length and number of the runs of each point."""
     sweep: dict[str, AxisPart] = Field(default_factory=dict)
@@ -206,12 +206,12 @@ class ScenarioFile(PointFile):
     figures: dict[Name, FigurePart] = Field(default_factory=dict)
     """Figures by name."""
     expect: tuple[ExpectPart, ...] = ()
-    """What is held against the results."""
+    """Expectations that results are compared with."""
 
 
 @lru_cache(maxsize=32)
 def file_models(registry: Registry) -> tuple[type[PointFile], type[ScenarioFile]]:
-    """The models of a scenario file, of its part that makes a host and of all of it, that know what is registered."""
+    """The models of a scenario file and of its host part, with the registered names."""
     if not registry.plugins:
         return PointFile, ScenarioFile
     chosen = {role: choice_of(registry, role) for role in DEFAULT_POLICIES}
@@ -225,7 +225,7 @@ def file_models(registry: Registry) -> tuple[type[PointFile], type[ScenarioFile]
 
 
 def _refined(model: type[Model], annotations: Mapping[str, Any]) -> type[Model]:
-    """A model with other annotations of some fields; all else of them is as it was."""
+    """A model with other annotations of some fields."""
     fields: dict[str, Any] = {}
     for name, annotation in annotations.items():
         known = model.model_fields[name]

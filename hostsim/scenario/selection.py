@@ -27,13 +27,13 @@ def select(
     plugins: Sequence[str | Path | PluginSpec] = (),
     among: Mapping[str, Path] | None = None,
 ) -> list[tuple[Scenario, frozenset[str]]]:
-    """Select what `check` is given: scenarios restricted to the expectations asked for, and the names of these.
+    """Select the subjects of `check`: scenarios restricted to the requested expectations, and the names of these.
 
-    A scenario keeps, beside these, the expectations that they are computed from. Files are loaded with ``root``, and all with ``plugins``, see `load`.
-    Names and patterns are looked up ``among`` these scenarios, by default those that are shipped and are no predictions.
+    A scenario also keeps the expectations that these are computed from. Files are loaded with ``root``, and all with ``plugins``, see `load`.
+    Names and patterns are looked up ``among`` these scenarios; by default shipped ones except predictions.
 
     Raises:
-        InputError: a subject is no scenario, no file and no pattern that matches a claim.
+        InputError: a subject is neither a scenario, a file nor a pattern that matches a claim.
     """
     names_of = shipped() if among is None else among
     load_one = functools.partial(_loaded, root=root, plugins=read_plugins(plugins))
@@ -80,10 +80,10 @@ def select(
 
 
 def require_shipped(names: Iterable[str]) -> list[str]:
-    """The shipped scenarios of these names, each once, in the order of `shipped`; all where there are none.
+    """The shipped scenarios of these names, each once, in the order of `shipped`; all by default.
 
     Raises:
-        InputError: a name is that of no shipped scenario.
+        InputError: a shipped scenario of this name does not exist.
     """
     known, asked = list(shipped()), set(names)
     faults = [
@@ -124,7 +124,7 @@ def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:
 def _loaded(
     subject: str | Path | Mapping[str, Any], root: str | Path | None, plugins: Sequence[PluginSpec]
 ) -> Scenario:
-    """A subject as a scenario; the files of a shipped one lie where they were installed, below no root of a user's."""
+    """A subject as a scenario; the user's root does not apply to shipped files."""
     is_shipped = isinstance(subject, str | Path) and str(subject) in shipped() | predictions()
     return load(subject, root=None if is_shipped else root, plugins=plugins)
 

@@ -1,4 +1,4 @@
-"""Paths that ``--set``, ``--axis`` and sweeps may put a value at: in the scenario, in its components, among the settings of its platform."""
+"""Paths that ``--set``, ``--axis`` and sweeps can change: of the scenario, its components, and the settings of its platform."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["unsettable"]
 def unsettable(
     model: type[ScenarioFile], resolver: Resolver, path: KeyPath, place: Place, roots: tuple[str, ...]
 ) -> Fault | None:
-    """The fault of a path that no value can be put at; None where one can.
+    """The fault of a path that cannot be changed, or None.
 
     Args:
-        model: the file.
-        resolver: what it says.
-        path: where to put a value.
-        place: the option or line that asks for it.
-        roots: sections that it may lead into.
+        model: of the file.
+        resolver: of the scenario.
+        path: to change.
+        place: option or line of the change.
+        roots: sections that may be changed.
     """
     fault: Fault | None
     split = split_part_path(path)

@@ -65,7 +65,7 @@ class Bibliography:
     """Subjects by the name that texts have for them, such as ``facts 2.1``; `texts` has their publications."""
 
     def of_claim(self, name: str) -> tuple[Citation, ...]:
-        """The citation of a claim or a measurement by its id; none of an expectation of the user's."""
+        """The citation of a claim or a measurement by its id; none for a user's expectation."""
         for patterns, citation in self.claims:
             if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
                 return (citation,)
@@ -169,12 +169,12 @@ def _names(text: str, words: str) -> bool:
 
 
 PREDICTIONS: Final = "predictions"
-"""Folder of the scenarios that predict measurements, with parts of their own."""
+"""Folder of the scenarios that predict measurements, with their own parts."""
 LEDGER = "first.yaml"
-"""Beside the scenarios of predictions: their first values (`hostsim.lab.prediction`)."""
+"""File of first predictions, beside their scenarios (`hostsim.lab.prediction`)."""
 
 CALIBRATION: Final = "calibration"
-"""The only thing that a known red may await."""
+"""The only event that a known red may await."""
 
 
 @functools.cache
@@ -193,7 +193,7 @@ def shipped() -> dict[str, Path]:
 
 
 def predictions() -> dict[str, Path]:
-    """Shipped scenarios that predict measurements: name -> file. They are no claims, and none of `shipped`."""
+    """Shipped scenarios that predict measurements, which `shipped` does not include: name -> file."""
     files = sorted((data_root() / PREDICTIONS).glob("*.yaml"))
     return {file.stem: file for file in files if file.name != LEDGER}
 
@@ -222,7 +222,7 @@ def find_scenario(scenario: str | Path) -> Path:
     """The file of a scenario.
 
     Raises:
-        InputError: neither a file nor the name of a shipped one.
+        InputError: neither a file nor a shipped name.
     """
     known = shipped() | predictions()
     if str(scenario) in known:
@@ -252,7 +252,7 @@ def find_part(kind: str, name: str, beside: Path, root: Path) -> Path:
         kind: ``platforms``, ``hardware``, ``guests`` or ``peers``.
         name: a shipped name, or a path (it has a slash or ends in ``.yaml``) relative to ``beside``.
         beside: folder of the file that names it.
-        root: folder that no path may lead out of.
+        root: folder that contains all files.
 
     Raises:
         InputError: no such name or file; without place.
@@ -297,7 +297,7 @@ def claims() -> dict[str, Claim]:
 
 
 def _claim_labels() -> dict[str, str]:
-    """Labels of the claims for figures, by id: of our own, in a table beside that of the claims."""
+    """Labels of the claims for figures, by id, from a table beside that of the claims."""
     file = data_root() / "claim_labels.csv"
     if not file.exists():
         return {}
@@ -307,7 +307,7 @@ def _claim_labels() -> dict[str, str]:
 
 @functools.cache
 def measurements() -> dict[str, Measurement]:
-    """The published measurements that are there to be predicted, by id, in the order of their table.
+    """The published measurements for predictions, by id, in the order of their table.
 
     Raises:
         InputError: the shipped table is damaged.
@@ -320,7 +320,7 @@ def measurements() -> dict[str, Measurement]:
             try:
                 band = Band(float(row.pop("low")), float(row.pop("high")))
                 found[row["id"]] = Measurement(**row, band=band)
-                found[row["id"]].number  # noqa: B018  it is one, or a direction
+                found[row["id"]].number  # noqa: B018  a band or a direction
             except (KeyError, TypeError, ValueError) as error:
                 fault = Fault(f"is not a row of measurements: {error}", str(row.get("id")), file=display_name(file))
                 raise InputError(replace(fault, line=rows.line_num)) from None
@@ -331,7 +331,7 @@ def known_red(*, other_runs: bool = False) -> dict[str, KnownRed]:
     """Claims that are known to fail, by id.
 
     Args:
-        other_runs: with the range for other runs than quick ones with the default root seed.
+        other_runs: with the range for other runs than quick ones of the default root seed.
 
     Raises:
         InputError: the list names a claim that is not published, gives no range of its value or no reason, or awaits anything but
@@ -365,7 +365,7 @@ def known_red(*, other_runs: bool = False) -> dict[str, KnownRed]:
 
 
 def _known_red(entry: object, *, other_runs: bool) -> KnownRed:
-    """Read an entry of the list of known reds; raises ValueError with what is wrong."""
+    """Read an entry of the list of known reds; raises ValueError with the problem."""
     if not isinstance(entry, dict):
         raise ValueError("has no range of its value")
     if unknown := entry.keys() - {"range", "other_runs", "reason", "awaiting"}:
@@ -381,7 +381,7 @@ def _known_red(entry: object, *, other_runs: bool) -> KnownRed:
 
 
 def _range(written: object, what: str) -> Band:
-    """Read a range; raises ValueError with what is wrong."""
+    """Read a range; raises ValueError with the problem."""
     match written:
         case (int() | float() as low, int() | float() as high) if low <= high:
             return Band(float(low), float(high))

@@ -19,9 +19,9 @@ from hostsim.scenario.yaml.source_tree import Place, Tree, keys
 __all__ = ["PYTHON", "TEXT", "Source", "is_text", "read_source"]
 
 PYTHON = "Python"
-"""File name in places of a scenario that is a mapping."""
+"""File name in places of a mapping."""
 TEXT = "YAML text"
-"""File name in places of a scenario that is text."""
+"""File name in places of text."""
 _NAME = re.compile(r"[A-Za-z0-9][\w-]{0,80}", re.ASCII)
 _POSITION = re.compile(r"\[(\d+)\]")
 
@@ -31,10 +31,10 @@ class Source:
     """A scenario as it was written, without options."""
 
     file: Path
-    """The file. Of text and mappings a name in the working folder, where no file need be: relative paths start there."""
+    """The file; for text and mappings a name in the working folder, which need not exist: relative paths start there."""
     tree: Tree
     name: str
-    """What places call it: the file from the working folder, `TEXT` or `PYTHON`."""
+    """Its name in places: the file from the working folder, `TEXT` or `PYTHON`."""
 
     def located(self, error: InputError) -> InputError:
         """The error with the Python path, ``scenario["vms"]["web"]["count"]``, of each fault in a mapping."""
@@ -49,7 +49,7 @@ class Source:
 
 
 def is_text(scenario: object) -> bool:
-    """True of YAML text: it has several lines, or one in braces; a name or a path has neither."""
+    """True for YAML text, which has several lines, or one in braces; names and paths do not."""
     return isinstance(scenario, str) and ("\n" in scenario or scenario.lstrip().startswith("{"))
 
 
@@ -60,7 +60,7 @@ def read_source(scenario: str | Path | Mapping[str, Any] | Source) -> Source:
         scenario: name of a shipped one, path of a file, YAML text, or a mapping with the keys and values of a file.
 
     Raises:
-        InputError: not there, not readable, not YAML, or a mapping with values that no file can have.
+        InputError: missing, unreadable, not YAML, or a mapping with values that no file can have.
     """
     if isinstance(scenario, Source):
         return scenario
@@ -74,24 +74,24 @@ def read_source(scenario: str | Path | Mapping[str, Any] | Source) -> Source:
 
 
 def _named(tree: Tree, name: str) -> Source:
-    """A source without a file of its own."""
+    """A source without a file."""
     written = tree.get(("scenario",))
     stem = written if isinstance(written, str) and _NAME.fullmatch(written) else "scenario"
     return Source(Path.cwd() / f"{stem}.yaml", tree, name)
 
 
 class _Plain:
-    """The plain values of a Python mapping, as the reader of files gives them, within the limits of a file."""
+    """The plain values of a Python mapping, as from a file and within the limits of a file."""
 
     def __init__(self) -> None:
         self._faults: list[Fault] = []
         self._places: dict[KeyPath, Place] = {}
 
     def tree(self, scenario: Mapping[Any, Any]) -> Tree:
-        """The tree of a mapping; places are paths, as there are no lines.
+        """The tree of a mapping; places are paths instead of lines.
 
         Raises:
-            InputError: with every key and value that a file cannot have.
+            InputError: with all keys and values that a file cannot have.
         """
         data = self._value(scenario, ())
         if self._faults:
@@ -153,7 +153,7 @@ class _Plain:
 
 
 def _subscripts(data: Any, path: str) -> str:
-    """A dotted path as subscripts of a mapping; keys that it has may contain dots."""
+    """A dotted path as subscripts of a mapping; its keys may contain dots."""
     found: list[str | int] = []
     here, rest = data, path
     while rest:
@@ -176,7 +176,7 @@ def _subscripts(data: Any, path: str) -> str:
 
 
 def _steps(part: str) -> list[str | int]:
-    """A key of a dotted path with the positions behind it: ``values[0]``."""
+    """A key of a dotted path with positions: ``values[0]``."""
     name = _POSITION.sub("", part)
     return [*([name] if name else []), *(int(position) for position in _POSITION.findall(part))]
 

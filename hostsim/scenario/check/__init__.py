@@ -1,1 +1,1 @@
-"""Validation across parts: what one part names another must have, and what must fit on the host."""
+"""Validation across parts: references between parts, and what must fit on the host."""

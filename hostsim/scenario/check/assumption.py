@@ -1,6 +1,6 @@
-"""Warnings of silent assumptions: senders that the scenario leaves to a default.
+"""Warnings of implicit assumptions: senders with default properties.
 
-Whether splitRx helps depends on how many packets arrive together: each of them wakes a context for each VM, or several packets do.
+The effect of splitRx depends on the number of packets that arrive together, because they share the wake-up of a context.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def assumption_warnings(
     traffic: Mapping[str, Traffic],
     settings: HostSettings,
 ) -> Iterator[str]:
-    """Warnings of what decides a result and was not written.
+    """Warnings of defaults that decide a result.
 
     Args:
         tree: the scenario.
-        file: the same, read.
+        file: the parsed scenario.
         peer: the sender of multicast.
         groups: VMs with their effective settings.
-        traffic: what comes at them.
+        traffic: their traffic.
         settings: of the host.
     """
     is_open = tree.get(("peer",)) is None or not peer.timer_jitter
@@ -45,7 +45,7 @@ def assumption_warnings(
         if not group.count or not group.settings.vnics or not rate:
             continue
         vnic = group.settings.vnics[0]
-        # an ESXi VM that sends faster than it may call its hypervisor sends several packets with each call
+        # above the ceiling of calls, an ESXi VM sends several packets with each call
         if vnic.split_rx and is_open and peer.tx_coalescing is None and rate > settings.tx_call_rate:
             name = file.peer if tree.get(("peer",)) is not None else f"{file.peer} (the default)"
             yield (

@@ -1,4 +1,4 @@
-"""Capacity checks: VMs must fit on their host, queues on a NIC, packets in a frame, streams on a wire; slow traffic warns."""
+"""Capacity checks: VMs must fit on their host, queues on a NIC, packets in a frame, streams on a wire; warnings of very slow traffic."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 _LAST_PORT = 65535
 _RINGS = {"vmxnet3": (32, 32), "e1000": (80, 8)}
-"""Least number of descriptors that each device's driver takes, and what it must be a multiple of; 4096 is the most."""
+"""Smallest number of descriptors of each device's driver, and its unit; the largest is 4096."""
 
 
 def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[Fault]:
@@ -54,7 +54,7 @@ def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: Pl
 def _exclusive_faults(
     tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
 ) -> Iterator[Fault]:
-    """VCPUs that ask for a core each, against the cores of the nodes that they may run on: each node keeps one for all other worlds."""
+    """Processors of VMs that need a core each, against the cores of their nodes; each node reserves one for all other worlds."""
     cpu = hardware.cpu
     taken = 0
     for group in groups:
@@ -73,7 +73,7 @@ def _exclusive_faults(
 
 
 def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec) -> Iterator[Fault]:
-    """Faults of VMs: those that the host has no room for, or whose settings exclude each other."""
+    """Faults of VMs: too large for the host, or with contradicting settings."""
     cpu = hardware.cpu
     groups = list(groups)
     yield from _exclusive_faults(tree, file, groups, hardware)
@@ -101,7 +101,7 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
 
 @dataclass(frozen=True)
 class _Host:
-    """What traffic is held against."""
+    """Limits that traffic is compared with."""
 
     tree: Tree
     file: PointFile
@@ -109,7 +109,7 @@ class _Host:
     switches: Mapping[str, list[VSwitchSpec]]
     """By group of VMs, the switch of each NIC."""
     load: dict[str, float]
-    """Bits a second that the wire of each NIC carries already."""
+    """Bits a second of earlier streams on the wire of each NIC."""
     vcpus: Mapping[str, int]
     """By group, the vCPUs of each VM."""
 
@@ -131,7 +131,7 @@ def traffic_faults(
 
 @singledispatch
 def _faults(flow: Traffic, path: KeyPath, host: _Host) -> Iterable[Fault]:
-    """Faults of traffic on a host; a kind derived from another is checked as that one is."""
+    """Faults of traffic on a host; a derived kind is checked as its base."""
     return ()
 
 
@@ -170,7 +170,7 @@ def _(flow: ForwardedStreamSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
 
 
 def _forward_faults(host: _Host, path: KeyPath, flow: ForwardedStreamSpec) -> Iterator[Fault]:
-    """The NIC that data leave by."""
+    """The NIC that sends the data."""
     least = min(len(host.switches[group]) for group in flow.to)
     if flow.leaves >= least or flow.leaves == flow.vnic:
         message = "is the vNIC that data come in by" if flow.leaves == flow.vnic else "is not a vNIC of all its groups"
@@ -188,7 +188,7 @@ def _stream_faults(
     load: dict[str, float],
     pace: str = "rate",
 ) -> Iterator[Fault]:
-    """A stream of datagrams against its frames and the wire of the first uplink, which carries ``load`` already. Replayed instants are taken as they are."""
+    """A stream of datagrams against its frames and the wire of the first uplink with its earlier ``load``. Replayed instants are not checked."""
     if octets + UDP_HEADERS > switch.mtu:
         allowed = f"at most {switch.mtu - UDP_HEADERS} B: one frame at an MTU of {switch.mtu}"
         yield host.tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
@@ -206,7 +206,7 @@ def _stream_faults(
 
 
 def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fault]:
-    """A bridge against its vNICs, its frames against both switches and against the uplinks that they come by."""
+    """A bridge against its vNICs, and its frames against both switches and their uplinks."""
     tree, file = host.tree, host.file
     for group in flow.to:
         networks = file.vms[group].networks
@@ -245,7 +245,7 @@ def _worker_faults(host: _Host, path: KeyPath, flow: WorkSpec) -> Iterator[Fault
 
 
 def _datagram_faults(host: _Host, path: KeyPath, flow: UdpStreamSpec) -> Iterator[Fault]:
-    """Datagrams to or from each VM against their frames and wires; what comes in and what goes out do not meet."""
+    """Datagrams to or from each VM against their frames and wires; the two directions are independent."""
     for group in flow.to:
         switch = host.switches[group][flow.vnic]
         share = host.file.vms[group].count / len(switch.uplinks)
@@ -255,7 +255,7 @@ def _datagram_faults(host: _Host, path: KeyPath, flow: UdpStreamSpec) -> Iterato
 
 
 def _number_faults(host: _Host, path: KeyPath, flow: Connected | UdpStreamSpec) -> list[Fault]:
-    """Traffic through a NIC that one of the groups has not."""
+    """Traffic through a vNIC that a group does not have."""
     counts = {group: len(host.switches[group]) for group in flow.to}
     least = min(counts.values())
     if flow.vnic < least:
@@ -266,7 +266,7 @@ def _number_faults(host: _Host, path: KeyPath, flow: Connected | UdpStreamSpec) 
 
 
 def _connection_faults(host: _Host, path: KeyPath, flow: Connected) -> Iterator[Fault]:
-    """Connections against the segments of their switches, and the numbers that ports have."""
+    """Connections against the segments of their switches and the range of ports."""
     tree, connections = host.tree, flow.ports
     segment = max(segment_size(host.switches[group][flow.vnic].mtu) for group in flow.to)
     least = min(segment_size(host.switches[group][flow.vnic].mtu) for group in flow.to)
@@ -280,7 +280,7 @@ def _connection_faults(host: _Host, path: KeyPath, flow: Connected) -> Iterator[
 
 
 def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
-    """Warnings of features that vNICs ask for and their physical NICs do not have."""
+    """Warnings of features that vNICs request and physical NICs do not have."""
     netqueue = "netNetqueueEnabled"
     for name, group in file.vms.items():
         for number, switch in enumerate(group.networks):
@@ -305,16 +305,16 @@ def _rings(file: PointFile, switch: str) -> int:
 
 
 _FASTEST = float(SECOND)
-"""Arrivals a second of which two are a picosecond apart."""
+"""Arrivals a second at a distance of one picosecond."""
 
 
 def load_faults(tree: Tree, file: PointFile, traffic: Mapping[str, Traffic], length_ps: int) -> Iterator[Fault]:
-    """Traffic that makes nothing in a run, or more than time can tell apart, and connections that have the same ports.
+    """Traffic without any arrival in a run or with several in a picosecond, and connections with equal ports.
 
     Args:
         tree: the scenario.
         file: the same, read.
-        traffic: its flows, sound by themselves.
+        traffic: its flows, each valid.
         length_ps: simulated time of a run.
     """
     for name, flow in traffic.items():
@@ -333,7 +333,7 @@ def _words(length_ps: int) -> str:
 
 
 def _pace_faults(tree: Tree, path: KeyPath, flow: Traffic, streams: int, length_ps: int) -> Iterator[Fault]:
-    """Arrivals against the length of a run: those of all streams together, and what each is made of."""
+    """Arrivals against the length of a run, of all streams together and of each."""
     run = _words(length_ps)
     pace = flow.pace
     if pace is None:
@@ -363,7 +363,7 @@ def _delay_faults(tree: Tree, path: KeyPath, flow: Connected, vms: int, length_p
 
 
 def _port_faults(tree: Tree, file: PointFile, traffic: Mapping[str, Traffic]) -> Iterator[Fault]:
-    """Connections of one VM that nothing tells apart: to the same server's port, from the same port of the peer."""
+    """Indistinguishable connections of a VM: to the same port of the server, from the same port of the peer."""
     taken: dict[tuple[str, int, int], list[tuple[str, range]]] = {}
     for name, flow in traffic.items():
         if not isinstance(flow, Connected):

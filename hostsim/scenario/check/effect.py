@@ -1,7 +1,7 @@
-"""Settings without effect: a table of where each setting has one, and what is said of a setting elsewhere.
+"""Settings without effect: rules for when a setting has an effect, and the warning otherwise.
 
-A setting is judged where the scenario writes it, and only while its value is not the default: leaving a default out changes
-nothing either. A warning names it when it has no effect at any point of a sweep.
+Only settings that the scenario writes with a value other than the default are judged. A warning names a setting without effect at
+any point of a sweep.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from hostsim.scenario.yaml.source_tree import Tree, dotted, show_value
 __all__ = ["Effects", "depends_on_length", "effects", "without_effect"]
 
 Effects: TypeAlias = Mapping[str, str]
-"""By the path of each setting that was judged at a point: why it has no effect there, as a warning; empty where it has one."""
+"""By path of each judged setting at a point: the warning that it has no effect, or an empty text."""
 
 _NUMBERED = re.compile(r"(ethernet|pciPassthru)(\d+)\.")
 _LOOKS = 10
-"""Dynamic tuning looks at the host first after one in so many of its period, see `hostsim.model.control.dense_mode`."""
+"""The first check of dynamic tuning is after this fraction of its period, see `hostsim.model.control.dense_mode`."""
 
 
 @dataclass(frozen=True)
 class _Vnic:
-    """A vNIC of VMs that are there."""
+    """A vNIC of a group with VMs."""
 
     group: VmGroupSpec
     number: int
@@ -43,7 +43,7 @@ class _Vnic:
 
 
 class _Point:
-    """What rules look at: a point, and what its VMs and NICs come to."""
+    """Arguments of the rules: a point with its VMs and NICs."""
 
     def __init__(self, spec: PointSpec, file: PointFile) -> None:
         self.spec, self.file = spec, file
@@ -64,7 +64,7 @@ class _Point:
         return any(vnic.settings.device == device for vnic in self.vnics)
 
     def dealt(self) -> bool:
-        """True where a NIC has receive queues beside the default one that vNICs could have."""
+        """True if a NIC has receive queues for vNICs beside the default queue."""
         plain = {nic for switch in self.spec.vswitches.values() if not switch.vxlan for nic in switch.uplinks}
         nics = self.spec.hardware.nics
         return any(
@@ -72,12 +72,12 @@ class _Point:
         )
 
     def tunnelled(self) -> bool:
-        """True where a NIC has a queue with RSS for a tunnel."""
+        """True if a NIC has a queue with RSS for a tunnel."""
         ends = {nic for switch in self.spec.vswitches.values() if switch.vxlan for nic in switch.uplinks}
         return any(self.spec.nics.get(nic, NicOptions()).rss_rings > 1 for nic in self.uplinks if nic in ends)
 
 
-# --- rules: why a setting has no effect at a point, or nothing
+# --- rules: the reason if a setting has no effect at a point
 
 Rule: TypeAlias = Callable[[_Point], str]
 
@@ -116,7 +116,7 @@ _QUEUES = _needs(_Point.dealt, "no uplink of the VMs has receive queues beside i
 
 
 def _several_queues(vnics: list[_Vnic]) -> bool:
-    """True where transmit queues of a VM could have contexts of their own."""
+    """True if transmit queues of a VM can have separate contexts."""
     return len(vnics) > 1 or any(vnic.queues > 1 for vnic in vnics)
 
 
@@ -144,7 +144,7 @@ def _gets_multicast(point: _Point, vnic: _Vnic) -> bool:
 
 
 def _first_look(point: _Point) -> bool:
-    """True where dynamic tuning looks at the host before the run ends; a run that warms up slowly is longer than that."""
+    """True if dynamic tuning checks the host before the run ends; a slow warm-up lengthens the run."""
     return point.spec.settings.tune_interval < _LOOKS * point.spec.length
 
 
@@ -224,15 +224,15 @@ ADVANCED: dict[str, Rule] = {
         _needs(lambda point: any(point.spec.hardware.nics[nic].tso for nic in point.uplinks), "no uplink does TSO"),
     ),
 }
-"""When each advanced setting has an effect; one that is not listed always has."""
+"""Rules of advanced settings; unlisted ones always have an effect."""
 KERNEL: dict[str, Rule] = {
     "netNetqueueEnabled": lambda point: "" if point.tunnelled() else _QUEUES(point),
 }
-"""Likewise of kernel settings."""
+"""Rules of kernel settings."""
 
 
 def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str:
-    """Why a ``.vmx`` key, that of a vNIC or device with its number, has no effect."""
+    """The reason if a ``.vmx`` key (with the number of its vNIC or device) has no effect."""
     settings = group.settings
     if key in ("ethernetX.coalescingScheme", "ethernetX.coalescingParams") and settings.exclusive:
         return "sched.cpu.latencySensitivity = high turns coalescing off"
@@ -258,7 +258,7 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
 
 
 def _nic(point: _Point, name: str, key: str) -> str:
-    """Why an option of a NIC's driver has no effect."""
+    """The reason if an option of a NIC's driver has no effect."""
     if key == "mtu" and name in point.uplinks:
         return f"{name} is an uplink, and has the MTU of its switch"
     if name not in point.uplinks and not (name in point.passed and key in ("interrupt_interval", "mtu")):
@@ -281,22 +281,22 @@ def _flow(flow: TcpSpec, key: str) -> str:
     return "the peer acknowledges no data, it sends it" if flow.receives else ""
 
 
-# --- what is written, and what rules say of it
+# --- written settings, and their rules
 
 
 def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec) -> dict[str, str]:
-    """The settings of a sound point that are judged, each with the warning that it has no effect, or with none.
+    """The judged settings of a valid point, each with the warning that it has no effect, or an empty text.
 
     Args:
         tree: the scenario with the settings of files that it names.
         file: the same, read.
         platform: whose settings and defaults apply.
-        spec: what it comes to.
+        spec: the resolved point.
     """
     found: dict[str, str] = {}
     for path, reason in _judged(_Point(spec, file), platform):
         place, shown = tree.place(path), dotted(path)
-        value = tree.get(path)  # of a part that the scenario names it is in the part's own file
+        value = tree.get(path)  # keys of a named part are in the part's file
         given = "" if value is None else f" = {show_value(value)}"
         found[shown] = f"{place}: {shown}{given} has no effect: {reason}" if reason else ""
     return found
@@ -308,7 +308,7 @@ def depends_on_length(path: str) -> bool:
 
 
 def without_effect(points: Iterable[Effects]) -> list[str]:
-    """The warnings of settings that have an effect at no point."""
+    """Warnings of settings without effect at any point."""
     told: dict[str, str] = {}
     for judged in points:
         for path, warning in judged.items():
@@ -352,7 +352,7 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
 
 
 def _state(setting: SettingSpec, value: object) -> str | None:
-    """None of a default, why a setting that is not modelled has no effect, and nothing of one that is."""
+    """None for a default, the reason for a setting that is not modelled, an empty text for one that is."""
     read = setting.read(value)
     if not setting.modelled:
         return "it is not modelled" if setting.is_missed(read) else None

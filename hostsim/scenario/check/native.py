@@ -1,7 +1,7 @@
-"""Checks of a native host: one kernel has the machine to itself, so that nothing of a hypervisor can be asked for.
+"""Checks of a native host: one kernel has the whole machine, and hypervisor features are refused.
 
-Its NICs are the uplinks of the virtual switches that its group of VMs names: such a switch is no more than the wire with its MTU. So a
-scenario of one VM goes from a hypervisor to a native host by its platform alone.
+Its NICs are the uplinks of the virtual switches of its group of VMs; such a switch is only a wire with its MTU. So a scenario of one VM
+changes from a hypervisor to a native host by its platform alone.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from hostsim.scenario.yaml.source_tree import Tree
 __all__ = ["kernel_nics", "native_faults"]
 
 _PLACEMENT = "numa.nodeAffinity"
-"""The key of a VM that a kernel has as well: the nodes whose processors it uses (``numactl --cpunodebind``)."""
+"""The only key of a VM that a native kernel has: the nodes of its processors (``numactl --cpunodebind``)."""
 _NOTHING = "nothing: the platform has no hypervisor"
 
 
 def kernel_nics(file: PointFile, group: str) -> tuple[PassthroughSettings, ...]:
-    """The physical NICs of the kernel that a group of VMs stands for, one for each of its networks."""
+    """The physical NICs of the kernel of a group of VMs, one for each of its networks."""
     switches = [file.network[name] for name in file.vms[group].networks if name in file.network]
     return tuple(PassthroughSettings(nic=switch.uplinks[0], mtu=switch.mtu) for switch in switches)
 
@@ -35,12 +35,12 @@ def kernel_nics(file: PointFile, group: str) -> tuple[PassthroughSettings, ...]:
 def native_faults(
     tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec, platform: PlatformSpec
 ) -> Iterator[Fault]:
-    """Faults of what has no meaning without a hypervisor: several VMs, a switch that is shared, and every setting that is not at its default.
+    """Faults of hypervisor features: several VMs, a shared switch, and every setting with a value other than its default.
 
     Args:
         tree: the scenario.
-        file: the same, read; what it names is there.
-        groups: its VMs, the machine among them.
+        file: the parsed scenario with valid references.
+        groups: its groups of VMs, including the machine.
         hardware: the server.
         platform: one without a hypervisor.
     """
@@ -78,7 +78,7 @@ def native_faults(
 
 
 def _set(tree: Tree, path: KeyPath, written: Mapping[str, object], table: Mapping[str, SettingSpec]) -> Iterator[Fault]:
-    """Settings that ask for something else than their default; what is unknown or out of range is told elsewhere."""
+    """Settings with a value other than their default; unknown settings and ranges are checked elsewhere."""
     for name, value in written.items():
         setting = table.get(name)
         try:
@@ -90,7 +90,7 @@ def _set(tree: Tree, path: KeyPath, written: Mapping[str, object], table: Mappin
 
 
 def _network_faults(tree: Tree, file: PointFile, group: str) -> Iterator[Fault]:
-    """Switches that do more than name one NIC."""
+    """Switches with more than one NIC."""
     networks = file.vms[group].networks
     if len(set(networks)) < len(networks):
         allowed = "each network once: it is a NIC, which a kernel has once"
@@ -103,7 +103,7 @@ def _network_faults(tree: Tree, file: PointFile, group: str) -> Iterator[Fault]:
 
 
 def _processor_faults(tree: Tree, groups: Iterable[VmGroupSpec], cpu: CpuSpec) -> Iterator[Fault]:
-    """Faults of a kernel with more processors than there are on the nodes that it is bound to; those of a whole server are told elsewhere."""
+    """Faults of a kernel with more processors than its nodes have; those of a whole server are checked elsewhere."""
     for group in groups:
         nodes = group.settings.nodes
         most = len(nodes) * cpu.cores * cpu.threads

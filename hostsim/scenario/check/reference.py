@@ -31,7 +31,7 @@ def _unknown(tree: Tree, path: KeyPath, name: str, known: Iterable[str], what: s
 
 
 def _unknown_driver(tree: Tree, name: str, nic: NicSpec, platform: PlatformSpec) -> Fault:
-    """The fault of a NIC whose driver the platform does not have; of a model of the catalogue at the line that names it."""
+    """The fault of a NIC whose driver the platform does not have; for a model of the catalogue, at the line that names it."""
     path: KeyPath = ("nics", name, "driver")
     here = tree.place(path[:2])
     if here.file == tree.place(path).file:
@@ -57,11 +57,11 @@ def _names(value: Any) -> list[str]:
 
 
 def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
-    """Faults of the network: unknown groups, virtual switches and physical NICs; streams that no single switch could replicate.
+    """Faults of the network: unknown groups, virtual switches and physical NICs; streams that no single switch can replicate.
 
     Args:
-        tree: the scenario, whether or not it is sound otherwise.
-        hardware: its server, when that could be read.
+        tree: the scenario, valid or not.
+        hardware: its server, if it could be read.
     """
     faults: list[Fault] = []
     options = _mapping(tree, ("host", "nics")) if hardware is not None else {}
@@ -113,11 +113,11 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
 
 
 def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | None) -> list[Fault]:
-    """Faults of the server: parts that it names and does not have, or has and the platform does not know.
+    """Faults of the server: references to missing parts, and parts that the platform does not support.
 
     Args:
         tree: the hardware file.
-        hardware: what it says.
+        hardware: the parsed server.
         platform: the platform it runs.
     """
     faults: list[Fault] = []
@@ -144,19 +144,19 @@ ORDERED = {
         ("sched.mem.minSize", "sched.mem.max"),
     ),
 }
-"""Pairs of settings of which the first is never above the second."""
+"""Pairs of settings; the first must not exceed the second."""
 _OPEN = ("unlimited", "-1")
-"""What a limit says where there is none."""
+"""Value of a limit that means no limit."""
 _AFFINITY = "sched.cpu.affinity"
 _PCPUS = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 
 
 def contradictions(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[Fault]:
-    """Settings that cannot hold together, whether or not they are modelled.
+    """Contradicting settings, modelled or not.
 
     Args:
         tree: the scenario.
-        file: the same, read; each setting by itself is sound.
+        file: the parsed scenario; each setting alone is valid.
         hardware: the server.
         platform: whose settings and defaults apply.
     """
@@ -172,7 +172,7 @@ def contradictions(tree: Tree, file: PointFile, hardware: HardwareSpec, platform
 def _in_order(
     tree: Tree, path: KeyPath, written: Mapping[str, object], table: Mapping[str, SettingSpec]
 ) -> Iterator[Fault]:
-    """Limits that are none, and pairs of which the first is above the second."""
+    """Invalid limits, and pairs whose first value exceeds the second."""
     for name in dict.fromkeys(high for _, high in ORDERED[path[-1]] if high in written):  # type: ignore[index]
         if _number(written[name]) is None and str(written[name]) not in _OPEN:
             yield tree.fault((*path, name), "is not a limit", 'a number from 0 on, or "unlimited"')
@@ -203,7 +203,7 @@ def _is_affinity(text: str, pcpus: int) -> bool:
 def passthrough_faults(
     tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
 ) -> Iterator[Fault]:
-    """Faults of passthrough: NICs that do not exist or are in use, and features that such a VM cannot have; a group without VMs has none."""
+    """Faults of passthrough: missing or used NICs, and features that such a VM cannot have; a group without VMs has no faults."""
     owners: dict[str, str] = {}
     uplinks = {nic: switch for switch, vswitch in file.network.items() for nic in vswitch.uplinks}
     for group in groups:

@@ -1,4 +1,4 @@
-"""Checks of VM-to-VM traffic: both ends on one virtual switch, guests that can do what is asked of them, devices that nobody else needs."""
+"""Checks of VM-to-VM traffic: both ends on one virtual switch, guests with the requested abilities, devices without other users."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hostsim.scenario.yaml.source_tree import Tree
 __all__ = ["vm_traffic_faults"]
 
 _OF_SOCKETS = ("socket", "stack")
-"""Ways into a guest that every guest has."""
+"""Receive paths that every guest has."""
 
 
 def vm_traffic_faults(
@@ -25,9 +25,9 @@ def vm_traffic_faults(
 
     Args:
         tree: the scenario.
-        groups: its groups of VMs by name, sound by themselves.
+        groups: its groups of VMs by name, each valid.
         switches: its virtual switches.
-        traffic: its flows, sound by themselves.
+        traffic: its flows, each valid.
     """
     for name, flow in traffic.items():
         if not isinstance(flow, VmTraffic):
@@ -45,7 +45,7 @@ def vm_traffic_faults(
 
 
 def _end_faults(tree: Tree, path: KeyPath, flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> Iterator[Fault]:
-    """Groups that are at both ends, and vNICs that there are not."""
+    """Groups at both ends, and missing vNICs."""
     both = next((name for name in flow.sender if name in flow.to), None)
     if both is not None:
         yield tree.fault((*path, "sender"), f"also receives: {both}", "groups that are not in to", given=repr(both))
@@ -68,7 +68,7 @@ def _switch_faults(
     switches: Mapping[str, VSwitchSpec],
     switch: str,
 ) -> Iterator[Fault]:
-    """VMs on other switches, and packets that do not fit."""
+    """VMs on different switches, and packets that are too large."""
     for names, number in ((flow.sender, flow.vnic), (flow.to, flow.to_vnic)):
         for name in names:
             other = groups[name].networks[number]
@@ -87,7 +87,7 @@ def _switch_faults(
 def _guest_faults(
     tree: Tree, path: KeyPath, flow: VmDatagramsSpec, groups: Mapping[str, VmGroupSpec]
 ) -> Iterator[Fault]:
-    """Guests without costs of what they are to do, and devices or vCPUs that polling processes do not have."""
+    """Guests without costs of a requested path, and missing devices or vCPUs of polling processes."""
     for name in flow.sender if flow.sent_by == "poll" else ():
         group = groups[name]
         settings = group.settings.vnics[flow.vnic]
@@ -111,7 +111,7 @@ def _guest_faults(
 def _device_faults(
     tree: Tree, name: str, flow: VmDatagramsSpec, groups: Mapping[str, VmGroupSpec], traffic: Mapping[str, Traffic]
 ) -> Iterator[Fault]:
-    """Other traffic of VMs whose device, or vCPU, a polling process has for itself."""
+    """Other traffic on the device or vCPU of a polling process."""
     ends = (("sent_by", flow.sent_by, flow.sender, flow.vnic), ("taken_by", flow.taken_by, flow.to, flow.to_vnic))
     for key, how, names, number in ends:
         if how != "poll":
@@ -129,7 +129,7 @@ def _device_faults(
 
 
 def _uses(flow: Traffic) -> set[tuple[str, int]]:
-    """The vNICs that traffic needs interrupts or vCPUs of, by group; -1 for CPU work."""
+    """The vNICs whose interrupts or vCPUs traffic needs, by group; -1 for CPU work."""
     if isinstance(flow, VmTraffic):
         return {(name, flow.vnic) for name in flow.sender} | {(name, flow.to_vnic) for name in flow.to}
     if flow.kind == "work":

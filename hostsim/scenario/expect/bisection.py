@@ -1,6 +1,6 @@
-"""Bisection: the search for a threshold on an integer axis, each replication by itself on common random numbers.
+"""Bisection: the search for a threshold on an integer axis, each replication separately on common random numbers.
 
-Bisection; once there is a measure on both sides that can be interpolated, the step is taken to where it would reach the limit (docs/decisions/0074).
+If the measure is known on both sides, the next step is its interpolated crossing of the limit (docs/design/searches.md).
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from hostsim.scenario.plan import Point, PointMaker, RecordKey, Records, Task
 __all__ = ["Bisection"]
 
 MOST_SMALL_STEPS = 2
-"""Steps in a row that are guided by the measure although they do not halve the bracket; then comes one that does."""
+"""Largest number of interpolated steps in a row that do not halve the bracket; a bisecting step follows."""
 CLOSE = 4
-"""Width of a bracket that two more bisecting steps close: they are taken in runs of the whole length."""
+"""Width of a bracket that two bisecting steps close; these use runs of the whole length."""
 CLOSE_SHARE = 0.04
-"""So are those in a bracket that is no wider than this share of its far side: a short run errs by a percent or two, and one that has erred
-costs more runs of the whole length than it saves."""
+"""Brackets up to this share of their far side use runs of the whole length, too: a short run errs by a percent or two, and an error costs
+more whole runs than it saves."""
 
 
 @dataclass(frozen=True)
 class _Side:
-    """A value of the axis that was looked at, or an end of the bracket, which no run is needed for."""
+    """A probed value of the axis, or an end of the bracket, which needs no run."""
 
     value: int
     measure: float = math.nan
-    """The metric there, as far as it was taken."""
+    """The metric there, if known."""
     is_whole: bool = True
-    """It comes from a run of the whole length."""
+    """True for a run of the whole length."""
 
 
 class _Step(Enum):
-    """Why a value is looked at."""
+    """Reason of a probe."""
 
     BISECT = "bisect"
     GUIDED = "guided"
-    """The measure is expected to reach the limit there."""
+    """The expected crossing of the limit."""
     CONFIRM = "confirm"
-    """A short run decided on it, and the bracket has closed around it."""
+    """Confirmation of a short run after the bracket has closed around it."""
 
 
 @dataclass(frozen=True)
@@ -54,31 +54,31 @@ class _State:
 
     near: tuple[_Side, ...]
     far: tuple[_Side, ...]
-    """Both in the order in which the bracket became narrower."""
+    """Both in the order in which the bracket narrowed."""
     small_steps: int = 0
-    """How many steps before this one have not halved the bracket."""
+    """Number of previous steps that did not halve the bracket."""
     is_corrected: bool = False
-    """A run of the whole length said otherwise than a short one: there are no short ones any more."""
+    """True after a whole run contradicted a short one; no short runs follow."""
     failed: str | None = None
-    """Why it cannot go on."""
+    """The reason if it cannot continue."""
 
     @property
     def width(self) -> int:
-        """Steps of 1 from side to side."""
+        """Width in steps of 1."""
         return abs(self.far[-1].value - self.near[-1].value)
 
     @property
     def is_close(self) -> bool:
-        """The bracket is so narrow that a short run may err on it."""
+        """True if the bracket is too narrow for short runs."""
         return self.width <= max(CLOSE, CLOSE_SHARE * abs(self.far[-1].value))
 
     def has(self, value: int) -> bool:
-        """True for a value inside the bracket."""
+        """True for a value strictly inside the bracket."""
         ends = sorted((self.near[-1].value, self.far[-1].value))
         return ends[0] < value < ends[1]
 
     def next(self, limit: float) -> tuple[int, _Step] | None:
-        """The value to look at next, and why; None when the threshold is known."""
+        """The next probe and its reason; None once the threshold is known."""
         if self.failed is not None:
             return None
         near, far = self.near[-1], self.far[-1]
@@ -92,7 +92,7 @@ class _State:
         return near.value + (step if far.value > near.value else -step), _Step.GUIDED
 
     def after(self, side: _Side, *, holds: bool) -> _State:
-        """The state once the metric at a value is known: inside the bracket, or at a side of it in a run of the whole length."""
+        """The state after a probe: inside the bracket, or at a side of it by a run of the whole length."""
         near, far = self.near, self.far
         if side.value == near[-1].value:
             near, is_corrected = near[:-1], not holds
@@ -110,10 +110,10 @@ class _State:
 class Bisection:
     """A bisection for the largest (or smallest) value of an axis at which a metric is below a limit.
 
-    The condition is taken to hold below the threshold and not above it (or the other way round); where that is not so, the answer
-    says so. Values far from the threshold are looked at in short runs; those on both sides of the answer are confirmed in runs of the
-    whole length, and where one of these says otherwise, the search goes on from there with such runs alone. What costs nothing goes
-    first: what the search before it on the same line has run and, in place of a bisecting step, a point of the sweep.
+    The condition is assumed to hold below the threshold and not above it (or the other way round); otherwise the answer has a note.
+    Values far from the threshold are probed with short runs. Runs of the whole length confirm both sides of the answer; if one contradicts
+    a short run, the search continues from there with whole runs. Free information is used first: runs of the previous search on the same
+    line, and points of the sweep near the middle of the bracket.
     """
 
     def __init__(
@@ -129,11 +129,11 @@ class Bisection:
 
         Args:
             name: of the expectation.
-            find: what is looked for.
+            find: the threshold to find.
             maker: makes its points.
-            fixed: points that the plan runs anyway: those on the line of the search tell whether it is monotone.
-            before: a search on the same line whose runs are there when this one begins.
-            replications: as many searches; those of the maker where it is None.
+            fixed: points of the plan; those on the line of the search show whether the measure is monotone.
+            before: a search on the same line that completes before this one.
+            replications: number of searches; by default that of the maker.
         """
         self.name = name
         self._find = find
@@ -142,7 +142,7 @@ class Bisection:
         self._replications = range(replications or maker.replications)
         self._alike = line = maker.alike({**find.at, find.axis: find.written(find.start)}, find.axis)
         self._values: dict[int, AxisValues] = {}
-        """Of the axes at each value that was asked for."""
+        """Axes at each requested value."""
         others = {axis: value for axis, value in line.items() if axis != find.axis}
         self._line = [
             point
@@ -157,10 +157,10 @@ class Bisection:
         self._swept = [] if maker.thorough else [value for value in swept if maker.is_swept(self._axes(value))]
         self._asked_of: Records = {}
         self._measures: dict[RecordKey, float] = {}
-        """Of the latest records: every run that ends repeats the walk of each replication, and a record may be in a file."""
+        """Cache of the latest records: every finished run repeats the search of each replication, and records may be files."""
 
     def wants(self, done: Records) -> list[Task]:
-        """The next run of each replication that is not finished: see `Search`."""
+        """The next run of each unfinished replication: see `Search`."""
         return [task for replication in self._replications if (task := self._next(replication, done)) is not None]
 
     def _next(self, replication: int, done: Records) -> Task | None:
@@ -170,7 +170,7 @@ class Bisection:
         return None if point is None else self._maker.task(point, replication)
 
     def most(self) -> int:
-        """Thrice as many as it takes to bisect the bracket in each replication, as every third step halves it; once more with two to confirm: see `Search`."""
+        """Three times the bisection steps of each replication, as every third step halves the bracket; and two confirmations: see `Search`."""
         steps = (MOST_SMALL_STEPS + 1) * math.ceil(math.log2(self._find.stop - self._find.start + 2))
         own = steps if self._maker.thorough else 2 * steps + 2
         return own * len(self._replications) + (self._before.most() if self._before else 0)
@@ -206,7 +206,7 @@ class Bisection:
         return SearchAnswer(self.name, tuple(values), tuple(cases), noted, bounds=bounds)
 
     def _axes(self, value: int) -> AxisValues:
-        """The axes of the point at a value: of the one in the sweep that simulates the same, if there is any."""
+        """The axes of the point at a value; those of an equal point in the sweep, if any."""
         if value not in self._values:
             written = {self._find.axis: self._find.written(value)}
             own, alike = {**self._find.at, **written}, {**self._alike, **written}
@@ -221,11 +221,11 @@ class Bisection:
         return point.spec.length >= self._maker.length_ps
 
     def _probe(self, value: int, replication: int) -> Point:
-        """A point that need not be run at its whole length."""
+        """The point for a short probe."""
         return self._swept_point(value, replication) or self._maker.short(self._axes(value))
 
     def _swept_point(self, value: int, replication: int) -> Point | None:
-        """A point of the sweep that has so many replications; None where it has not, or the sweep does not have the value."""
+        """A point of the sweep with enough replications, or None."""
         if value not in self._swept:
             return None
         point, count = self._maker.swept(self._axes(value))
@@ -235,12 +235,12 @@ class Bisection:
         return CATALOGUE[self._find.metric].evaluate(done[self._point(value).id, replication])
 
     def _raw(self, value: int, replication: int, done: Records) -> dict[str, float]:
-        """For the case of a side, the raw measure beside a settled one; empty where the measure is no settled one."""
+        """The raw measure at a side, if the measure is settled; else empty."""
         name = CATALOGUE[self._find.metric].raw
         return {"raw": CATALOGUE[name].evaluate(done[self._point(value).id, replication])} if name else {}
 
     def _raw_notes(self, cases: Sequence[AxisValues]) -> tuple[str, ...]:
-        """A note on the raw measure at the sides of the threshold where the settled one has no bound."""
+        """A note on the raw measure at a side where the settled one is infinite."""
         raw = [float(case["raw"]) for case in cases if "raw" in case and case["value"] == math.inf]
         if not raw:
             return ()
@@ -250,7 +250,7 @@ class Bisection:
         return (f"{self._find.metric} has no bound beyond the threshold; {name} of the same runs is {span} {unit}",)
 
     def _walk(self, replication: int, done: Records) -> tuple[_State, dict[int, Point], Point | None]:
-        """Where the search of a replication has come to: its state, the point that decided on each value, and the point to run next."""
+        """Progress of a replication: its state, the point that decided each value, and the next point."""
         find = self._find
         outer, inner = (_Side(find.start - 1),), (_Side(find.stop + 1),)
         state = _State(outer, inner) if find.largest else _State(inner, outer)
@@ -258,7 +258,7 @@ class Bisection:
         if done is not self._asked_of:
             self._asked_of, self._measures = done, {}
         looked: dict[int, Point] = {}
-        silent: set[int] = set()  # values at which a short run cannot take the metric
+        silent: set[int] = set()  # values whose short run has no metric
         while (proposed := state.next(find.below)) is not None:
             value, point = self._choose(*proposed, state, replication, free, silent)
             key = (point.id, replication)
@@ -275,9 +275,9 @@ class Bisection:
             if not math.isnan(measure):
                 looked[value] = point
                 after = state.after(_Side(value, measure, is_whole), holds=measure < find.below)
-                # what is free is no step
+                # free information is not a step
                 state = replace(after, small_steps=state.small_steps) if free.pop(value, None) else after
-            elif is_whole:  # neither side of the threshold: to go on would be to guess
+            elif is_whole:  # on neither side of the threshold: continuing would be a guess
                 state = replace(state, failed=self._without_value(value))
             else:
                 silent.add(value)
@@ -287,7 +287,7 @@ class Bisection:
     def _choose(
         self, value: int, why: _Step, state: _State, replication: int, free: Mapping[int, Point], silent: Container[int]
     ) -> tuple[int, Point]:
-        """The value to look at in place of a proposed one, and the point to run there."""
+        """The value to probe instead of a proposed one, and its point."""
         known = [known for known in free if state.has(known)]
         if known:
             value = min(known, key=lambda known: (abs(known - value), known))
@@ -304,11 +304,11 @@ class Bisection:
         return value, self._probe(value, replication)
 
     def looked(self, replication: int, done: Records) -> dict[int, Point]:
-        """Values that the search of a replication has looked at, and those before it, each with the point that decided."""
+        """Probed values of a replication and of earlier searches, each with its point."""
         return {**self._looked_before(replication, done), **self._walk(replication, done)[1]}
 
     def _looked_before(self, replication: int, done: Records) -> dict[int, Point]:
-        """Those that the searches before it have looked at, on a host that is this search's."""
+        """Probed values of earlier searches on an equal host."""
         before = self._before
         if before is None:
             return {}
@@ -320,7 +320,7 @@ class Bisection:
         }
 
     def _without_value(self, value: int) -> str:
-        """The reason of a search that came to a run in which the metric has no value."""
+        """The reason of a search that ended at a run without a value of the metric."""
         metric, axis = CATALOGUE[self._find.metric], self._find.axis
         at = f"{axis} = {self._find.written(value)}"
         if metric.least > 1:
@@ -331,7 +331,7 @@ class Bisection:
         return f"{metric.name} has nothing to be measured on at {at}; leave that {axis} out of the bracket"
 
     def _threshold(self, state: _State) -> tuple[int, Bound | None, str]:
-        """The answer of one replication; when it lies outside the bracket a bound, and what to say of it.
+        """The answer of one replication, with a note; a bound if it is outside the bracket.
 
         A smallest value is one more than the largest at which the condition does not hold: what is at most the first value of the
         bracket is less than the next.
@@ -348,7 +348,7 @@ class Bisection:
         return near, None, ""
 
     def _not_monotone(self, replication: int, done: Records, state: _State) -> str:
-        """Which points of the plan contradict the threshold. What the search looked at itself cannot: it is how it got there."""
+        """Points of the plan that contradict the threshold; the search's own probes cannot."""
         wrong = []
         for point in self._line:
             record = done.get((point.id, replication))

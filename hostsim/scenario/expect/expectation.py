@@ -30,18 +30,18 @@ __all__ = [
 
 
 _NO_COUNT = ("ratio", "boolean", "R2", "%")
-"""Units of claims that no place on an axis answers."""
+"""Units of claims that no axis value answers."""
 
 
 class Reader(Lookup):
-    """Reads the expectations and figures of one scenario into their forms; gathers their faults."""
+    """Reads the expectations and figures of a scenario; collects their faults."""
 
     def __init__(self, tree: Tree, axes: Mapping[str, Axis], trial: LoadTrial) -> None:
         super().__init__(tree, axes)
         self._trial = trial
         written = tree.get(("expect",))
         entries = [entry for entry in written if isinstance(entry, dict)] if isinstance(written, tuple) else []
-        # faults of these are reported at their own place
+        # their faults are reported at their own place
         self._named = [str(entry.get("claim", entry.get("measurement", entry.get("name")))) for entry in entries]
         tables = {"claim": claims().keys(), "measurement": measurements().keys()}
         self._misspelt = {
@@ -52,11 +52,11 @@ class Reader(Lookup):
         }
 
     def is_listed(self, path: KeyPath) -> bool:
-        """True where the file has a list."""
+        """True if the file has a list."""
         return isinstance(self._tree.get(path), tuple)
 
     def tried(self, changes: Mapping[str, Any], at: AxisValues, path: KeyPath) -> tuple[str, tuple[str, ...]]:
-        """A change of the scenario in words, and why loading refuses it."""
+        """A change of the scenario in words, and the reason if loading refuses it."""
         return self._trial(changes, at, self._tree.place(path))
 
     def figures(
@@ -66,7 +66,7 @@ class Reader(Lookup):
 
         Args:
             parts: entries of the file, by name.
-            asked: the expectations, as far as they can be asked.
+            asked: the valid expectations.
         """
         known = {entry.name: entry for entry in asked if entry is not None}
         return tuple(
@@ -74,7 +74,7 @@ class Reader(Lookup):
         )
 
     def _require(self, answer: str, path: KeyPath) -> None:
-        """Gather a fault where no expectation of the file has this name."""
+        """Add a fault if no expectation of the file has this name."""
         if answer not in self._named:
             is_asked = "names of expectations of this scenario"
             allowed = is_asked if self._named else "nothing: the scenario expects nothing"
@@ -110,7 +110,7 @@ class Reader(Lookup):
         return made if len(self.faults) == before else None
 
     def _check_unit(self, claim: Claim | Measurement, form: Form, unit: str, path: KeyPath) -> None:
-        """Checks that the answer of a form is in the unit of a claim; a place on an axis is a count of whatever the axis counts."""
+        """Checks that the answer of a form has the unit of a claim; an axis value is a count."""
         if isinstance(form, Find):
             if claim.unit.partition(" ")[0] in _NO_COUNT:
                 self.fault(path, f"is in {claim.unit}, its answer a value of {form.axis}", "a question in its unit")
@@ -135,7 +135,7 @@ class Reader(Lookup):
         return Precision(name, value / 100 if relative else value, relative)
 
     def names(self, parts: Mapping[int, ExpectPart]) -> None:
-        """Check the names of expectations: none twice, and ratios of known ones."""
+        """Check the names of expectations: unique, and ratios of known ones."""
         seen: dict[str, int] = {}
         for index, part in parts.items():
             name = part.label
@@ -149,7 +149,7 @@ class Reader(Lookup):
                     allowed = "the name of another expectation of this scenario"
                     self._unknown(other, (*path, "ratio", side), allowed, sorted(known))
                 elif isinstance(other, str) and any(_sides(below, parts) for below in _sides(other, parts)):
-                    # a gain over a gain, and no deeper: so that no ratio is computed from itself either
+                    # at most a ratio of ratios, so that no ratio depends on itself
                     self.fault(
                         (*path, "ratio", side),
                         "is a ratio of ratios itself",
@@ -157,7 +157,7 @@ class Reader(Lookup):
                     )
 
     def _unknown(self, name: str, path: KeyPath, allowed: str, known: Sequence[str]) -> None:
-        """Report a name that no expectation has, unless it belongs to a claim that is misspelt at its own place."""
+        """Report an unknown name, unless it is a claim that is misspelt at its own place."""
         nearest = nearest_name(name, known)
         if nearest not in self._misspelt:
             self.fault(path, "unknown expectation", allowed, nearest, given=repr(name))
@@ -170,12 +170,12 @@ class LoadTrial:
         self._resolver, self._axes = resolver, axes
 
     def __call__(self, tried: Mapping[str, Any], at: AxisValues, place: Place) -> tuple[str, tuple[str, ...]]:
-        """The changes in words, and why loading refuses them.
+        """The changes in words, and the reason if loading refuses them.
 
         Args:
             tried: values by dotted path.
             at: values of the axes; impossible values are reported elsewhere.
-            place: where the changes stand.
+            place: of the changes.
         """
         changes = [
             change
@@ -190,7 +190,7 @@ class LoadTrial:
 
 
 def _sides(name: str, parts: Mapping[int, ExpectPart]) -> list[str]:
-    """The expectations that an expectation is the ratio of, by name; none of one that is no ratio of others."""
+    """Names of the expectations that an expectation is the ratio of, if any."""
     ratios = [part.ratio for part in parts.values() if name == part.label and part.ratio is not None]
     return [side for ratio in ratios for side in (ratio.of, ratio.to) if isinstance(side, str)]
 

@@ -1,4 +1,4 @@
-"""Figures and tables in a scenario file: their schema, and their reader with names looked up."""
+"""Figures and tables in a scenario file: their schema, and their reader."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Amount = int | float | str
 _AMOUNTS = {"anyOf": [{"type": ["number", "string"]}, {"type": "array", "items": {"type": ["number", "string"]}}]}
 """JSON Schema of one amount, or a list of them."""
 _LOOKS = {"title", "size"}
-"""Keys that any figure may have."""
+"""Keys of every figure."""
 
 
 def _alone(value: Any) -> Any:
@@ -38,44 +38,43 @@ class FigurePart(Spec):
     """A measure against an axis (``x`` and ``y``), the answers of expectations side by side (``answers``), or a table (``kind: table``)."""
 
     kind: Literal["line", "bar", "table"] = "line"
-    """``line``: a line for each series, its 95 % interval as a band; of values that are no numbers, markers without a line. ``bar``: a group of
-    bars at each value of x, one bar a series, the interval as an error bar; values of x stand side by side, whatever their numbers.
-    ``table``: the ``answers`` beside what was published, or the metrics of ``columns`` with a row for each value of x."""
+    """``line``: a line for each series with its 95 % interval as a band; for text values, markers without a line. ``bar``: a group of bars at
+    each value of x, one for each series, with error bars; values of x are equally spaced. ``table``: the ``answers`` beside the published
+    values, or the metrics of ``columns`` with a row for each value of x."""
     x: str | None = None
-    """Name of an axis. Numbers stand at their place, other values (``esxi-5.5``) side by side."""
+    """Name of an axis. Numbers are drawn to scale, other values (``esxi-5.5``) equally spaced."""
     y: str | None = None
-    """Name of a metric; ``hostsim metrics`` lists them. What was published of it is drawn as well."""
+    """Name of a metric; ``hostsim metrics`` lists them. Published values are drawn as well."""
     of: str | None = None
     """Subject of ``y`` and ``stack``: a traffic entry, a group of VMs, one VM (``web[3]``), a vNIC, a port or queue of a physical NIC, a world, a
-    PCPU or a NUMA node; the host by default. Of other metrics it stands behind the name: ``loss of feed``."""
+    PCPU or a NUMA node; the host by default. For other metrics it is part of the name: ``loss of feed``."""
     per: str | None = None
     """Name of a metric that ``y`` is divided by, run by run."""
     less: AxisValues = Field(default_factory=dict)
     """Values of axes of a reference point. The figure shows ``y`` less its value there, paired by replication: ``at: {path: vnic}, less: {path: directpath}``."""
     to: AxisValues = Field(default_factory=dict)
-    """Likewise, and the figure shows the ratio of ``y`` to its value there."""
+    """Values of axes of a reference point; the figure shows the ratio of ``y`` to its value there."""
     line: Annotated[tuple[Amount, ...], BeforeValidator(_alone), WithJsonSchema(_AMOUNTS)] = ()
-    """Limits that are drawn across the figure: numbers in the unit of ``y``, or with their unit (``100 ms``)."""
+    """Limits as lines across the figure: numbers in the unit of ``y``, or with a unit (``100 ms``)."""
     right: str | None = None
-    """Name of a second metric, drawn with markers on an axis of its own on the right."""
+    """Name of a second metric, drawn with markers on a right-hand axis."""
     stack: Names | tuple[()] = ()
-    """Names of further metrics in the unit of ``y``: their bars stand on its bar, one on the other. With ``kind: bar``, without ``series`` and ``right``."""
+    """Names of further metrics in the unit of ``y``, stacked on its bar. With ``kind: bar``, without ``series`` and ``right``."""
     series: Names | tuple[()] = ()
-    """Axes that get a line, or a bar, for each combination of their values."""
+    """Axes with a line or bar for each combination of their values."""
     at: AxisValues = Field(default_factory=dict)
     """Values of the other axes."""
     answers: Names | tuple[()] = ()
-    """Names of expectations of the scenario, ids of claims or your own, whose answers are in one unit: a bar each, in this order, with its
-    interval and, of a claim, the accepted band. In a table their units may differ. An answer without runs has no bar;
-    ``hostsim check`` makes them."""
+    """Expectations of the scenario, claims or your own, with answers in one unit: a bar each, in this order, with its interval and, for a
+    claim, the accepted band. In a table units may differ. An answer without runs has no bar; ``hostsim check`` runs them."""
     columns: Names | tuple[()] = ()
-    """Of a table: names of metrics, a column each."""
+    """For a table: names of metrics, a column each."""
     label: str = ""
-    """Label of the left-hand axis, without the unit; the catalogue's by default."""
+    """Label of the left-hand axis without unit; by default that of the catalogue."""
     title: str = ""
-    """What the figure shows; the measures and the axis by default. It is the caption in a report, and the title of a figure on the screen."""
+    """Caption in a report and title on the screen; measures and axis by default."""
     size: Literal["", "column", "page"] = ""
-    """Printed width, that of a ``column`` (89 mm) or a ``page`` (183 mm) of a journal, with no title; for the screen by default."""
+    """Printed width of a ``column`` (89 mm) or ``page`` (183 mm) of a journal, without a title; by default for the screen."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> FigurePart:
@@ -120,9 +119,9 @@ def read_figure(
     Args:
         name: of the figure.
         part: as written.
-        look: looks up names and gathers faults.
-        asked: the expectations that are sound, by name.
-        require_answer: gathers a fault where the scenario has no such expectation.
+        look: looks up names and collects faults.
+        asked: the valid expectations, by name.
+        require_answer: adds a fault for an unknown expectation.
     """
     path: KeyPath = ("figures", name)
     if part.answers:
@@ -132,7 +131,7 @@ def read_figure(
             conditions = {answer: f"{claim.condition}: {claim.metric}" for answer, claim in told.items()}
             return TableSpec(name, part.answers, title=part.title, size=part.size, conditions=conditions)
         return AnswersSpec(name, part.answers, part.title, part.size)
-    assert part.x is not None  # the schema lets nothing else through
+    assert part.x is not None  # the schema allows nothing else
     look.axis(part.x, (*path, "x"))
     if part.kind == "table":
         for metric in part.columns:
@@ -178,13 +177,13 @@ def read_figure(
 
 
 def _names(look: Lookup, axes: tuple[str, ...]) -> dict[str, AxisNames]:
-    """The names that the sweep gives to these axes and their values."""
+    """The labels of these axes and their values."""
     named = {axis: look.axes[axis].names for axis in axes if axis in look.axes}
     return {axis: names for axis, names in named.items() if names != AxisNames()}
 
 
 def _check_metrics(part: FigurePart, look: Lookup, path: KeyPath) -> str:
-    """Check the metrics of a figure; the unit of y, or nothing where it has none that a limit could be written in."""
+    """Check the metrics of a figure; returns the unit of y for limits, or an empty text."""
     look.metric(str(part.y), (*path, "y"))
     if part.right is not None:
         look.metric(part.right, (*path, "right"))
@@ -209,7 +208,7 @@ def _check_answers(
     require_answer: Callable[[str, KeyPath], None],
     path: KeyPath,
 ) -> None:
-    """Check that answers are known, each once, and may be drawn on one scale where they are drawn."""
+    """Check that answers are known, unique, and, if drawn, have one unit."""
     for answer in part.answers:
         require_answer(answer, path)
     if len(set(part.answers)) < len(part.answers):

@@ -1,4 +1,4 @@
-"""Lookup of the names in expectations and figures: axes, metrics, points and bounds, with every fault gathered."""
+"""Lookup of the names in expectations and figures: axes, metrics, points and bounds, collecting every fault."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ class Lookup:
     """Looks up names of one scenario file, among its axes and in the catalogue of metrics."""
 
     def __init__(self, tree: Tree, axes: Mapping[str, Axis], scenario: Tree | None = None) -> None:
-        """Look up names that a file has.
+        """Look up names of a file.
 
         Args:
             tree: of the file.
             axes: of the scenario.
-            scenario: tree of the scenario, where the file is another one.
+            scenario: tree of the scenario, if the file is another one.
         """
         self._tree = tree
         self._scenario = tree if scenario is None else scenario
         self.axes = axes
         self.faults: list[Fault] = []
-        """What was wrong, in the order in which it was found."""
+        """Faults in the order in which they were found."""
 
     def fault(self, path: KeyPath, message: str, allowed: str, nearest: str = "", given: str | None = None) -> None:
-        """Gather a fault at a path, with its value unless another is given."""
+        """Add a fault at a path, with its value by default."""
         self.faults.append(self._tree.fault(path, message, allowed, nearest, given))
 
     def axis(self, name: str, path: KeyPath) -> None:
@@ -61,7 +61,7 @@ class Lookup:
             self.fault(path, "unknown axis", allowed, nearest_name(name, known), given=repr(name))
 
     def metric(self, name: str, path: KeyPath) -> str:
-        """The unit of a metric; empty where it is unknown."""
+        """The unit of a metric; empty if the metric is unknown."""
         measure, subject = parsed(name)
         if measure not in CATALOGUE:
             given = repr(measure) if subject else None
@@ -72,7 +72,7 @@ class Lookup:
         return CATALOGUE[measure].unit
 
     def _subject(self, metric: Metric, subject: str, path: KeyPath) -> None:
-        """Check that the scenario may have a subject, and that it has the metric."""
+        """Check that the scenario can have a subject, and that the subject has the metric."""
         beside = (*path[:-1], "of")
         path = beside if self._tree.get(beside) == subject else path
         known = {"traffic": self._keys("traffic"), "group": self._keys("vms"), "port": self._ports()}
@@ -96,7 +96,7 @@ class Lookup:
             self._own_traffic(one, path)
 
     def _own_traffic(self, subject: Subject, path: KeyPath) -> None:
-        """Check that the traffic of a group of VMs, or of a VM, is of no others."""
+        """Check that traffic of a group of VMs, or of a VM, belongs to no others."""
         group = subject.name.partition("[")[0]
         groups = {name: self._groups_of(name) for name in self._keys("traffic")}
         own = [name for name, members in groups.items() if group in members]
@@ -130,13 +130,13 @@ class Lookup:
         return list(dict.fromkeys([*found, *(map(str, options) if isinstance(options, Mapping) else ())]))
 
     def point(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
-        """A value for every axis but some: the given one, or else the first of the sweep."""
+        """A value for every axis except some: the given one, or the first of the sweep."""
         left_out = set(without)
         written = self.written(given, path, left_out)
         return {name: written.get(name, axis.values[0]) for name, axis in self.axes.items() if name not in left_out}
 
     def written(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
-        """The given values of axes but some, each as the sweep writes it."""
+        """The given values of axes except some, each as the sweep writes it."""
         left_out = set(without)
         for name in given:
             self.axis(name, (*path, name))
@@ -145,7 +145,7 @@ class Lookup:
         return {name: self._known(name, value) for name, value in given.items()}
 
     def first(self, names: Iterable[str]) -> dict[str, Scalar]:
-        """The first value of the sweep of these axes, as far as they are there."""
+        """The first values of these axes, if known."""
         wanted = set(names)
         return {name: axis.values[0] for name, axis in self.axes.items() if name in wanted}
 
@@ -161,7 +161,7 @@ class Lookup:
         return self.axes[axis].known(value) if axis in self.axes else value
 
     def bound(self, written: Any, unit: str, path: KeyPath) -> float | None:
-        """A number in a unit, written as one or as a quantity; None where nothing is written, it is none, or the unit is not known."""
+        """A number in a unit, written as a number or a quantity; None if missing, invalid, or of an unknown unit."""
         if written is None or isinstance(written, int | float) or not unit:
             return None if isinstance(written, str) else written
         word = unit.partition(" ")[0]
@@ -171,7 +171,7 @@ class Lookup:
             self.fault(path, "has a unit where there is none", allowed, given=repr(written))
             return None
         try:
-            # 12 digits: what the way through the base unit has rounded is no part of the number
+            # 12 digits, without rounding errors of the conversion
             return float(f"{read_quantity(written, kind) / read_quantity(f'1 {word}', kind):.12g}")
         except ValueError as error:
             message, _, allowed = str(error).partition("|")
@@ -179,7 +179,7 @@ class Lookup:
             return None
 
     def threshold(self, written: Any, unit: str, case: AxisValues, path: KeyPath) -> float | None:
-        """A number in a unit: as written, or the value at a point of the axis that is named.
+        """A number in a unit: as written, or the value of the named axis at a point.
 
         Args:
             written: a number, a quantity, or the name of an axis.

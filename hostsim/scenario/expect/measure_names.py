@@ -24,7 +24,7 @@ def require_measures(scenario: Scenario, names: Iterable[str], option: str) -> N
         option: location that faults report.
 
     Raises:
-        InputError: with every one that is unknown, or that its subject does not have.
+        InputError: all unknown measures, and measures that their subject does not have.
     """
     if faults := faults_of(scenario, names, option):
         raise InputError(faults)
@@ -42,12 +42,12 @@ def faults_of(scenario: Scenario, names: Iterable[str], option: str) -> list[Fau
 
 
 def measures_of(scenario: Scenario, subject: str, names: Iterable[str] = (), option: str = "of") -> list[str]:
-    """Names of measures of a subject, ``latency_p99 of feed``: of those given, or of all that it has.
+    """Names of measures of a subject, ``latency_p99 of feed``: the given ones, or all of them.
 
     Args:
         scenario: the scenario.
         subject: its name.
-        names: of measures; one that has a subject behind its name keeps it.
+        names: of measures; one with a subject keeps it.
         option: location that faults report.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Sequential stopping rule: replications of a point are added until its confidence intervals are as narrow as asked for.
+"""Sequential stopping rule: replications of a point are added until its confidence intervals are narrow enough.
 
-A point starts with as many replications as every other and stops at a cap. How many more to ask for follows from the spread
-of those that are there, so that few rounds do; it never depends on who ran them or in which order.
+A point starts with the replications of every other point and stops at a cap. The number of further ones follows from the spread of
+the existing ones, so that few rounds are needed; it does not depend on workers or order.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from hostsim.scenario.scenario import Precision
 __all__ = ["FLAG", "MOST_FOR_PRECISION", "Replications"]
 
 MOST_FOR_PRECISION = 30
-"""Replications at which a point is given up, unless it starts with more."""
+"""Cap of replications, unless a point starts with more."""
 FLAG = "precision"
-"""Flag of the runs of a point that was given up."""
+"""Flag of the runs of a point that reached the cap."""
 
 
 class _End(Enum):
     """State of the stopping rule of a point."""
 
     WAITS = "waits"
-    """For runs."""
+    """Waits for runs."""
     REACHED = "reached"
-    """All half-widths are as small as was asked for."""
+    """All half-widths are small enough."""
     SHORT = "short"
-    """They are not, and there will be no more runs."""
+    """The cap is reached."""
     FAILED = "failed"
     """A run failed."""
 
@@ -42,13 +42,13 @@ class _End(Enum):
 @dataclass(frozen=True)
 class _State:
     count: int
-    """Replications asked for so far."""
+    """Requested replications."""
     end: _End
     notes: tuple[str, ...] = ()
 
 
 class Replications:
-    """Sequential replications of one point, until the interval of every listed metric is narrow enough or a cap is reached."""
+    """Sequential replications of one point, until the interval of every listed metric is narrow enough, or the cap."""
 
     def __init__(self, point: Point, maker: PointMaker, targets: Sequence[Precision], first: int) -> None:
         """A search.
@@ -56,7 +56,7 @@ class Replications:
         Args:
             point: the point.
             maker: makes its runs.
-            targets: what is asked for, at least one metric.
+            targets: target precision of at least one metric.
             first: replications of the first step.
         """
         self.name = f"{FLAG} of {point.id}"
@@ -64,7 +64,7 @@ class Replications:
         self._first, self._most = first, max(MOST_FOR_PRECISION, first)
 
     def wants(self, done: Records) -> list[Task]:
-        """The runs of the next step that are not there: see `Search`."""
+        """Missing runs of the next step: see `Search`."""
         state = self._state(done)
         if state.end is not _End.WAITS:
             return []
@@ -72,11 +72,11 @@ class Replications:
         return [task for task in tasks if task.key not in done]
 
     def most(self) -> int:
-        """Runs that it asks for at most: see `Search`."""
+        """Largest number of runs: see `Search`."""
         return self._most
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The number of replications, none where a run failed; a flag for the point where it was given up: see `Search`."""
+        """The number of replications, none after a failed run; a flag for the point at the cap: see `Search`."""
         state = self._state(done)
         values = () if state.end is _End.FAILED else (float(state.count),)
         flags = {self._point.id: FLAG} if state.end is _End.SHORT else {}
@@ -97,11 +97,11 @@ class Replications:
             if count >= self._most or math.inf in needed:
                 short = [t.metric for t, enough in zip(self._targets, needed, strict=True) if enough > count]
                 return _State(count, _End.SHORT, (f"{', '.join(short)} not known as well as asked for",))
-            # twice as many at most: the spread of a few is not known well itself
+            # at most twice as many, as the spread of few runs is uncertain
             count = min(self._most, 2 * count, int(max(needed)))
 
     def _needed(self, target: Precision, records: Sequence[RunRecord]) -> float:
-        """Replications that do, going by the spread of those that are there: their own number when they do, infinite when none will."""
+        """Sufficient replications by the spread of the existing ones; infinite if no number suffices."""
         values = [CATALOGUE[target.metric].evaluate(record) for record in records]
         if any(math.isnan(value) for value in values):
             return math.inf
@@ -119,7 +119,7 @@ class Replications:
 
 
 def _unit(count: int) -> float:
-    """Half-width of the interval of so many values whose deviation is 1."""
+    """Half-width of the interval of a number of values with deviation 1."""
     from scipy.special import stdtrit
 
     return float(stdtrit(count - 1, 0.975)) / math.sqrt(count)

@@ -1,1 +1,1 @@
-"""Strict YAML and the files of the trade: text to trees whose places know their lines."""
+"""Strict YAML and files of products: from text to trees with the line of every value."""

@@ -1,4 +1,4 @@
-"""Arrival traces: files with one instant in seconds a line, ascending; of an epoch, as ``tshark`` has them, or from the start of a run."""
+"""Arrival traces: files with one ascending instant in seconds per line, of an epoch, as in ``tshark``, or from the start of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["read_instants"]
 
 _MOST_FAULTS = 5
 _LATEST = 1e11
-"""Seconds of an epoch that instants may count from, some thousand years."""
+"""Largest seconds of an epoch, some thousand years."""
 
 
 def read_instants(file: Path) -> tuple[int, ...]:
@@ -25,7 +25,7 @@ def read_instants(file: Path) -> tuple[int, ...]:
     Instants beyond the longest run count from an epoch (``frame.time_epoch`` of tshark): they are shifted, so that the first one is 0.
 
     Raises:
-        InputError: not readable as text, empty, a line that is not a number of seconds from 0 on, or not ascending.
+        InputError: unreadable, empty, not ascending, or with a line that is not a number of seconds from 0 on.
     """
     name = display_name(file)
     text = read_text(file, name)
@@ -42,7 +42,7 @@ def read_instants(file: Path) -> tuple[int, ...]:
             seconds = math.nan
         if not instants and LONGEST < seconds <= _LATEST:
             first = Decimal(written)
-        # the difference is exact, which that of floating point is not: a capture has nanoseconds
+        # an exact difference, as a capture has nanoseconds
         picoseconds = _picoseconds(seconds) if first is None else _since(first, written, seconds)
         if picoseconds is None:
             allowed = f"seconds, 0..{LONGEST}" if first is None else f"seconds, {first}..{first + LONGEST}"

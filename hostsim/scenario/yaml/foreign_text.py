@@ -1,4 +1,4 @@
-"""Texts that other programs wrote: their encoding, their lines, and the format of one that a reader cannot use."""
+"""Texts of other programs: encoding, lines, and the format of unusable ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 _DECLARED = re.compile(rb'^\s*\.encoding\s*=\s*"?([\w.:-]{1,40})"?\s*$', re.IGNORECASE | re.MULTILINE)
 """The line of a ``.vmx`` file that names its encoding."""
 _SPELLINGS = ((r"^windows-31j$", "cp932"), (r"^windows-", "cp"), (r"^x-mac-", "mac"))
-"""Names of encodings that Python spells otherwise."""
+"""Names of encodings with another spelling in Python."""
 _PLAIN = b'memSize = "\\x41+AGE-"\xe9'
-"""Letters that an encoding must leave alone for keys to be found, and one byte beyond them."""
+"""Letters that an encoding must keep so that keys are found, and one further byte."""
 _HEAD = 4096
-"""Bytes among which that line is looked for."""
+"""Number of bytes that are searched for that line."""
 _FORMATS = (
     (r'"?\(PDH-CSV', "the output of `esxtop -b`"),
     (r'\{\s*"sysinfo"', "the output of `net-stats -A`"),
@@ -41,13 +41,13 @@ _FORMATS = (
     (r'"?[\w .]+"?(?:,"?[^",\n]*"?){2,}\s*$', "CSV"),
     (r"\w[\w-]*:(?: .*)?$", "YAML"),
 )
-"""How texts of other formats begin, the more special ones first."""
+"""Beginnings of texts of other formats, the more specific first."""
 
 
 def decoded(data: bytes) -> str:
     """The text of a file in the encoding that its byte order mark or its own line ``.encoding`` names, else UTF-8.
 
-    Bytes that do not fit become U+FFFD: names and values that matter have none, and others, such as notes, are passed over.
+    Invalid bytes become U+FFFD: relevant names and values have none, and others, such as notes, are ignored.
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):
@@ -61,7 +61,7 @@ def decoded(data: bytes) -> str:
 
 
 def _codec(name: str) -> str:
-    """The codec of an encoding as products spell it; UTF-8 where it is unknown, or changes letters of ASCII."""
+    """The codec of an encoding as products spell it; UTF-8 if it is unknown or changes ASCII letters."""
     for spelling, codec in _SPELLINGS:
         spelled = re.sub(spelling, codec, name, flags=re.IGNORECASE)
         try:
@@ -73,17 +73,17 @@ def _codec(name: str) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, which end as files of Unix, Windows and old Macs have it and nowhere else."""
+    """The lines of a text, with the line ends of Unix, Windows and old Macs only."""
     lines = re.split(r"\r\n|\r|\n", text)
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def has_controls(line: str) -> bool:
-    """True where a line holds a character that a terminal would obey; tabs are none."""
+    """True if a line contains a control character other than a tab."""
     return not line.isprintable() and any(unicodedata.category(c) == "Cc" and c != "\t" for c in line)
 
 
 def format_of(text: str) -> str:
-    """The format of a text by how it begins, in words; empty where it is not known."""
+    """The format of a text by its beginning, in words; empty if unknown."""
     start = text.lstrip()[:_HEAD]
     return next((name for pattern, name in _FORMATS if re.match(pattern, start, re.MULTILINE)), "")

@@ -21,38 +21,38 @@ _STAND_INS = {
     "vmxnet3vrdma": "vmxnet3",
     "vrdma": "vmxnet3",
 }
-"""Devices of products that are not modelled, and the nearest one that is."""
+"""Devices that are not modelled, and the nearest modelled one."""
 _OLD_SCHEMES = ("adapt", "calibrate")
 """Schemes of coalescing of older versions."""
 _OF_VMXNET3 = ("pnicFeatures", "coalescingScheme", "coalescingParams", "udpRSS")
-"""Keys that an e1000 has no use for."""
+"""Keys without effect on an e1000."""
 _SHOWN = 8
-"""Names that a warning lists."""
+"""Number of names in a warning."""
 _NEAR = 0.9
-"""Likeness from which a name that is not known was probably mistyped: product names differ more."""
+"""Similarity above which an unknown name was probably mistyped; product names differ more."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """What a scenario says of the group of VMs that a file describes."""
+    """Values of the scenario for the group of VMs of a file."""
 
     name: str
     networks: int
-    """Number of networks, which is the number of vNICs."""
+    """Number of networks, and so of vNICs."""
     own: Mapping[str, object]
-    """Keys that the scenario sets: these win over the file."""
+    """Keys that the scenario sets, which have priority over the file."""
     has_e1000: bool
     """The guest has a driver of an e1000."""
 
 
 def canonical(setting: SettingSpec, value: int | str) -> int | str:
-    """A value of a file as the platform spells it: products read words without regard to case."""
+    """A value of a file as the platform spells it, as products ignore case."""
     words = setting.choices or ((setting.default,) if isinstance(setting.default, str) else ())
     return next((word for word in words if word.casefold() == str(value).casefold()), value)
 
 
 def is_passed_over(setting: SettingSpec, value: int | str) -> bool:
-    """True of a value that has no effect in the model though the file asks for it."""
+    """True for a value without effect in the model."""
     try:
         return setting.is_missed(setting.read(value))
     except ValueError:
@@ -67,12 +67,12 @@ def listed(names: Iterable[str]) -> str:
 
 
 def without_effect_warning(file: str, entries: list[FileSetting], known: Collection[str]) -> Iterator[str]:
-    """The one warning of all settings of a file that have no effect.
+    """One warning of all settings of a file without effect.
 
     Args:
-        file: what warnings call it.
+        file: its name in warnings.
         entries: the settings.
-        known: names of the platform, of which a mistyped one may be near.
+        known: names of the platform, for the nearest name.
     """
     if not entries:
         return
@@ -95,11 +95,11 @@ class Machine:
     """The settings of a file sorted for a group of VMs."""
 
     file: str
-    """What warnings call the file."""
+    """Name of the file in warnings."""
     group: Group
     platform: PlatformSpec
     settings: dict[str, FileSetting] = field(default_factory=dict)
-    """Settings by their names as the platform spells them."""
+    """Settings by the names of the platform."""
     vcpus: FileSetting | None = None
     warnings: list[str] = field(default_factory=list)
     _missed: list[FileSetting] = field(default_factory=list)
@@ -109,10 +109,10 @@ class Machine:
         """Sort the entries of a file.
 
         Args:
-            file: what warnings call it.
-            entries: those that its reader keeps.
-            group: whose machine it is.
-            platform: whose settings there are.
+            file: its name in warnings.
+            entries: from its reader.
+            group: of its VMs.
+            platform: with the known settings.
         """
         machine = cls(file, group, platform)
         table = vmx_table(platform, group.networks)
@@ -148,7 +148,7 @@ class Machine:
     # --- vNICs
 
     def _vnics(self, found: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
-        """The settings of the vNICs that are there, which take the networks in the order of their numbers."""
+        """The settings of the present vNICs, which get the networks in the order of their numbers."""
         group = self.group
         present = {number: value for number, entries in found.items() if (value := _value(entries, "present"))}
         left_out = [number for number in found if number not in present] if present else []
@@ -227,7 +227,7 @@ class Machine:
     # --- devices that are passed through
 
     def _passed(self, found: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
-        """The settings of NICs that are passed through; other devices are left out with a warning for all of them."""
+        """The settings of passed-through NICs; other devices are left out with one warning."""
         unknown: list[str] = []
         for number, entries in sorted(found.items()):
             name = f"pciPassthru{number}"
@@ -259,12 +259,12 @@ def _key(entry: FileSetting) -> str:
 
 
 def _value(entries: Iterable[FileSetting], key: str) -> str:
-    """The value of a key of a device; empty where there is none."""
+    """The value of a key of a device; empty without one."""
     return next((str(entry.value) for entry in entries if _key(entry) == key.casefold()), "")
 
 
 def _is_foreign(name: str) -> bool:
-    """True of a PCI address, which says nothing of a server's NICs, and of a device without a name."""
+    """True for a PCI address, which does not identify a server's NIC, and for a device without a name."""
     return not name or ":" in name
 
 

@@ -38,20 +38,20 @@ def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     """The fault of a text that is not valid YAML.
 
     Args:
-        error: what the parser says.
-        text: what it was given.
-        file: what the fault calls it.
+        error: of the parser.
+        text: its input.
+        file: its name in the fault.
     """
     mark = error.problem_mark or error.context_mark
     end = min(mark.index, len(text)) if mark else 0
     if text[end : end + 1] in ("", "\n"):
-        end = max(len(text[:end].rstrip()) - 1, 0)  # a parser at the end is behind the last line
+        end = max(len(text[:end].rstrip()) - 1, 0)  # at the end, the parser is after the last line
     start = text.rfind("\n", 0, end) + 1
     number, here = text.count("\n", 0, start) + 1, _line_at(text, start)
     opened = error.context_mark.line + 1 if error.context_mark else number
     if "mapping values are not allowed" in (error.problem or "") and start:
         before = text.rfind("\n", 0, start - 1) + 1
-        if _has_no_colon(_line_at(text, before)):  # it was read with this line as one text
+        if _has_no_colon(_line_at(text, before)):  # this line was read as part of the same text
             given = repr(_line_at(text, before).strip()[:60])
             message = "is no key: the colon, or the space behind it, is missing"
             return Fault(message, given=given, allowed="key: value", file=file, line=number - 1)
@@ -74,7 +74,7 @@ def _has_no_colon(line: str) -> bool:
 
 
 def _words(problem: str, context: str, here: str, opened: int) -> tuple[str, str]:
-    """What is wrong and what may stand there; nothing for what is not known."""
+    """The problem and the allowed text; empty if unknown."""
     if "\t" in here[: len(here) - len(here.lstrip())]:
         return "is indented with a tab", "spaces"
     if "flow sequence" in context:
@@ -102,15 +102,15 @@ def _words(problem: str, context: str, here: str, opened: int) -> tuple[str, str
 
 
 MAX_DEPTH = 40
-"""Deepest nesting that is read."""
+"""Limit of the nesting."""
 MAX_VALUES = 20_000
-"""Most keys and list entries of a file."""
+"""Limit of keys and list entries of a file."""
 MAX_KEYS = 1_000
-"""Most keys of a mapping."""
+"""Limit of keys of a mapping."""
 MAX_TEXT = 10_000
-"""Most characters of a text."""
+"""Limit of characters of a text."""
 _MOST_FAULTS = 100
-"""Faults after which a file is given up."""
+"""Number of faults after which reading stops."""
 
 KeyPath = tuple[str | int, ...]
 """Path of a value in a tree: keys of mappings, positions in lists."""
@@ -126,11 +126,11 @@ class Text:
     """Line of every key and every list entry, from 1."""
 
 
-# the parser in C where PyYAML was built with it: twenty times as fast
+# the parser in C, if available: twenty times as fast
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # mypy cannot follow the choice
-    """PyYAML with the scalars of YAML 1.2, less its spellings of infinity, of booleans other than lower case, and octal."""
+    """PyYAML with the scalars of YAML 1.2, without infinity, octal numbers, and booleans other than lower case."""
 
-    yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012  PyYAML's own way to declare them
+    yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012  as in PyYAML
 
 
 _Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
@@ -148,7 +148,7 @@ class _Reader:
     """One pass over the events of a document."""
 
     loader: Any
-    """A `_Loader`; PyYAML's own methods carry no types."""
+    """A `_Loader`; PyYAML's methods are untyped."""
     file: str
     faults: list[Fault] = field(default_factory=list)
     lines: dict[KeyPath, int] = field(default_factory=dict)
@@ -251,12 +251,12 @@ class _Reader:
             return 0
         if kind == "int":
             return int(text)
-        # 1e5 counts things as well as 100000 does; 2.0 says that it is not a count
+        # 1e5 is an integer like 100000; 2.0 is not
         return int(value) if "." not in text and value.is_integer() and abs(value) < 2**53 else value
 
 
 def unprintable(text: str) -> str | None:
-    """The first character that a terminal would obey and a reader would not see: controls, and those that turn the direction of writing."""
+    """The first invisible character with an effect on a terminal: controls, and characters that change the writing direction."""
     if text.isprintable():
         return None
     return next(
@@ -273,10 +273,10 @@ def parse(text: str, file: str) -> Text:
 
     Args:
         text: the document.
-        file: what faults call it.
+        file: its name in faults.
 
     Raises:
-        InputError: syntax, and everything that this reader refuses; all faults that can be separated.
+        InputError: errors of syntax, and all content that this reader refuses.
     """
     faults: list[Fault] = []
     try:
@@ -287,7 +287,7 @@ def parse(text: str, file: str) -> Text:
         letter = error.character if isinstance(error.character, str) else chr(error.character)
         message = f"contains the character {letter!a}, which YAML does not allow"
         raise InputError([*faults, Fault(message, file=file, line=text.count("\n", 0, position) + 1)]) from None
-    except UnicodeEncodeError as error:  # half of a character, as arguments have it that are not UTF-8
+    except UnicodeEncodeError as error:  # a surrogate, from an argument that is not UTF-8
         message = f"contains the character {text[error.start]!a}, which YAML does not allow"
         raise InputError(Fault(message, file=file, line=text.count("\n", 0, error.start) + 1)) from None
     except yaml.MarkedYAMLError as error:
@@ -307,10 +307,10 @@ def read(file: Path, name: str | None = None) -> Text:
 
     Args:
         file: the file.
-        name: what faults call it; its path by default.
+        name: in faults; its path by default.
 
     Raises:
-        InputError: not there, not readable, too long, not UTF-8, or what `parse` refuses.
+        InputError: missing, unreadable, too long, not UTF-8, or refused by `parse`.
     """
     name = name or str(file)
     return parse(read_text(file, name), name)

@@ -1,7 +1,7 @@
-"""Settings files of the trade that a scenario names: ``vmx: {file: web.vmx}``, ``advanced: {file: settings.txt}``.
+"""Settings files of products that a scenario names: ``vmx: {file: web.vmx}``, ``advanced: {file: settings.txt}``.
 
-The settings of a file are laid under those of the scenario itself, as if they stood there: faults and tables name the file's own lines.
-A name that a product wrote into a file is never a fault: the settings without effect are named in one warning.
+The settings of a file are merged below those of the scenario; faults and tables have the lines of the file. A name in a product's file is
+never a fault: one warning lists the settings without effect.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from hostsim.scenario.yaml.vmx import FileSetting, FileSettings, read_vmx
 __all__ = ["FILE", "SettingsFiles"]
 
 FILE = "file"
-"""The key that names a file, beside the settings themselves."""
+"""The key that names a file, beside the settings."""
 _ADVANCED: KeyPath = ("host", "advanced")
 MOST_LINES_OF_A_VM = 5_000
-"""Longest ``.vmx`` file; a real one has a few hundred lines."""
+"""Most lines of a ``.vmx`` file; a real one has a few hundred."""
 MOST_LINES_OF_A_LIST = 100_000
-"""Longest list of ``esxcli``; that of a real host has some twenty thousand lines."""
+"""Most lines of a list of ``esxcli``; that of a real host has some twenty thousand."""
 
 
 class SettingsFiles:
@@ -44,11 +44,11 @@ class SettingsFiles:
     def merged_into(
         self, tree: Tree, platform: PlatformSpec, has_e1000: Callable[[str], bool]
     ) -> tuple[Tree, list[Fault], list[str]]:
-        """The scenario with the settings of its files merged below its own, and the faults and warnings of these files.
+        """The scenario with its settings files merged below its settings, and the faults and warnings of these files.
 
         Args:
-            tree: the scenario; where it names no file it comes back as it is.
-            platform: whose names and defaults settings have.
+            tree: the scenario; returned unchanged if it names no file.
+            platform: with names and defaults of settings.
             has_e1000: whether the guest of a group of VMs has a driver for an e1000.
         """
         faults: list[Fault] = []
@@ -62,7 +62,7 @@ class SettingsFiles:
         return tree, faults, warnings
 
     def with_remedy(self, fault: Fault) -> Fault:
-        """A fault of a value in one of the files that says how the scenario can replace it; any other fault as it is."""
+        """A fault of a value in a file, with the way to replace it in the scenario; any other fault unchanged."""
         files = map(display_name, (*self._vmx, *self._advanced))
         if not fault.path.startswith(("vms.", "host.advanced.")) or fault.file not in files:
             return fault
@@ -100,7 +100,7 @@ class SettingsFiles:
                 continue
             setting = platform.advanced[key] if key is not None else None
             value = entry.value if setting is None else canonical(setting, entry.value)
-            # a list has all settings: one at its default asks for nothing
+            # a list has all settings, most of them at their defaults
             if setting is None or not setting.modelled:
                 if not entry.is_default and (
                     setting is None or (str(value) != str(setting.default) and is_passed_over(setting, value))
@@ -159,12 +159,12 @@ def _read(file: Path, reader: Callable[[str, str], FileSettings], most: int) -> 
 
 
 def _number(value: int | str) -> int | str:
-    """A number that is written as text, as all is in such a file; what is none comes back as it is."""
+    """A number that is written as text; any other text unchanged."""
     return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 10 else value
 
 
 def _put(tree: Tree, path: KeyPath, entries: Mapping[str, FileSetting], file: str) -> Tree:
-    """The tree with settings of a file below those that stand at a path, and without the name of the file."""
+    """The tree with settings of a file merged below those at a path, without the name of the file."""
     own = {key: value for key, value in tree.get(path).items() if key != FILE}
     taken = {name: entry for name, entry in entries.items() if name not in own}
     places = {(*path, name): Place(file, entry.line) for name, entry in taken.items()}

@@ -1,6 +1,6 @@
-"""Source trees: plain values that know where each was written, a line of a file or an option of the command line.
+"""Source trees: plain values with their places, a line of a file or an option of the command line.
 
-Also dotted paths: ``vms.receiver.vmx.ethernet0.emuRxMode`` is three keys and then one, for in settings dots belong to the name.
+Also dotted paths: ``vms.receiver.vmx.ethernet0.emuRxMode`` is three keys and then one, as names of settings contain dots.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ __all__ = [
 ]
 
 NUMBER_KEYS = ("cycles", "time", "value")
-"""Keys of a constant that hold its number."""
+"""Keys with the number of a constant."""
 SETTINGS = frozenset({"vmx", "advanced", "kernel"})
-"""Keys below which everything is one key."""
+"""Keys below which the rest of a path is one key."""
 _NAMED = ("vms", "traffic", "network")
-"""Keys below which names are the user's, so that one may be that of a section of settings."""
+"""Keys below which names are the user's, and may equal a section of settings."""
 
 
 def keys(path: str) -> KeyPath:
@@ -53,7 +53,7 @@ def dotted(path: KeyPath) -> str:
 
 
 def show_value(value: Any) -> str:
-    """A value as faults and tables show it."""
+    """A value as in faults and tables."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, tuple):
@@ -71,10 +71,10 @@ class Place:
     """The source place of a value: file and line, or an option."""
 
     file: str
-    """A file as the user knows it, or an option: ``--set``, ``--axis``."""
+    """A file as the user named it, or an option: ``--set``, ``--axis``."""
     line: int | None = None
     whole_path: KeyPath | None = None
-    """The path from the scenario's root, of a value that an option put inside a part (hardware, guest), and of one in a Python mapping."""
+    """The path from the scenario's root, for a value that an option changed inside a part (hardware, guest), and in a Python mapping."""
 
     def __str__(self) -> str:
         return self.file if self.line is None else f"{self.file}:{self.line}"
@@ -82,29 +82,29 @@ class Place:
 
 @dataclass(frozen=True)
 class AssumedValue:
-    """An assumed value: an input without a published source, written ``{value, assumed, range}``, with ``prior`` where a calibration has moved it."""
+    """An assumed value: an input without a published source, written ``{value, assumed, range}``, with ``prior`` if a calibration moved it."""
 
     path: str
-    """Dotted path that ``--set`` takes to move it."""
+    """Dotted path for ``--set``."""
     value: Scalar
     reason: str
     range: tuple[Scalar, ...]
-    """Both ends; of a word all that may stand in its place, itself included."""
+    """Both ends; for a word, all allowed words including itself."""
     place: Place
     prior: Scalar | None = None
-    """Median of the prior distribution, where the value is a calibrated one."""
+    """Median of the prior distribution, if the value is calibrated."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A source tree: plain values with their places; a change makes another tree that shares what is equal."""
+    """A source tree: plain values with their places; a change makes a new tree that shares unchanged values."""
 
     data: Any
     places: Mapping[KeyPath, Place]
     file: str
-    """Place of what no line is known for."""
+    """Place of values without a known line."""
     prefix: KeyPath = ()
-    """Path from the root of its file, of a tree that is a part of one."""
+    """Path from the root of its file, if the tree is a part of it."""
 
     @classmethod
     def of(cls, file: Path, name: str) -> Tree:
@@ -128,7 +128,7 @@ class Tree:
         return Place(self.file), path
 
     def get(self, path: KeyPath) -> Any:
-        """The value at a path, None where there is none."""
+        """The value at a path, or None."""
         value = self.data
         for key in path:
             known = value if isinstance(value, dict) else range(len(value)) if isinstance(value, tuple) else ()
@@ -138,7 +138,7 @@ class Tree:
         return value
 
     def put(self, changes: Iterable[tuple[KeyPath, Any, Place]]) -> Tree:
-        """A tree with other values at some paths; mappings on the way are made where there are none."""
+        """A tree with other values at some paths; missing mappings are added."""
         data, places = self.data, dict[KeyPath, Place]()
         for path, value, place in changes:
             data = _put(data, path, value)
@@ -159,7 +159,7 @@ class Tree:
         return Fault(message, shown, given, allowed, nearest, place.file, place.line)
 
     def located(self, path: KeyPath, error: InputError) -> list[Fault]:
-        """The faults of an error, those without a file placed at a path."""
+        """The faults of an error; those without a file get a path."""
         place = self.place(path)
         return [
             fault if fault.file else replace(fault, path=dotted(path), file=place.file, line=place.line)
@@ -168,7 +168,7 @@ class Tree:
 
 
 def over(upper: Mapping[KeyPath, Place], lower: Mapping[KeyPath, Place]) -> Mapping[KeyPath, Place]:
-    """Places of both, the upper ones first; nothing is copied, for a file may have thousands and a sweep changes it at every point."""
+    """Places of both, the upper ones first, without a copy: a file may have thousands, and a sweep changes it at every point."""
     layers = [
         layer for places in (upper, lower) for layer in (places.maps if isinstance(places, ChainMap) else [places])
     ]
@@ -186,7 +186,7 @@ def _put(data: Any, path: KeyPath, value: Any) -> Any:
 def merge(parent: Tree, delta: Tree) -> Tree:
     """Merge a delta over its parent, key by key down to the values; a constant is replaced together with its origin.
 
-    A delta that says nothing (``~``) of a key takes away what the parent has there.
+    ``~`` for a key removes the parent's value.
     """
     return replace(delta, data=_merge(parent.data, delta.data), places=over(delta.places, parent.places))
 
@@ -203,9 +203,9 @@ def unwrap(tree: Tree, prefix: KeyPath = (), skip: Sequence[str] = ()) -> tuple[
     """Unwrap assumed values: take the value out of every ``{value, assumed, range}``.
 
     Args:
-        tree: what a file says.
+        tree: of a file.
         prefix: path of the tree below the scenario's root.
-        skip: top-level keys that are left as they are.
+        skip: top-level keys that are not changed.
 
     Returns:
         The tree of bare values, the assumptions found (without a check that values fit), and faults of their form.

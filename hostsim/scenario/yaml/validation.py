@@ -1,6 +1,6 @@
-"""Validation by pydantic models, with errors as faults of the YAML: place, value given, what is allowed, nearest known name.
+"""Validation by pydantic models, with errors as faults of the YAML: place, given value, allowed values, nearest known name.
 
-What is allowed is read from the JSON Schema of the model, so a fault and an editor say the same.
+Allowed values come from the JSON Schema of the model, so faults and editors agree.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ JsonSchema = dict[str, Any]
 
 @functools.cache
 def schema_of(model: type[BaseModel]) -> JsonSchema:
-    """JSON Schema of a model as its file is written."""
+    """JSON Schema of a model for input files."""
     return model.model_json_schema(mode="validation")
 
 
@@ -35,7 +35,7 @@ def _resolved(root: JsonSchema, node: JsonSchema) -> JsonSchema:
 
 
 def _step(root: JsonSchema, node: JsonSchema, key: str | int) -> JsonSchema | None:
-    """The schema of one entry of a mapping or list; None where there is no such entry."""
+    """The schema of one entry of a mapping or list, or None."""
     node = _resolved(root, node)
     if isinstance(key, str) and key in node.get("properties", {}):
         return _resolved(root, node["properties"][key])
@@ -56,7 +56,7 @@ def _branches(node: JsonSchema) -> list[JsonSchema]:
 
 
 def _schema_of_error(root: JsonSchema, loc: KeyPath) -> JsonSchema | None:
-    """The schema at pydantic's location, which names the member of a union that the value was read as."""
+    """The schema at pydantic's location, which includes the member of a union."""
     node: JsonSchema | None = _resolved(root, root)
     for key in loc:
         if node is None:
@@ -112,7 +112,7 @@ def _number(node: JsonSchema, noun: str) -> str:
 
 
 def allowed_at(model: type[BaseModel], path: KeyPath) -> str:
-    """What may stand at a path of a model's file, in words; empty where nothing may."""
+    """The allowed values at a path of a model's file, in words; empty if none."""
     root = schema_of(model)
     node = _schema_at(root, path)
     return "" if node is None else _words(root, node)
@@ -154,13 +154,13 @@ def validate(model: type[Model], tree: Tree, at: KeyPath = (), data: Any = None)
     """Validate a value with a model.
 
     Args:
-        model: what the value must be.
+        model: of the value.
         tree: the tree with its place, for faults.
         at: path of the value in the tree.
         data: the value, by default that of the tree.
 
     Returns:
-        The model, or None and everything that is wrong with the value.
+        The model, or None and all faults of the value.
     """
     try:
         return model.model_validate(tree.get(at) if data is None else data), []
@@ -172,7 +172,7 @@ def _faults(model: type[BaseModel], tree: Tree, at: KeyPath, errors: Sequence[An
     by_path: dict[KeyPath, list[Any]] = {}
     for error in errors:
         if error["type"] == "too_short" and any(_is_inside(other["loc"], error["loc"]) for other in errors):
-            continue  # pydantic counts the sound entries only
+            continue  # pydantic counts valid entries only
         by_path.setdefault(_path(tree, at, error), []).append(error)
     told = [_fault(model, tree, at, path, group) for path, group in itertools.islice(by_path.items(), MOST_FAULTS)]
     if len(by_path) > MOST_FAULTS:
@@ -196,7 +196,7 @@ def _path(tree: Tree, at: KeyPath, error: Any) -> KeyPath:
         there = (isinstance(here, dict) and key in here) or (isinstance(here, tuple) and isinstance(key, int))
         if there or (missing and last):
             path = (*path, key)
-    if error["type"] in _UNTOLD and not isinstance(tree.get(path), str):  # alone, a text is the name itself
+    if error["type"] in _UNTOLD and not isinstance(tree.get(path), str):  # a text alone is the name
         return (*path, error["ctx"]["discriminator"].strip("'"))
     return path
 
@@ -234,7 +234,7 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
 
 
 def _choices(root: JsonSchema, node: JsonSchema) -> list[str]:
-    """The texts that may stand there, where only some may."""
+    """The allowed texts, if limited."""
     branches = [_resolved(root, branch) for branch in _branches(node)]
     found = [choice for branch in branches for choice in _choices(root, branch)]
     found += [choice for choice in node.get("enum", [node.get("const")]) if isinstance(choice, str)]
@@ -249,23 +249,23 @@ def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:
 
 
 _OPEN = (*SETTINGS, "precision")
-"""Mappings that take a new key by ``--set``; their readers check the key."""
+"""Mappings with new keys by ``--set``; their readers check the key."""
 _OPTIONS: KeyPath = ("host", "nics")
-"""Likewise, but only there: in a hardware file the NICs are what they are."""
+"""Mappings with new keys only at this place: the NICs of a hardware file are fixed."""
 
 
 def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ()) -> Fault | None:
-    """Walk a path through a model's file: the fault where no value can stand there; entries of open mappings must exist.
+    """Follow a path through a model's file; returns the fault of an invalid path. Entries of open mappings must exist.
 
     Args:
-        model: what the file is.
-        tree: what it says.
+        model: of the file.
+        tree: of the file.
         path: keys to follow.
-        shown: keys to name before them.
+        shown: preceding keys in messages.
     """
     here = tree.get(path)
     if here is not None and not isinstance(here, dict):
-        return None  # a value is there; the schema, which takes 0.1 s to make, is for other paths
+        return None  # a value exists; the schema, which takes 0.1 s, is only for other paths
     root = schema_of(model)
     node = root
     for i, key in enumerate(path):

@@ -1,7 +1,7 @@
 """Reader of ``.vmx`` files: the keys of processors, memory and networks, each with its line.
 
-A file says much that no network depends on: disks, displays, addresses, slots. That is passed over. A key of a kind that matters here is
-kept whether or not the platform knows it; `hostsim.scenario.yaml.machine` makes a group of VMs of them.
+Keys without effect on networks are ignored: disks, displays, addresses, slots. Relevant keys are kept, even if unknown to the platform;
+`hostsim.scenario.yaml.machine` makes a group of VMs of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEPT = ("sched.cpu.", "sched.mem.", "numa.", "cpuid.corespersocket", "cpuid.num
 _WORDS = {
     word.casefold(): word for word in ("ethernet", "pciPassthru", "sched", "numa", "cpuid", "memSize", "numvcpus")
 }
-"""First words of keys that matter here, by their lower case."""
+"""First words of relevant keys, by their lower case."""
 _NAMED = frozenset(
     [
         "address",
@@ -56,9 +56,9 @@ _NAMED = frozenset(
         "wakeonpcktrcv",
     ]
 )
-"""Keys of a device that say what it is called, where it is plugged in and what it is connected to."""
+"""Keys of a device for its name, slot and connection."""
 _GROUPS = ("dvs.", "filter", "linkstatepropagation.", "opaquenetwork.", "bandwidth.")
-"""Similar keys, by how they begin."""
+"""Prefixes of similar keys."""
 _USUAL = {
     "reservation": ("0",),
     "limit": ("-1", "unlimited"),
@@ -67,26 +67,26 @@ _USUAL = {
     "numa.nodeaffinity": ("all", ""),
     "virtualdev": ("",),
 }
-"""Values that ask for nothing, of keys of a vNIC and of the VM."""
+"""Values without a request, of keys of a vNIC and of the VM."""
 _OWN_NOTES = "numa.autosize.vcpu.maxpervirtualnode"
-"""What the hypervisor wrote down for itself, as in each key that ends with ``.cookie``."""
+"""Keys that the hypervisor writes for itself, such as those with the suffix ``.cookie``."""
 
 
 @dataclass(frozen=True)
 class FileSetting:
-    """A setting read from a file of the trade, with its line."""
+    """A setting of a product's file, with its line."""
 
     name: str
     value: int | str
     line: int
     is_default: bool = False
-    """True where the file says that this is the default."""
+    """True if the file marks it as the default."""
     nearest: str = ""
-    """The name that it was probably meant to have, where its first word is none of a setting."""
+    """The probable name, if its first word is unknown."""
 
 
 FileSettings = tuple[tuple[FileSetting, ...], tuple[Fault, ...]]
-"""The settings of a file, and what is wrong with it."""
+"""The settings of a file, and its faults."""
 
 
 def read_vmx(text: str, file: str) -> FileSettings:
@@ -94,7 +94,7 @@ def read_vmx(text: str, file: str) -> FileSettings:
 
     Args:
         text: of the file.
-        file: what faults call it.
+        file: its name in faults.
     """
     faults: list[Fault] = []
     lines: dict[str, int] = {}
@@ -138,16 +138,16 @@ def _is_kept(key: str, value: str) -> bool:
 
 
 def _value(text: str) -> str:
-    """A value as the platform's choices spell it: truth in capitals, characters that stand as their codes (``|22``)."""
+    """A value in the spelling of the platform's choices: booleans in capitals, escaped characters (``|22``) decoded."""
     plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
     return plain.upper() if plain.upper() in ("TRUE", "FALSE") else plain
 
 
 def _meant(key: str) -> str:
-    """The key that one was meant to be, where its first word is nearly one that matters here; empty where it is not."""
+    """The probable key, if its first word resembles a relevant one; else empty."""
     head, dot, rest = key.partition(".")
     word = head.rstrip("0123456789").casefold()
-    if word == "ethernet":  # without a number, or with nothing behind it
+    if word == "ethernet":  # without a number or a name
         return f"ethernet0.{rest}" if DEVICE.fullmatch(key) is None else ""
     near = difflib.get_close_matches(word, [other for other in _WORDS if other != word], n=1, cutoff=0.85)
     return _WORDS[near[0]] + head[len(word) :] + dot + rest if near and word not in _WORDS else ""
