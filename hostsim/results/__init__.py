@@ -1,1 +1,1 @@
-"""RESULTS of runs: tables, point estimates, verdicts and paired differences, as plain values."""
+"""Results of runs: tables, point estimates, verdicts and paired differences, as plain values."""

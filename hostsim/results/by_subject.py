@@ -1,4 +1,4 @@
-"""Measures of the subjects of a kind as tidy frames, what esxtop shows of them, and summaries with intervals."""
+"""Measures of all subjects of a kind as tidy frames, esxtop's columns for them, and summaries with intervals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class MeasuredRuns(Protocol):
-    """What measures of subjects need of `hostsim.results.results.Results`."""
+    """The part of `hostsim.results.results.Results` that measures of subjects need."""
 
     @property
     def scenario(self) -> str:
@@ -47,7 +47,7 @@ class MeasuredRuns(Protocol):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a point and replication."""
+        """One row for each point and replication."""
 
     def record_of(self, point: str, replication: int) -> RunRecord:
         """The record of a replication of a point."""
@@ -66,16 +66,16 @@ ESXTOP = {
     "%DRPRX": "%",
     "%DRPTX": "%",
 }
-"""Columns that esxtop has, with their units."""
+"""Columns of esxtop with their units."""
 _SYSTEM = ("networld", "splitrx")
 """Kinds of worlds that work for a VM in the VMkernel."""
 _TWICE = ("round_trip_mean", "busiest_netpoll", "cpu_total", "rx_queues_used")
-"""Measures of a subject that say what another one says."""
+"""Measures of a subject that equal another one."""
 _IN_ESXTOP = {
     "world": ("guest_cpu", "guest_ready", "guest_costop", "netpoll_cpu", "networld_cpu", "splitrx_cpu"),
     "port": ("rx_rate", "tx_rate"),
 }
-"""Measures that columns of esxtop say, by the kind of subject."""
+"""Measures that equal columns of esxtop, by kind of subject."""
 _IN_US = {"ms": 1e3}
 """Factors of times whose unit is not us."""
 
@@ -130,14 +130,14 @@ def _made(frame: pd.DataFrame, results: MeasuredRuns, kind: str, measures: Itera
 
 
 def _short(points: pd.Series[str]) -> pd.Series[str]:
-    """The beginnings of the ids of points, as long as needed to tell them apart."""
+    """Prefixes of the ids of points, long enough to distinguish them."""
     known = points.astype(str).unique()
     length = next((n for n in range(6, 33) if len({point[:n] for point in known}) == len(known)), 32)
     return points.astype(str).str[:length]
 
 
 def _value(metric: Metric, record: RunRecord, subject: Subject, notes: dict[str, None]) -> float:
-    """A measure of a subject; NaN where the subject does not have it, or where its traffic is not counted apart, with a note."""
+    """A measure of a subject; NaN with a note if the subject does not have it, or if its traffic is not counted separately."""
     if not has(metric, subject.kind, subject.name):
         return math.nan
     try:
@@ -169,18 +169,18 @@ def _esxtop_columns(kind: str) -> list[str]:
 
 
 def esxtop(record: RunRecord, subject: Subject) -> dict[str, float]:
-    """What esxtop shows of a world, a VM, a group of VMs, a vNIC or a port of a physical NIC, by esxtop's names.
+    """Values of esxtop for a world, a VM, a group of VMs, a vNIC or a port of a physical NIC, by esxtop's names.
 
     Args:
         record: a finished run.
-        subject: of the kind ``world``, ``vm``, ``group``, ``vnic`` or ``port``; nothing of others.
+        subject: of the kind ``world``, ``vm``, ``group``, ``vnic`` or ``port``; others have no values.
 
     Returns:
-        Of worlds, in percent of the window: ``%RUN``, time on a PCPU; ``%RDY``, ready and without a PCPU, ``%MLMTD`` included, which is 0,
-        as no limit is modelled; ``%CSTP``; ``%WAIT``, the rest, idle included. ``%USED`` is ``%RUN`` and ``%SYS``, less what sharing a core
-        takes off: NaN where PCPUs are hyperthreads, whose sharing the record does not have by world. Of a VM and a group of VMs they
-        are sums over the vCPUs, and ``%SYS`` is the time of the worlds of the VMkernel that work for them; NaN of a single vCPU.
-        Of vNICs and ports: ``PKTRX/s``, ``PKTTX/s``, packets that came and went, and ``%DRPRX``, ``%DRPTX``, percent dropped of those that were to.
+        For worlds, in percent of the window: ``%RUN``, time on a PCPU; ``%RDY``, ready without a PCPU, including ``%MLMTD``, which is 0, as
+        limits are not modelled; ``%CSTP``; ``%WAIT``, the rest, including idle time. ``%USED`` is ``%RUN`` plus ``%SYS``, less the loss on a
+        shared core: NaN with hyperthreads, as the record does not have the sharing of each world. For VMs and groups these are sums over
+        vCPUs, and ``%SYS`` is the time of their VMkernel worlds; NaN for a single vCPU. For vNICs and ports: ``PKTRX/s`` and ``PKTTX/s``,
+        received and sent packets, and ``%DRPRX`` and ``%DRPTX``, the dropped share in percent.
     """
     wanted = _esxtop_columns(subject.kind)
     if not wanted:
@@ -285,10 +285,10 @@ def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues
 
 
 def require_subject(results: MeasuredRuns, names: Iterable[str]) -> None:
-    """Check that names of measures are known, and their subjects are in some of the runs.
+    """Check that measures are known, and that their subjects exist in some run.
 
     Raises:
-        InputError: an unknown measure, an unknown subject, or a subject that does not have the measure, with those that there are.
+        InputError: an unknown measure, an unknown subject, or a subject without the measure; with the known ones.
     """
     records: list[RunRecord] = []
     if not (results.table["error"] == "").any():
@@ -312,7 +312,7 @@ def require_subject(results: MeasuredRuns, names: Iterable[str]) -> None:
         for record in records:
             found = subject_of(record, subject, CATALOGUE[measure])
             if found is not None:
-                CATALOGUE[measure].evaluate(found.of(record))  # traffic that is not counted apart is a fault
+                CATALOGUE[measure].evaluate(found.of(record))  # traffic that is not counted separately is a fault
 
 
 def _first_records(results: MeasuredRuns) -> list[RunRecord]:
@@ -323,7 +323,7 @@ def _first_records(results: MeasuredRuns) -> list[RunRecord]:
 
 
 def _having(metric: Metric, records: Sequence[RunRecord]) -> str:
-    """The subjects that have a measure in words, with their names where these are few."""
+    """The subjects with a measure, in words; with names if there are few."""
     parts = []
     for kind, known in KINDS.items():
         if has(metric, kind):
@@ -334,7 +334,7 @@ def _having(metric: Metric, records: Sequence[RunRecord]) -> str:
 
 
 def columns_of(results: MeasuredRuns, names: Sequence[str]) -> dict[str, list[float]]:
-    """Measures of each row of the table by name, from the records, each read once; NaN of failed runs.
+    """Measures of each row of the table by name, from the records, each read once; NaN for failed runs.
 
     Raises:
         InputError: an unknown measure or subject, or a subject that does not have the measure.
@@ -363,21 +363,21 @@ SHOWN = (
     "work_time_mean",
     "work_time_p99",
 )
-"""Measures of subjects that reports and answers show."""
+"""Measures of subjects in reports and answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedSubjects:
-    """Measures of the subjects of a run, small enough to be kept for each run of a sweep."""
+    """Main measures of the subjects of a run, kept for each run of a sweep."""
 
     heads: tuple[tuple[str, str], ...]
-    """Of each row the kind and the name of its subject."""
+    """Kind and name of the subject of each row."""
     numbers: FloatArray
     """Measures of `SHOWN`, times in us, shape (rows, measures)."""
 
 
 def packed_subjects(record: RunRecord) -> PackedSubjects:
-    """Measures of the groups of VMs of a finished run, or of its traffic entries where there is one group; nothing where there is one of each."""
+    """Measures of the VM groups of a finished run, or of its traffic entries if there is one group; empty if there is one of each."""
     kind = next((kind for kind in ("group", "traffic") if len(subjects(record, kind)) > 1), None)
     if kind is None:
         return PackedSubjects((), np.empty((0, len(SHOWN))))

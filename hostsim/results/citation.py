@@ -1,4 +1,4 @@
-"""Citations: publications that claims, costs and assumptions rest on, in words and as BibTeX."""
+"""Citations: publications behind claims, costs and assumptions, in words and as BibTeX."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Publication:
 
     @property
     def link(self) -> str:
-        """The web address, if it is one that a page may link to; a folder of results may come from another user."""
+        """The web address, if it is safe to link, as results may come from another user."""
         return self.address if self.address.startswith(("https://", "http://")) else ""
 
 

@@ -1,4 +1,4 @@
-"""Published claims: the rows of ``claims.csv``, and their kinds; and the published measurements of ``published-2.csv``, which are predicted."""
+"""Published claims, the rows of ``claims.csv``, with their kinds; and published measurements for predictions, the rows of ``published-2.csv``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLAIM_KINDS = {
     "arithmetic": "Follows from wire and sizes, whatever the costs.",
     "rule": "The exact effect of a documented setting.",
 }
-"""The kinds of claims, from the one that says most about the cost model to the one that says least, and what each means."""
+"""The kinds of claims with their meanings, from the most to the least informative about the cost model."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Claim:
     kind: str
     """One of `CLAIM_KINDS`."""
     label: str
-    """In short, for a figure: the topic, and after a comma what sets the claim apart from others on it."""
+    """Short label for figures: the topic, a comma, and the difference to other claims on it."""
     condition: str
     metric: str
     published: str
@@ -39,37 +39,37 @@ class Claim:
 
     @property
     def topic(self) -> str:
-        """The part of the label that all claims on one topic share."""
+        """The topic, which is the first part of the label."""
         return self.label.partition(",")[0]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A published measurement that is predicted and that nothing is fitted to: one row of ``published-2.csv``."""
+    """A published measurement for predictions, to which nothing is fitted: one row of ``published-2.csv``."""
 
     id: str
     """The source, a dot, and the quantity in short."""
     quantity: str
     value: str
-    """As published: a number, or ``<1`` where only the direction is."""
+    """As published: a number, or ``<1`` for a direction."""
     unit: str
     band: Band
     setup: str
     source: str
     confidence: str
     needs: str
-    """What a scenario of it needs that there was, or was not, when the table was made."""
+    """Requirements of its scenario when the table was made."""
 
     @property
     def kind(self) -> str:
-        """One of `CLAIM_KINDS`, told from its value and unit."""
+        """One of `CLAIM_KINDS`, by value and unit."""
         if self.number is None or self.unit == "sign":
             return "direction"
         return "ratio" if self.unit == "ratio" else "scale"
 
     @property
     def number(self) -> float | None:
-        """The published number; None where only a direction is published."""
+        """The published number; None for a direction."""
         return None if self.value[:1] in ("<", ">") else float(self.value)
 
     def counted_in(self, unit: str) -> Measurement:
@@ -84,7 +84,7 @@ class Measurement:
 
     @property
     def publication(self) -> str:
-        """The part of the id that all rows of a source share."""
+        """The part of the id that is common to a source."""
         return self.id.partition(".")[0]
 
     @property
@@ -94,7 +94,7 @@ class Measurement:
 
 
 def side_of(unit: str, band: Band) -> int:
-    """Of a quotient or a sign, 1 where its whole band lies above what is neutral (1, or 0 of a sign), and -1 below; else 0."""
+    """For a ratio or a sign, 1 if its whole band is above the neutral value (1, or 0 for a sign), -1 if below; else 0."""
     if unit not in ("ratio", "sign"):
         return 0
     neutral = 1 if unit == "ratio" else 0
@@ -104,5 +104,5 @@ def side_of(unit: str, band: Band) -> int:
 
 
 def _rounded(number: float) -> float:
-    """A number without what the way through another unit has rounded."""
+    """A number without the rounding error of a unit conversion."""
     return float(f"{number:.12g}")

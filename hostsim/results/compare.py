@@ -52,11 +52,11 @@ def read_baseline(
         scenario: name of the scenario to compare.
         quick: its fidelity.
         seed: its root seed.
-        ensemble: words of the ensemble that it is run with (`hostsim.campaign.pipeline.ensemble_words`); empty for none.
+        ensemble: words of its ensemble (`hostsim.campaign.pipeline.ensemble_words`); empty without one.
 
     Raises:
-        InputError: they are of another scenario, seed, fidelity or ensemble.
-        StoreError: there are none.
+        InputError: the results have another scenario, seed, fidelity or ensemble.
+        StoreError: there are no results.
     """
     if isinstance(before, Results):
         found, place = before, ""
@@ -81,7 +81,7 @@ def read_baseline(
 
 
 def baseline_folder(before: str | Path, scenario: str) -> Path:
-    """The folder of a baseline: the one given, or of one with folders by scenario that of the scenario."""
+    """The folder of a baseline: the given one, or its subfolder of the scenario."""
     folder = Path(before) / scenario
     return folder if folder.is_dir() else Path(before)
 
@@ -91,33 +91,33 @@ class Coverage:
     """Coverage of a comparison: the points of two tables that have paired runs."""
 
     paired: tuple[str, ...]
-    """Points with two pairs of finished runs or more, whose differences have an interval."""
+    """Points with at least two pairs of finished runs, so that differences have an interval."""
     alone: tuple[str, ...]
-    """Points without a pair of finished runs: only one table has them, or their runs failed."""
+    """Points without a pair of finished runs: in one table only, or with failed runs."""
     single: tuple[str, ...]
-    """Points with one pair, of whose difference there is no interval."""
+    """Points with one pair, without an interval."""
 
     @property
     def points(self) -> int:
-        """Number of the points of either table."""
+        """Number of points in either table."""
         return len(self.paired) + len(self.alone) + len(self.single)
 
     @property
     def compared(self) -> int:
-        """Number of the points whose differences have an interval."""
+        """Number of points whose differences have an interval."""
         return len(self.paired)
 
 
 def require_axes(table: pd.DataFrame, axes: Sequence[str], whose: str) -> None:
-    """Check that a table has these axes, and that they identify its points: runs of two hosts are no replications of one.
+    """Check that a table has these axes, and that they identify its points, as runs of two hosts are not replications.
 
     Args:
         table: one of `hostsim.results.table.table_of`.
-        axes: columns that make a point.
+        axes: columns that identify a point.
         whose: ``earlier`` or ``later``, for the fault.
 
     Raises:
-        InputError: they do not.
+        InputError: an axis is missing, or the axes do not identify the points.
     """
     table, keys = as_written(table), [*axes, "replication"]
     absent = [axis for axis in keys if axis not in table.columns]
@@ -151,7 +151,7 @@ def coverage(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> 
 
 
 def wall_seconds(table: pd.DataFrame, axes: Sequence[str]) -> dict[str, float]:
-    """Wall-clock seconds of the runs of each point, added up, by the point in words."""
+    """Total wall-clock seconds of the runs of each point, by the point in words."""
     table = as_written(table)
     spent: Counter[str] = Counter()
     for at, seconds in zip(_places(table, axes), table["wall_s"].fillna(0.0), strict=True):
@@ -162,8 +162,8 @@ def wall_seconds(table: pd.DataFrame, axes: Sequence[str]) -> dict[str, float]:
 def compare(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tolerance: float) -> list[PairedDifference]:
     """The significant differences between two tables: those of `differences` beyond a tolerance.
 
-    A difference counts when its paired 95 % interval excludes 0 and the mean difference exceeds the tolerance, or
-    when only one side could measure the metric. One replication shows nothing.
+    A difference counts if its paired 95 % interval excludes 0 and the mean difference exceeds the tolerance, or if only
+    one side has the metric. One replication is not enough.
 
     Args:
         after: the table in question.
@@ -181,10 +181,10 @@ def compare(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tole
 
 
 def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> list[PairedDifference]:
-    """Paired differences of every metric at every point of two tables of `hostsim.results.table.table_of`; metrics that neither could measure are left out.
+    """Paired differences of every metric at every point of two tables of `hostsim.results.table.table_of`; metrics that neither has are left out.
 
-    Runs are paired by axes and replication, so that common random numbers cancel; points and replications that only one
-    table has, and failed runs, take no part.
+    Runs are paired by axes and replication, so that common random numbers cancel; failed runs, and points and replications of
+    only one table, are ignored.
 
     Args:
         after: the table in question.
@@ -195,8 +195,8 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
         In the order of ``after`` and of the catalogue.
 
     Raises:
-        InputError: the tables have no run in common, an axis is not a column of the earlier one, or the axes do not tell the points
-            of a table apart.
+        InputError: the tables have no common run, an axis is not a column of the earlier one, or the axes do not identify the
+            points of a table.
     """
     now, then = (table[table["error"] == ""] for table in _comparable(after, before, axes))
     pairs = now.merge(then, on=[*axes, "replication"], suffixes=(" after", " before"))
@@ -212,7 +212,7 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
             old, new = (values[column] for column in values)
             difference, prediction = paired_difference(new.tolist(), old.tolist()), None
             if is_of_ensemble(after):
-                apart = (new - old).mask(new == old, 0.0)  # where both are infinite they do not differ
+                apart = (new - old).mask(new == old, 0.0)  # two infinite values do not differ
                 paired = dict(zip(runs.loc[values.index, "replication"], apart, strict=True))
                 difference, prediction = replication_interval(paired), prediction_interval(paired)
             ratio = variance_ratio(new.tolist(), old.tolist())
@@ -251,7 +251,7 @@ def _points(pairs: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[dict[str
 
 
 def _exceeds(entry: PairedDifference, tolerance: float) -> bool:
-    """True of a certain difference beyond the tolerance, and of a metric that one side alone could measure."""
+    """True for a certain difference beyond the tolerance, and for a metric of one side only."""
     difference = entry.difference
     if math.isnan(difference.mean):
         return True
@@ -268,29 +268,29 @@ class PairedDifference:
     metric: str
     unit: str
     at: Mapping[str, Any]
-    """Value of each axis: the curve, and where on it."""
+    """Value of each axis."""
     before: float
-    """Mean over the replications; NaN where there was nothing to measure it on."""
+    """Mean over the replications; NaN without a value."""
     after: float
     difference: Interval
     """After minus before, paired by replication."""
 
     ratio: float
-    """Variance of the paired difference over that of two independent runs: what common random numbers are worth. NaN for
-    fewer than three pairs, and where nothing varies."""
+    """Variance of the paired difference over that of two independent runs: the gain from common random numbers. NaN for
+    fewer than three pairs, and without variance."""
     prediction: Interval | None = None
-    """Of runs of an ensemble its 90 % prediction interval; that of the difference then says how noisy the runs are."""
+    """For an ensemble, its 90 % prediction interval; the interval of the difference then covers only noise."""
 
     @property
     def relative(self) -> float:
-        """The difference as a share of what was before; infinite when that was 0 and no longer is."""
+        """The difference as a share of the value before; infinite if that was 0."""
         if self.difference.mean == 0:
             return 0.0
         return self.difference.mean / abs(self.before) if self.before else math.copysign(math.inf, self.difference.mean)
 
     @property
     def is_certain(self) -> bool:
-        """True when the interval of the difference excludes 0."""
+        """True if the interval of the difference excludes 0."""
         return self.difference.low > 0 or self.difference.high < 0
 
     def __str__(self) -> str:
@@ -318,7 +318,7 @@ class Differences(tuple[PairedDifference, ...]):
         """The differences of some metrics.
 
         Raises:
-            InputError: there is no such metric.
+            InputError: a metric is unknown.
         """
         require_metrics(metrics)
         return type(self)(entry for entry in self if entry.metric in metrics)
@@ -330,7 +330,7 @@ class Differences(tuple[PairedDifference, ...]):
 
     @property
     def alike(self) -> dict[str, tuple[str, ...]]:
-        """Measures that say the same: by the first of the catalogue, the others whose difference and interval are the same share of the value before at every point."""
+        """Equivalent measures: by the first of the catalogue, the others with the same relative difference and interval at every point."""
         shares: dict[str, list[tuple[Any, ...]]] = {}
         for entry in self:
             one, before = entry.difference, abs(entry.before)
@@ -344,15 +344,15 @@ class Differences(tuple[PairedDifference, ...]):
 
     @property
     def distinct(self) -> Self:
-        """The differences without those of measures that say the same as another one, see `alike`."""
+        """The differences without those of equivalent measures, see `alike`."""
         repeated = {name for others in self.alike.values() for name in others}
         return type(self)(entry for entry in self if entry.metric not in repeated)
 
     def sentence(self, metrics: Iterable[str]) -> str:
-        """The change of some measures in one sentence; empty where there are none of these.
+        """The change of some measures in one sentence; empty without any of them.
 
         Args:
-            metrics: in the order in which they are to be named; of measures that say the same the first is.
+            metrics: in the order of the sentence; of equivalent measures the first is named.
         """
         same = {name: first for first, others in self.alike.items() for name in (first, *others)}
         changed, unchanged, named = [], [], set[str]()
@@ -413,7 +413,7 @@ class Differences(tuple[PairedDifference, ...]):
 
 
 def _change(entries: Differences) -> str:
-    """The change of a measure at some points: ``+3 %``, ``+3 % to +8 %``; in its unit where it was 0."""
+    """The change of a measure at some points: ``+3 %``, ``+3 % to +8 %``; in its unit if it was 0."""
     shares = [100 * entry.relative for entry in entries]
     if all(map(math.isfinite, shares)):
         ends = [f"{share:+.3g} %" for share in (min(shares), max(shares))]
@@ -427,7 +427,7 @@ def require_metrics(names: Iterable[str]) -> None:
     """Check that the catalogue has these metrics.
 
     Raises:
-        InputError: with every one that it does not have.
+        InputError: with all unknown ones.
     """
     unknown = [name for name in names if name not in CATALOGUE]
     if unknown:

@@ -1,7 +1,7 @@
-"""Confinement of a results folder: no link leads out of it, its files are regular and small enough, and nothing unfinished piles up.
+"""Confinement of a results folder: no link leads out of it, files are regular and not too large, and unfinished files are removed.
 
-A results folder may come from another user. It is read by commands that run nothing, so that reading it must be harmless:
-each file is checked before it is opened, by where it leads, what kind it is of and how large it is.
+A results folder may come from another user, and reading it must be harmless. So each file is checked before it is opened: its target,
+kind and size.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ __all__ = [
 ]
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Largest file of a results folder that is opened, and most bytes of a table once decompressed."""
+"""Largest size of a file in a results folder, and of a decompressed table, in bytes."""
 MOST_CELLS = 50_000_000
-"""Most values of a table: half a gigabyte in memory. Equal ones take no space in a file, so that its size says nothing."""
+"""Largest number of values of a table, half a gigabyte in memory. Equal values take no space in a file, so that its size is no limit."""
 _ABANDONED_S = 24 * 3600
-"""Age from which an unfinished file belongs to no writer: one is written within seconds."""
+"""Age after which an unfinished file has no writer; writing takes seconds."""
 _UNFINISHED = re.compile(r".+\.[0-9a-f]{8,32}\.tmp")
 
 
 def confined(folder: Path, file: Path) -> Path:
-    """Check a file of a results folder before it is opened or written; one that is not there yet is fine.
+    """Check a file of a results folder before it is opened or written; it may be missing.
 
     Args:
-        folder: the results folder, which may be a link itself.
+        folder: the results folder, which may be a link.
         file: path of the file, below the folder.
 
     Returns:
         The file.
 
     Raises:
-        StoreError: a link leads out of the folder, or the file is no regular one, or too large.
+        StoreError: a link leads out of the folder, or the file is not regular or too large.
     """
     require_inside(folder, file)
     try:
@@ -63,10 +63,10 @@ def confined(folder: Path, file: Path) -> Path:
 
 
 def require_inside(folder: Path, place: Path) -> None:
-    """Check that no link leads from a path below a results folder to somewhere else.
+    """Check that no link leads from a path below a results folder out of it.
 
     Raises:
-        StoreError: one does, or the links go in a circle.
+        StoreError: a link does, or links are circular.
     """
     try:
         inside = is_below(place, folder)
@@ -77,7 +77,7 @@ def require_inside(folder: Path, place: Path) -> None:
 
 
 def require_small_table(file: Path, metadata: Any) -> None:
-    """Check the size of a table, by what the head of its Parquet file says, before any of it is decompressed.
+    """Check the size of a table by the head of its Parquet file, before decompression.
 
     Args:
         file: the table.
@@ -97,7 +97,7 @@ def require_small_table(file: Path, metadata: Any) -> None:
 
 
 def require_small_text(file: Path, size: int) -> None:
-    """Check the bytes that a column of text takes once each row has its own.
+    """Check the size of a column of text with a separate text in each row.
 
     Raises:
         StoreError: it is too large.
@@ -107,17 +107,17 @@ def require_small_text(file: Path, size: int) -> None:
 
 
 def sweep_unfinished(folder: Path, pattern: str = "*.tmp") -> None:
-    """Remove the unfinished files that killed writers left in a folder, once they are older than a day.
+    """Remove unfinished files of killed writers that are older than a day.
 
     Args:
-        folder: the folder; it need not be there.
-        pattern: where to look, by default in the folder alone and in none below it.
+        folder: the folder; may be missing.
+        pattern: of folders to search; by default the folder only.
     """
     oldest = time.time() - _ABANDONED_S
     for file in folder.glob(pattern):
         if _UNFINISHED.fullmatch(file.name) is None:
             continue
-        with contextlib.suppress(OSError):  # another process sweeps, or may do so alone
+        with contextlib.suppress(OSError):  # another process removes them, or permission is missing
             status = file.lstat()
             if stat.S_ISREG(status.st_mode) and status.st_mtime < oldest:
                 file.unlink()

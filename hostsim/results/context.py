@@ -39,18 +39,18 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PackedContexts:
-    """The fullest contexts of a run, small enough to be kept for each point of a sweep."""
+    """The fullest contexts of a run, kept for each point of a sweep."""
 
     heads: tuple[tuple[Any, ...], ...]
-    """Of each context kind, name, what it serves and node: the same at most points of a sweep."""
+    """Kind, name, served queues and node of each context, which are equal at most points of a sweep."""
     numbers: FloatArray
-    """Of each context the other columns, shape (contexts, columns)."""
+    """The other columns of each context, shape (contexts, columns)."""
 
 
 MOST_ALONE = 3
-"""Rows of a kind that stand for themselves; idle ones never do."""
+"""Number of separate rows of a kind; idle contexts are always combined."""
 _IDLE = 0.05
-"""Percent below which a context did nothing to speak of."""
+"""Percent below which a context counts as idle."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class _Stage:
     of: str
     """Kind of the entities that it serves."""
     owner: str
-    """Counter of them: which world serves it."""
+    """Counter with the world that serves each."""
     taken: str
     dropped: str
     inside: str
@@ -102,10 +102,10 @@ def contexts(record: RunRecord) -> pd.DataFrame:
 
 
 def fullest(rows: Sequence[Row]) -> list[Row]:
-    """The fullest contexts of each kind, the others of it as one row of their means, PCPUs as one row for each node.
+    """The fullest contexts of each kind, the others as one row of means, PCPUs as one row for each node.
 
     Args:
-        rows: of `contexts`, as mappings from columns; those that are not there count as NaN.
+        rows: of `contexts`, as mappings from columns; missing columns count as NaN.
     """
     kinds: dict[tuple[str, Any], list[Row]] = {}
     for row in rows:
@@ -116,7 +116,7 @@ def fullest(rows: Sequence[Row]) -> list[Row]:
         if kind != "pcpu":
             group.sort(key=lambda row: -row["used"])
             alone = min(sum(row["used"] >= _IDLE for row in group), MOST_ALONE)
-            if len(group) - alone == 1:  # no mean of one
+            if len(group) - alone == 1:  # a single row is not combined
                 alone += 1
             found += group[:alone]
         if rest := group[alone:]:
@@ -151,7 +151,7 @@ def _packed(rows: Sequence[Row]) -> PackedContexts:
 
 
 def _frame(runs: Sequence[PackedContexts]) -> pd.DataFrame:
-    """Column by column: a sweep has too many rows to make one after another."""
+    """By column, as a sweep has too many rows for a loop."""
     heads = [head for packed in runs for head in packed.heads]
     numbers = np.concatenate([np.empty((0, len(_NUMBERS))), *(packed.numbers for packed in runs)])
     columns = {name: [head[place] for head in heads] for place, name in enumerate(COLUMNS[:4])}
@@ -162,7 +162,7 @@ def _frame(runs: Sequence[PackedContexts]) -> pd.DataFrame:
 
 
 def _mean(rows: Sequence[Row], number: str) -> float:
-    """The mean of a column over the rows that have it."""
+    """The mean of a column over the rows with a value."""
     known = [row[number] for row in rows if number in row]
     return math.fsum(known) / len(known) if known else math.nan
 

@@ -20,18 +20,18 @@ COLUMNS = ("kind", "owner", "worlds", "used", "share", "dispatches")
 """Columns of `cpu_time`."""
 KINDS = ("vcpu", "splitrx", "netpoll", "networld", "firmware")
 IDLE = "idle"
-"""Kind of the time in which PCPUs ran nothing; all other time is charged to a context."""
+"""Kind of idle time of PCPUs; all other time is charged to a context."""
 _UNITS = {"used": "% of a PCPU", "share": "% of all PCPUs", "dispatches": "/s"}
 
 
 @dataclass(frozen=True, slots=True)
 class PackedCpu:
-    """CPU time breakdown of a run, small enough to be kept for each run of a sweep."""
+    """CPU time breakdown of a run, kept for each run of a sweep."""
 
     heads: tuple[tuple[str, str, int], ...]
-    """Of each row kind, owner and worlds: the same at most points of a sweep."""
+    """Kind, owner and worlds of each row, which are equal at most points of a sweep."""
     numbers: FloatArray
-    """Of each row the other columns, shape (rows, 3)."""
+    """The other columns of each row, shape (rows, 3)."""
 
 
 def cpu_time(record: RunRecord) -> pd.DataFrame:
@@ -42,9 +42,9 @@ def cpu_time(record: RunRecord) -> pd.DataFrame:
 
     Returns:
         A row for each kind of context (``vcpu``, ``splitrx``, ``netpoll``, ``networld``, ``firmware``) and owner, then ``idle``.
-        Columns ``kind``; ``owner``, the group of VMs or the NIC that the contexts serve; ``worlds``, how many there are; ``used``,
-        their charged time in percent of one PCPU, switches, cache refills and halt exits that they began with included;
-        ``share``, the same in percent of all PCPUs, 100 in sum; ``dispatches`` a second. Units are in ``attrs["units"]``.
+        Columns ``kind``; ``owner``, the group of VMs or the NIC that the contexts serve; ``worlds``, their number; ``used``, their
+        charged time in percent of one PCPU, including the switches, cache refills and halt exits at their start;
+        ``share``, the same in percent of all PCPUs, with the sum 100; ``dispatches`` a second. Units are in ``attrs["units"]``.
 
     Raises:
         InputError: the run has failed.
@@ -54,7 +54,7 @@ def cpu_time(record: RunRecord) -> pd.DataFrame:
 
 
 def packed_cpu(record: RunRecord) -> PackedCpu:
-    """CPU time breakdown of a finished run; without a row where the run has no PCPUs."""
+    """CPU time breakdown of a finished run; empty without PCPUs."""
     if "pcpu.busy_ps" not in record.series:
         return PackedCpu((), np.empty((0, 3)))
     pcpus = len(record.series["pcpu.busy_ps"].entities)
@@ -105,7 +105,7 @@ def _percent(record: RunRecord, counter: str) -> Any:
 
 
 def owner_of(kind: str, world: str) -> str:
-    """Owner of a context, by its name: the VMs ``web`` of ``web[3].vcpu0``, the NIC of ``vmnic0-pollWorld-2``, none of firmware."""
+    """Owner of a context, by its name: the VMs ``web`` of ``web[3].vcpu0``, the NIC of ``vmnic0-pollWorld-2``, none for firmware."""
     if kind == "firmware":
         return ""
     return world.partition("-pollWorld")[0] if kind == "netpoll" else re.split(r"[\[.]", world)[0]

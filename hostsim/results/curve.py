@@ -44,7 +44,7 @@ __all__ = [
 
 
 def deterministic_note(count: int) -> str:
-    """The note on a value of so many equal replications."""
+    """The note on a value of several equal replications."""
     equal = f"{count} replications equal to the last digit"
     return f"{DETERMINISTIC}: {equal}, the interval has no width because nothing random acts"
 
@@ -62,7 +62,7 @@ def curve_spec(
     """The figure specification of a curve, checked against a table.
 
     Args:
-        table: one row a point and replication.
+        table: one row for each point and replication.
         x: an axis.
         y: a measure of the catalogue, or another column of numbers.
         by: axes that distinguish lines.
@@ -72,7 +72,7 @@ def curve_spec(
         axes: names of axes and of their values, see `hostsim.results.figure.names_of`.
 
     Raises:
-        InputError: an unknown axis, an unknown measure, or a value that the sweep does not have.
+        InputError: an unknown axis, measure, or value of the sweep.
     """
     series = (by,) if isinstance(by, str) else tuple(by)
     figure = FigureSpec(f"{y} against {x}", x, y, series, dict(at or {}), kind, right, axes=axes or {})
@@ -85,7 +85,7 @@ def require_axes(table: pd.DataFrame, names: Sequence[str]) -> None:
     """Check that a table has some axes.
 
     Raises:
-        InputError: with every one that it does not have.
+        InputError: with all missing ones.
     """
     from hostsim.results.table import axes_of
 
@@ -104,11 +104,11 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec, *, asked: bool = Fal
 
     Args:
         table: one row a point and replication.
-        figure: what is to be drawn.
-        asked: it was made of the arguments of a call, which faults name; otherwise a file has it.
+        figure: to draw.
+        asked: it was made of arguments of a call, which faults name; otherwise a file has it.
 
     Raises:
-        InputError: with every one that is not there.
+        InputError: with all missing ones.
     """
     from hostsim.results.table import axes_of
 
@@ -139,7 +139,7 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec, *, asked: bool = Fal
 
 
 def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFrame:
-    """The rows of a table at given values of axes; a value may be given as it is written (``"40 kpps"``, ``1`` or ``"1"``), or as a number in the axis' unit.
+    """The rows of a table at given values of axes; values are given as written (``"40 kpps"``, ``1`` or ``"1"``), or as numbers in the unit of the axis.
 
     Args:
         table: one row a point and replication.
@@ -165,10 +165,10 @@ def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFr
 
 
 def figure_rows(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
-    """The rows of finished runs at the points of a figure, with the axes as the scenario writes them; of a derived measure the column of y holds that.
+    """The rows of finished runs at the points of a figure, with axes as in the scenario, and a derived measure in the column of y.
 
-    A difference or a ratio is taken run by run, each paired with the replication of its reference point; runs without such a
-    pair are left out, and so is the reference point itself.
+    Differences and ratios are paired with the replications of the reference point; runs without a pair, and the
+    reference point, are left out.
     """
     drawn = (figure.x, *figure.series)
     rows = _finished(rows_at_points(table, figure.at, drawn))
@@ -186,7 +186,7 @@ def figure_rows(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
 
 
 def is_partial(table: pd.DataFrame, figure: FigureSpec) -> bool:
-    """True when a run failed at a point of the figure."""
+    """True if a run failed at a point of the figure."""
     rows = rows_at_points(table, figure.at, (figure.x, *figure.series))
     return len(rows) > len(_finished(rows))
 
@@ -194,8 +194,8 @@ def is_partial(table: pd.DataFrame, figure: FigureSpec) -> bool:
 def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     """The left-hand measure of a figure as a tidy frame: the axes of its series, x, ``mean``, ``low``, ``high``, ``runs``.
 
-    Of an ensemble ``low`` and ``high`` are the ends of the replication's interval, and before ``runs`` there are those of the prediction
-    interval, ``prediction_low`` and ``prediction_high`` (`hostsim.results.prediction_interval`). Ends of an interval are NaN where there is one run, or no bound; a percentile that is not estimable has NaN everywhere.
+    For an ensemble, ``low`` and ``high`` are the ends of the replication's interval; ``prediction_low`` and ``prediction_high`` precede ``runs``
+    (`hostsim.results.prediction_interval`). Ends are NaN for one run or without bound; a percentile that is not estimable is NaN everywhere.
     """
     import numpy as np
     import pandas as pd
@@ -224,12 +224,12 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
 
 
 def intervals_of(rows: pd.DataFrame, measure: str, *, signed: bool = False) -> list[Interval]:
-    """The intervals of a measure at a point: Student's, or of an ensemble that of its replications and then the prediction's.
+    """The intervals of a measure at a point: Student's, or for an ensemble those of replications and prediction.
 
     Args:
-        rows: of finished runs, one at least.
+        rows: of finished runs, at least one.
         measure: column of the rows, without NaN.
-        signed: the measure may be negative, as a difference may; else no prediction is.
+        signed: the measure may be negative, like a difference; otherwise predictions are cut at 0.
     """
     from hostsim.results.table import is_of_ensemble
 
@@ -238,10 +238,10 @@ def intervals_of(rows: pd.DataFrame, measure: str, *, signed: bool = False) -> l
 
 
 def measure_intervals(values: Mapping[int, float], *, ensemble: bool, signed: bool = False) -> list[Interval]:
-    """The intervals of `intervals_of`, of values by replication.
+    """The intervals of `intervals_of` for values by replication.
 
     Args:
-        values: one at least, without NaN.
+        values: at least one, without NaN.
         ensemble: the replications are runs of several hosts.
         signed: the measure may be negative.
     """
@@ -253,7 +253,7 @@ def measure_intervals(values: Mapping[int, float], *, ensemble: bool, signed: bo
 
 @dataclass(frozen=True)
 class PairedContrast:
-    """A paired ratio or difference of two points of a figure whose own intervals do not show what a verdict says."""
+    """A paired ratio or difference of two points whose intervals in the figure contradict a verdict."""
 
     points: tuple[tuple[str, float], tuple[str, float]]
     """The value of x, as written, and the mean of each point."""
@@ -262,10 +262,10 @@ class PairedContrast:
 
 
 def paired_contrasts(table: pd.DataFrame, figure: FigureSpec, verdicts: Iterable[Verdict]) -> Iterator[PairedContrast]:
-    """The paired contrasts that a figure has to show beside its intervals, so that it agrees with the verdicts on its points.
+    """The paired contrasts that a figure needs beside its intervals to agree with the verdicts on its points.
 
-    Intervals of two points may overlap although their difference is certain, because common random numbers cancel in it; and they
-    may lie apart by chance although it is not. A contrast is made for each such ratio or difference of the figure's measure.
+    Intervals of two points may overlap although their difference is certain, because common random numbers cancel, or be disjoint
+    by chance although it is not. Each such ratio or difference of the figure's measure has a contrast.
 
     Args:
         table: one row a point and replication.
@@ -302,7 +302,7 @@ def paired_contrasts(table: pd.DataFrame, figure: FigureSpec, verdicts: Iterable
 
 
 def y_unit(table: pd.DataFrame, figure: FigureSpec) -> str:
-    """Unit of the left-hand measure, as the catalogue or the table's ``attrs["units"]`` has it."""
+    """Unit of the left-hand measure, from the catalogue or the table's ``attrs["units"]``."""
     if figure.to:
         return "ratio"
     units = {**table.attrs.get("units", {}), **{name: metric.unit for name, metric in CATALOGUE.items()}}
@@ -311,24 +311,24 @@ def y_unit(table: pd.DataFrame, figure: FigureSpec) -> str:
 
 
 def is_percentile(metric: str) -> bool:
-    """True of a measure that is not estimable from too few observations."""
+    """True for a measure that is not estimable with too few observations."""
     return metric in CATALOGUE and CATALOGUE[metric].least > 1
 
 
 def _is_own(table: pd.DataFrame, name: str) -> bool:
-    """True of a column of numbers that a user added to a table."""
+    """True for a column of numbers that a user added to a table."""
     from hostsim.results.table import axes_of
 
     return name in table.columns and name not in axes_of(table) and bool(table[name].dtype.kind in "fiu")
 
 
 def _divided(rows: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
-    """The rows with y over the metric that it is divided by, if any."""
+    """The rows with y divided by another metric, if any."""
     return rows if figure.per is None else rows.assign(**{figure.y: _over(rows[figure.y], rows[figure.per])})
 
 
 def _over(part: pd.Series[Any], whole: pd.Series[Any]) -> pd.Series[Any]:
-    """One measure over another; NaN where that is 0."""
+    """One measure over another; NaN if that is 0."""
     return part / whole.where(whole != 0)
 
 
@@ -337,12 +337,12 @@ def _finished(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def rows_at_points(table: pd.DataFrame, at: AxisValues, free: Sequence[str]) -> pd.DataFrame:
-    """The rows at the values of axes, or at the first of the table by default, those of failed runs included.
+    """The rows at values of axes, by default the first of the table, including failed runs.
 
     Args:
         table: one row a point and replication.
         at: values of axes.
-        free: axes of which all values are wanted.
+        free: axes with all their values.
     """
     from hostsim.results.table import as_written, axes_of, is_value
 
@@ -362,7 +362,7 @@ def figure_frame(table: pd.DataFrame, figure: Figure, verdicts: Iterable[Verdict
         verdicts: of the scenario, for a figure of answers.
 
     Returns:
-        Of a curve: the axes, ``measure``, ``unit``, ``mean``, ``low``, ``high``, ``runs``. Of answers: `answers_frame`. Of a table of metrics: `table_frame`.
+        For a curve: the axes, ``measure``, ``unit``, ``mean``, ``low``, ``high``, ``runs``. For answers: `answers_frame`. For a table of metrics: `table_frame`.
     """
     match figure:
         case FigureSpec():
@@ -384,7 +384,7 @@ def figure_frame(table: pd.DataFrame, figure: Figure, verdicts: Iterable[Verdict
 
 
 def answers_frame(names: Sequence[str], verdicts: Iterable[Verdict]) -> pd.DataFrame:
-    """Answers to expectations beside what was published, a row each; those that are not among the verdicts have no numbers."""
+    """Answers to expectations beside published values, a row each; without numbers if there is no verdict."""
     found = {verdict.expectation.name: verdict for verdict in verdicts}
     is_predicted = any(verdict.prediction for verdict in found.values())
     rows = []

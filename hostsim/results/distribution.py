@@ -1,4 +1,4 @@
-"""Distribution of latencies and response times: the histograms of the runs at a point, put together, as a tidy frame."""
+"""Distribution of latencies and response times: the combined histograms of the runs at a point as a tidy frame."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["TIMES", "Time", "added", "distribution_frame", "known_time"]
 
 @dataclass(frozen=True)
 class Time:
-    """A time whose distribution a run keeps."""
+    """A time with a stored distribution."""
 
     label: str
     histogram: str
@@ -31,7 +31,7 @@ class Time:
     ps: float
     """Picoseconds in its unit."""
     of: str
-    """What is observed, in the plural."""
+    """The observed items, in the plural."""
 
 
 TIMES = {
@@ -39,14 +39,14 @@ TIMES = {
     "work_time": Time("Time of a burst of CPU work", "work.time", "ms", 1e9, "bursts"),
     "response_time": Time("Response time", "flow.response", "ms", 1e9, "requests"),
 }
-"""Times whose distribution a run keeps, by the beginning of the names of their measures."""
+"""Times with a stored distribution, by the prefix of their measures."""
 
 
 def known_time(name: str) -> Time:
     """A time by its name.
 
     Raises:
-        InputError: there is none of this name.
+        InputError: an unknown name.
     """
     if name not in TIMES:
         known = list(TIMES)
@@ -64,8 +64,8 @@ def distribution_frame(
     Args:
         results: with the records.
         of: ``latency``, ``response_time`` or ``work_time``; of one subject ``latency of feed``.
-        by: axes that distinguish distributions, and ``traffic`` or ``group``, one of them: each subject of the kind.
-        at: values of the other axes; the first value of the sweep for one that is not named.
+        by: axes that distinguish distributions, and optionally ``traffic`` or ``group`` for each subject of the kind.
+        at: values of the other axes; by default the first value of the sweep.
 
     Returns:
         A row for each bucket between the shortest and the longest time: columns ``by`` ..., ``low`` and ``high``, the ends of the
@@ -73,8 +73,8 @@ def distribution_frame(
         ``attrs["units"]``.
 
     Raises:
-        InputError: an unknown time or axis, a value that no point has, or points that observe no such time.
-        StoreError: the results folder does not hold the runs any more.
+        InputError: an unknown time or axis, a value that no point has, or points without such a time.
+        StoreError: the runs are no longer stored.
     """
     import pandas as pd
 
@@ -88,7 +88,7 @@ def distribution_frame(
     require_axes(results.table, keys)
     if subject:
         require_subject(results, [f"latency_mean{OF}{subject}"])
-    rows_at(results.table, at or {})  # a value that is not there is a fault
+    rows_at(results.table, at or {})  # an unknown value is a fault
     rows = rows_at_points(results.table, at or {}, keys)
     rows = rows[rows["error"] == ""]
     frames = []
@@ -122,7 +122,7 @@ def distribution_frame(
 def _apart(
     records: Sequence[RunRecord], subject: str, kinds: Sequence[str]
 ) -> Iterator[tuple[dict[str, str], list[RunRecord]]]:
-    """The records restricted to a subject, or to each subject of a kind; as they are where neither is given."""
+    """The records restricted to a subject, or to each subject of a kind; unrestricted without either."""
     if subject:
         found = [(record, subject_of(record, subject, CATALOGUE["latency_mean"])) for record in records]
         records = [one.of(record) for record, one in found if one is not None]
@@ -135,9 +135,9 @@ def _apart(
 
 
 def added(histograms: Sequence[tuple[Histogram, int]]) -> tuple[IntArray, IntArray]:
-    """The edges and the counts of histograms of several runs in their windows, all entities together.
+    """Edges and counts of the histograms of several runs in their windows, all entities together.
 
-    All have the same buckets, but each is trimmed to those in use.
+    All have the same buckets, but each is trimmed to the used ones.
 
     Args:
         histograms: each with the index at which its window starts.

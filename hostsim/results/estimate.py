@@ -1,7 +1,6 @@
 """Statistical estimation: confidence intervals (Student, batch means), quantiles, warm-up detection, straight lines.
 
-Plain functions of numbers. What is sampled, and what an interval is held against, is settled by the callers.
-Sources: `mser5` White, Cobb and Spratt (WSC 2000); `batch_means` Law's textbook, its overlapping form Meketon and Schmeiser
+Plain functions of numbers; callers choose samples and compare intervals. Sources: `mser5` White, Cobb and Spratt (WSC 2000); `batch_means` Law's textbook, its overlapping form Meketon and Schmeiser
 (WSC 1984).
 """
 
@@ -34,16 +33,16 @@ __all__ = [
 ]
 
 DETERMINISTIC = "deterministic"
-"""What a flag of such a point, and a note on its value, begins with."""
+"""Prefix of the flag of such a point, and of the note on its value."""
 
 
 NOT_ESTIMABLE = "not estimable"
-"""Stands in the place of a percentile that has too few observations; begins the reason of a verdict about one."""
+"""Text instead of a percentile with too few observations, and prefix of the reason of its verdict."""
 
 LEAST_BATCHES, MOST_BATCHES = 20, 40
-"""Batches that a single run is cut into."""
+"""Number of batches of a single run."""
 LEAST_RISE = 0.1
-"""Rise over a run below which nothing is said, as a share of the mean."""
+"""Smallest rise over a run that counts, as a share of the mean."""
 _ONE_SIDED = 1.645
 """The 95 % point of the normal distribution."""
 
@@ -56,16 +55,16 @@ class Interval:
     low: float
     high: float
     count: int
-    """Number of values behind it."""
+    """Number of values."""
 
     @property
     def half(self) -> float:
-        """Half the width; infinite when one value alone was given."""
+        """Half the width; infinite for a single value."""
         return (self.high - self.low) / 2
 
 
 def histogram_quantile(counts: IntArray, edges_ps: IntArray, share: float) -> float:
-    """The quantile of a histogram, linear inside a bucket.
+    """Quantile of a histogram, linear inside a bucket.
 
     Args:
         counts: observations in each bucket, shape (buckets,).
@@ -73,7 +72,7 @@ def histogram_quantile(counts: IntArray, edges_ps: IntArray, share: float) -> fl
         share: 0 to 1; 0.95 is the 95th percentile.
 
     Returns:
-        Picoseconds; NaN when the histogram is empty.
+        Picoseconds; NaN for an empty histogram.
     """
     filled = np.flatnonzero(counts)
     if not filled.size:
@@ -87,10 +86,10 @@ def histogram_quantile(counts: IntArray, edges_ps: IntArray, share: float) -> fl
 
 
 def student(values: Sequence[float], level: float = 0.95) -> Interval:
-    """Mean and Student interval of independent values, one a replication.
+    """Mean and Student interval of independent values, one for each replication.
 
-    One value alone has an unbounded interval; identical values have one of zero width. Where some are infinite, the
-    interval reaches from the least to the greatest.
+    A single value has an unbounded interval, identical values one of zero width. With infinite values the interval is
+    from the smallest to the largest.
 
     Raises:
         ValueError: no values.
@@ -98,13 +97,13 @@ def student(values: Sequence[float], level: float = 0.95) -> Interval:
     count = len(values)
     if not count:
         raise ValueError("an interval needs at least one value")
-    # equal values are their own mean: a rounded one would give a deterministic measure a width
+    # the exact mean of equal values: rounding would give a deterministic measure a width
     mean = values[0] if all(value == values[0] for value in values) else _mean(values)
     if count == 1:
         return Interval(mean, -math.inf, math.inf, count)
     if math.isinf(mean):
         return Interval(mean, min(values), max(values), count)
-    # imported here because scipy takes a tenth of a second that `--help` need not wait for
+    # imported here, as scipy takes a tenth of a second, which would delay `--help`
     from scipy.special import stdtrit
 
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
@@ -113,23 +112,23 @@ def student(values: Sequence[float], level: float = 0.95) -> Interval:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """NaN where it is infinite both ways."""
+    """NaN for infinities of both signs."""
     return math.nan if math.inf in values and -math.inf in values else math.fsum(values) / len(values)
 
 
 def batch_means(values: Sequence[float] | FloatArray, level: float = 0.95) -> tuple[Interval, str]:
-    """Mean of one long run with an interval, from observations that depend on each other, and how it was made.
+    """Mean of one long run with an interval, from dependent observations, and its basis.
 
     The observations are averaged in 40 batches, or in 20 if neighbours among 40 are correlated (lag-1 autocorrelation beyond
-    the 5 % point of independent values), and the batches are taken as independent. Where 20 are correlated as well,
-    overlapping batches of a tenth of the run are taken. Observations that fill no batch are left out, the first ones.
+    the 5 % point of independent values), which count as independent. If 20 are correlated as well, overlapping batches of a
+    tenth of the run are used. The first observations are left out if they do not fill a batch.
 
     Args:
-        values: of one run in order of time, each over the same length of time, shape (observations,); warm-up removed.
+        values: of one run in order of time, over equal lengths of time, shape (observations,), without warm-up.
         level: of the interval.
 
     Returns:
-        The interval, and in words what it rests on. Fewer than 20 observations have an unbounded interval.
+        The interval, and its basis in words. Fewer than 20 observations have an unbounded interval.
 
     Raises:
         ValueError: no values.
@@ -160,25 +159,25 @@ def batch_means(values: Sequence[float] | FloatArray, level: float = 0.95) -> tu
 
 
 def _lag_1(values: FloatArray) -> float:
-    """Lag-1 autocorrelation; 0 of values that do not vary."""
+    """Lag-1 autocorrelation; 0 for constant values."""
     off = values - values.mean()
     spread = float(off @ off)
-    # what is left of a constant after rounding is no variation
+    # rounding errors of a constant are no variation
     return float(off[1:] @ off[:-1]) / spread if spread > 1e-24 * float(values @ values) else 0.0
 
 
 def least_count(share: float) -> int:
-    """Fewest independent values for a quantile: the ends of an equal-tailed 95 % interval lie among them."""
+    """Smallest number of independent values for a quantile: an equal-tailed 95 % interval has its ends among them."""
     return math.ceil(math.log(0.025) / math.log(max(share, 1 - share)))
 
 
 def variance_ratio(first: Sequence[float], second: Sequence[float]) -> float:
-    """Variance ratio of pairing (common random numbers): variance of a difference paired over independent; below 1 where it helps.
+    """Variance ratio of pairing (common random numbers): paired over independent variance of a difference; below 1 if it helps.
 
-    NaN for fewer than three pairs, where neither side varies, and where one has no bound.
+    NaN for fewer than three pairs, without variance, and with infinite values.
 
     Raises:
-        ValueError: not equally many.
+        ValueError: different numbers of values.
     """
     a, b = (np.asarray(values, dtype=np.float64) for values in (first, second))
     if len(a) != len(b):
@@ -190,26 +189,26 @@ def variance_ratio(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Interval:
-    """Mean and 95 % Student interval of ``first - second``, paired by position (common random numbers); where both are infinite they do not differ.
+    """Mean and 95 % Student interval of ``first - second``, paired by position (common random numbers); two infinite values do not differ.
 
     Raises:
-        ValueError: no values, or not equally many.
+        ValueError: no values, or different numbers of values.
     """
     return student([0.0 if a == b else a - b for a, b in zip(first, second, strict=True)])
 
 
 def rises(values: Sequence[float], amount: float = 0.0) -> bool:
-    """True when values in order of time go up: their least-squares straight line rises far enough, and the 95 % Student interval of its slope excludes 0.
+    """True if values rise over time: their least-squares line rises far enough, and the 95 % Student interval of its slope excludes 0.
 
     Args:
-        values: of equal stretches of one run, three or more, none negative.
-        amount: rise from the first to the last below which nothing is said, in the unit of the values; a tenth of their mean at least.
+        values: of equal parts of one run, at least three, none negative.
+        amount: smallest rise from first to last that counts, in the unit of the values; at least a tenth of their mean.
     """
     y = np.asarray(values, dtype=np.float64)
     count = len(y)
     x = np.arange(count) - (count - 1) / 2
     slope = float(x @ y) / float(x @ x)
-    if not slope * (count - 1) >= max(LEAST_RISE * float(y.mean()), amount) > 0:  # of NaN nothing is said
+    if not slope * (count - 1) >= max(LEAST_RISE * float(y.mean()), amount) > 0:  # NaN is undecided
         return False
     from scipy.special import stdtrit
 
@@ -219,7 +218,7 @@ def rises(values: Sequence[float], amount: float = 0.0) -> bool:
 
 
 def r_squared(x: Sequence[float], y: Sequence[float]) -> float:
-    """R squared of the least-squares straight line of y against x; NaN when either of them does not vary."""
+    """R squared of the least-squares line of y against x; NaN if either is constant."""
     dx, dy = (np.asarray(values, dtype=np.float64) - values[0] for values in (x, y))  # a constant becomes exact zeros
     dx, dy = dx - dx.mean(), dy - dy.mean()
     spread = float(dx @ dx) * float(dy @ dy)
@@ -227,7 +226,7 @@ def r_squared(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def digest_of(record: RunRecord) -> bytes:
-    """Digest of what a finished run measured: its window, and the growth of every counter and histogram over it."""
+    """Digest of the measurements of a finished run: its window, and the growth of every counter and histogram in it."""
     totals = [f"{name} {record.total(name)}" for name in sorted(record.series)]
     for name, histogram in sorted(record.histograms.items()):
         growth = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
@@ -237,5 +236,5 @@ def digest_of(record: RunRecord) -> bytes:
 
 
 def equal_replications(digests: Sequence[bytes]) -> int:
-    """Number of the replications of a point that are all equal to the last digit; 0 where two differ, and of a single one."""
+    """Number of replications of a point if all are equal to the last digit; 0 if two differ, and for a single one."""
     return len(digests) if len(digests) > 1 and len(set(digests)) == 1 else 0

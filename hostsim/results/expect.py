@@ -1,4 +1,4 @@
-"""Expectations, claims and verdicts as plain values: what results are compared with."""
+"""Expectations, claims and verdicts as plain values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Expectation:
-    """An expectation of a scenario: a published claim, or one of the user's, with its form and band."""
+    """An expectation of a scenario: a published claim or the user's own, with form and band."""
 
     name: str
     """Id of a claim or a measurement, or the name the user gave."""
@@ -77,18 +77,18 @@ class Expectation:
     published: str
     """The published number as text; for an expectation of your own the band in words."""
     is_claim: bool
-    """Published: a claim, or a measurement that is predicted."""
+    """Published: a claim or a measurement for predictions."""
     kind: str = ""
-    """Of what is published, one of `hostsim.results.claim.CLAIM_KINDS`; empty for an expectation of the user's."""
+    """One of `hostsim.results.claim.CLAIM_KINDS` if published; empty for a user's expectation."""
 
     @property
     def counted_in(self) -> str:
-        """Unit of the answer: of a search that of its steps, where they have one."""
+        """Unit of the answer; for a search that of its steps, if any."""
         return self.form.unit if isinstance(self.form, Find) and self.form.unit else self.unit
 
 
 def is_comparable(one: Expectation, other: Expectation) -> bool:
-    """True when two answers may be drawn on one scale: places on one axis in one unit, or numbers of one unit."""
+    """True if two answers can share a scale: values of one axis in one unit, or numbers of one unit."""
     match one.form, other.form:
         case Find(axis=axis, unit=unit), Find(axis=its_axis, unit=its_unit) if axis == its_axis:
             return unit == its_unit
@@ -103,35 +103,35 @@ class VerdictState(StrEnum):
     FAIL = "fail"
     """The interval lies outside the band."""
     OPEN = "open"
-    """It straddles an end, or is wider than half the band, at the cap of replications."""
+    """The interval contains an end, or is wider than half the band, at the cap of replications."""
     MISSING = "missing"
-    """No finished runs to judge by."""
+    """There are no finished runs."""
 
 
 @dataclass(frozen=True)
 class KnownRed:
-    """A known red claim: the range that a check accepts its value in, and the mechanism-level reason."""
+    """A known red: the range of its value that a check accepts, and the missing mechanism."""
 
     range: Band
     """Both ends are numbers."""
     reason: str
     awaiting: Literal["", "calibration"] = ""
-    """``calibration``: red since a mechanism became truer, until the constants are fitted again; counted as red, and not as known."""
+    """``calibration``: red since a mechanism was corrected, until the next calibration; counted as red, not as known red."""
     by_interval: bool = False
-    """The range is that of other runs than those that it was measured by: a check accepts an interval that meets it, of a pass as well."""
+    """The range is for other runs: a check accepts an interval that meets it, even of a pass."""
 
 
 @dataclass(frozen=True)
 class PredictionInterval:
-    """A prediction interval: how sure the model is of a value, by an ensemble of hosts (`hostsim.results.prediction_interval`)."""
+    """A prediction interval: the uncertainty of the model about a value, by an ensemble of hosts (`hostsim.results.prediction_interval`)."""
 
     low: float | None
-    """90 % of hosts like the members lie between the ends; None for an end without bound."""
+    """90 % of hosts like the members are between the ends; None for an unbounded end."""
     high: float | None
     members: int
-    """Hosts behind it."""
+    """Number of hosts."""
     state: VerdictState
-    """Whether the interval lies in the band; ``open`` where it straddles an end."""
+    """State of the interval and the band; ``open`` if the interval contains an end."""
 
 
 @dataclass(frozen=True)
@@ -147,17 +147,17 @@ class Verdict:
     known: KnownRed | None = None
     """The entry of ``known_red.yaml`` about the claim."""
     reason: str = ""
-    """Of a known one: the mechanism-level reason. Of a missing one: what is missing."""
+    """For a known red, the missing mechanism; for a missing verdict, the missing runs or values."""
     points: tuple[AxisValues, ...] = ()
-    """The cases behind the value: axis values, and under ``value`` (and ``low``, ``high`` where there is an interval) what came out at each; ``raw`` is the raw measure
+    """The cases behind the value: axis values, and ``value`` (with ``low`` and ``high`` if there is an interval); ``raw`` is the raw measure
     beside a settled response time."""
     notes: tuple[str, ...] = ()
-    """What to know before trusting it: a bracket that was not monotone, flagged runs."""
+    """Warnings: a measure that is not monotone, flagged runs."""
     bound: Bound | None = None
-    """The kind of bound, where the value is one: an end of a bracket that a threshold lies beyond."""
+    """The kind of bound, if the value is an end of the bracket and the threshold is beyond it."""
     equal_replications: int = 0
-    """Of a deterministic value, the number of its replications, all equal to the last digit; 0 where chance acts, or of a single one."""
+    """For a deterministic value, the number of its equal replications; 0 for random values and single replications."""
     wall_s: float = 0.0
-    """Wall-clock seconds of the runs behind it, added up; 0 where they are not known."""
+    """Total wall-clock seconds of its runs; 0 if unknown."""
     prediction: PredictionInterval | None = None
-    """Of runs of an ensemble; ``ci_low`` and ``ci_high`` then say how noisy the runs are, and ``state`` goes by these."""
+    """Prediction interval of an ensemble; ``ci_low`` and ``ci_high`` then cover only noise, and decide ``state``."""

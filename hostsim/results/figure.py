@@ -1,4 +1,4 @@
-"""Figures and tables of a scenario as plain values: what `hostsim.views.plots` draws and a report shows."""
+"""Figures and tables of a scenario as plain values, which `hostsim.views.plots` draws."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 Size = Literal["", "column", "page"]
-"""Printed width: a column or the page of a journal; nothing for the screen."""
+"""Printed width: a column or page of a journal; empty for the screen."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def _axis_label(names: Names, axis: str) -> str:
 
 
 def _value_name(names: Names, axis: str, value: Scalar) -> str:
-    """The name of a value alone: ``NUMA I/O on``, or ``rate = 30 kpps`` where it has none."""
+    """The name of a value: ``NUMA I/O on``, or ``rate = 30 kpps`` without one."""
     known = names.get(axis)
     named = known.values.get(str(value)) if known else None
     return f"{_axis_label(names, axis)} = {value}" if named is None else named
@@ -66,11 +66,11 @@ class FigureSpec:
     at: AxisValues = field(default_factory=dict)
     """Values of the axes that are neither x nor series; the first value of the sweep by default."""
     kind: Literal["line", "bar"] = "line"
-    """``bar`` puts a group of bars at each value of x, one bar a series."""
+    """``bar`` draws a group of bars at each value of x, one for each series."""
     right: str | None = None
-    """A second metric, drawn as lines on an axis of its own on the right."""
+    """A second metric, drawn as lines on a right-hand axis."""
     stack: tuple[str, ...] = ()
-    """Metrics in the unit of y whose bars are stacked on its bar; there are no series then."""
+    """Metrics in the unit of y, stacked on its bar, without series."""
     per: str | None = None
     """A metric that y is divided by, run by run."""
     less: AxisValues = field(default_factory=dict)
@@ -80,16 +80,16 @@ class FigureSpec:
     lines: tuple[float, ...] = ()
     """Limits of y, drawn across the figure, in its unit."""
     label: str = ""
-    """Of the left-hand axis, without the unit; that of the catalogue by default."""
+    """Label of the left-hand axis without unit; by default that of the catalogue."""
     title: str = ""
-    """What the figure shows, in the author's words."""
+    """Caption by the author."""
     size: Size = ""
     axes: Names = field(default_factory=dict)
     """Names of axes and of their values."""
 
     @property
     def reference(self) -> AxisValues:
-        """Values of axes of the reference point of a difference or ratio; empty for a plain measure."""
+        """Axis values of the reference point of a difference or ratio; empty for a plain measure."""
         return self.less or self.to
 
     @property
@@ -112,7 +112,7 @@ class FigureSpec:
 
     @property
     def words(self) -> str:
-        """What it shows: its title, or the measures and the axis."""
+        """Caption: its title, or measures and axis."""
         if self.title:
             return self.title
         parts = [in_sentence(label_of(name)) for name in self.stack]
@@ -129,7 +129,7 @@ class FigureSpec:
         return _value_name(self.axes, axis, value)
 
     def tick(self, axis: str, text: str) -> str:
-        """Name of a value at its place on an axis, given its text."""
+        """Name of a value on an axis, by its text."""
         known = self.axes.get(axis)
         return known.values.get(text, text) if known else text
 
@@ -197,7 +197,7 @@ def names_of(figures: Iterable[Figure]) -> Names:
 
 
 def measures_of_subjects(figures: Iterable[Figure]) -> list[str]:
-    """The measures of figures that are of a subject, each once."""
+    """Measures of subjects in figures, each once."""
     found: dict[str, None] = {}
     for figure in figures:
         match figure:
@@ -212,6 +212,6 @@ def measures_of_subjects(figures: Iterable[Figure]) -> list[str]:
 
 
 def point_name(names: Names, axis: str, value: Scalar) -> str:
-    """The name of a value among those of a point: ``splitRxMode``, or ``rate=30 kpps`` where it has none."""
+    """The name of a value of a point: ``splitRxMode``, or ``rate=30 kpps`` without one."""
     known = names.get(axis)
     return known.values.get(str(value), f"{axis}={value}") if known else f"{axis}={value}"

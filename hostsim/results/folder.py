@@ -1,12 +1,12 @@
 """Results folder of a scenario: tables as Parquet and CSV, facts as JSON.
 
-A sweep writes it whole; plots and reports read it without running anything::
+A sweep writes it completely; plots and reports read it and run nothing::
 
-    table.parquet  table.csv     one row a point and replication
+    table.parquet  table.csv     one row for each point and replication
     contexts.parquet             the fullest contexts of each point
-    cpu.parquet                  where the CPU time of each point went
-    subjects.parquet             measures of each group of VMs or traffic entry, where there are several
-    runs.parquet                 the runs behind all this, by which their records are found in the store
+    cpu.parquet                  CPU time of each point by kind and owner
+    subjects.parquet             measures of each VM group or traffic entry, if there are several
+    runs.parquet                 references to the runs in the store
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
     figures/NAME.svg  .png  drawn by `hostsim.views.report.folder`, .pdf on demand
 """
@@ -50,19 +50,19 @@ __all__ = [
 
 
 _LONGEST = 200
-"""Characters of a text of a file that the command repeats."""
+"""Limit of characters of a file's text in the command."""
 
 
 def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
-    """The command that makes results anew, from what is known of them in any format; the function where the scenario has no file.
+    """The command that repeats results, from stored properties of any format; the function if the scenario has no file.
 
     Args:
-        kept: ``scenario``, ``quick`` and ``provenance`` of the results; what is not there counts as usual.
-        folder: where they are, if the command is to write them there again.
+        kept: ``scenario``, ``quick`` and ``provenance`` of the results; missing ones have their defaults.
+        folder: of the results, if the command writes them there again.
     """
     provenance = kept.get("provenance")
     told: Mapping[str, Any] = provenance if isinstance(provenance, Mapping) else {}
-    if "source" in told:  # no file has the scenario
+    if "source" in told:  # the scenario has no file
         return "hostsim.run"
     words = ["hostsim", "run", _text(told.get("file") or kept.get("scenario"))]
     words += ["--quick"] if kept.get("quick") is True else []
@@ -81,18 +81,18 @@ def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
 
 
 def _text(value: object) -> str:
-    """Text of a file that may come from another user: without control characters, and not too long."""
+    """Text of an untrusted file, without control characters, and truncated."""
     return "".join(letter for letter in str(value) if letter.isprintable())[:_LONGEST]
 
 
 _EARLIER_FORMAT = 7
-"""Folders of this format are read as well. Their results.json has no digest."""
+"""Older format that is still read; its results.json has no digest."""
 _FRAMES = ("table", "contexts", "cpu", "runs")
-"""Fields of results that are files of their own."""
+"""Fields of results in separate files."""
 _OPTIONAL = "subjects"
-"""Field of results that is a file where it has rows."""
+"""Field of results in a separate file if it has rows."""
 _KEYS = {"usage": "cost"}
-"""Keys of results.json that are not the name of their field."""
+"""Keys of results.json that differ from the field's name."""
 _FILES = tuple(f"{name}.parquet" for name in _FRAMES)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -137,7 +137,7 @@ def read(folder: Path) -> Results:
     """Read results from a folder that `write` wrote; without the records.
 
     Raises:
-        StoreError: there are none, or they cannot be read.
+        StoreError: results are missing or unreadable.
     """
     from hostsim.results.table import read_table
 
@@ -183,7 +183,7 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
     """Check the version of the layout.
 
     Raises:
-        StoreError: it is another one; the text says what makes one of this version.
+        StoreError: it is another one; the text has the command for one of this version.
     """
     given = kept.get("format")
     if given in (FORMAT, _EARLIER_FORMAT):
@@ -209,8 +209,8 @@ def as_csv(table: pd.DataFrame) -> str:
 
     The heading of an axis of quantities has its unit: ``rate (pps)``.
 
-    Text that a spreadsheet would take for a formula gets an apostrophe in front; a percentile with too few observations is
-    given in words in place of a number. It is empty for a run that has none at all, as its mean is.
+    Text that a spreadsheet would read as a formula gets a leading apostrophe. A percentile with too few observations is a
+    text instead of a number, and empty for a run without any observation.
     """
     from hostsim.results.table import WALL_CLOCK
 
@@ -225,7 +225,7 @@ def as_csv(table: pd.DataFrame) -> str:
 
 
 def plain_csv(frame: pd.DataFrame) -> str:
-    """A frame as CSV; text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    """A frame as CSV; text that a spreadsheet would read as a formula gets a leading apostrophe."""
 
     def harmless(cell: object) -> object:
         return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
@@ -236,7 +236,7 @@ def plain_csv(frame: pd.DataFrame) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as strict JSON takes it; what is not finite becomes null."""
+    """The value for strict JSON; non-finite numbers become null."""
     if isinstance(value, Enum):
         return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -1,7 +1,7 @@
-"""Forms of expectations: how each is written, the points and metrics that it needs, and how runs answer it.
+"""Forms of expectations: their syntax, the points and metrics that they need, and their evaluation.
 
-A new form is a field of `ExpectPart` with its part, which reads what is written, and a subclass of `Form`. Names of axes and metrics are
-looked up by `Names`; `Evidence` has the runs. `hostsim.results.expect` has verdicts.
+A new form is a field of `ExpectPart` with its part, which reads the syntax, and a subclass of `Form`. `Names` looks up axes and metrics;
+`Evidence` has the runs. `hostsim.results.expect` has verdicts.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ Point = dict[str, Scalar]
 
 
 class Names(Protocol):
-    """Names in a scenario file: looks them up and gathers faults (`hostsim.scenario.expect.lookup.Lookup`)."""
+    """Names in a scenario file: looks them up and collects faults (`hostsim.scenario.expect.lookup.Lookup`)."""
 
     def fault(self, path: KeyPath, message: str, allowed: str, nearest: str = "", given: str | None = None) -> None:
         """Gather a fault."""
@@ -91,7 +91,7 @@ class Names(Protocol):
         """The unit of a metric; empty where it is unknown."""
 
     def point(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> Point:
-        """A value for every axis but some."""
+        """A value for every axis except some."""
 
     def written(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> Point:
         """The given values of axes."""
@@ -109,14 +109,14 @@ class Names(Protocol):
         """A number in a unit, or the value of an axis."""
 
     def is_listed(self, path: KeyPath) -> bool:
-        """True where the file has a list."""
+        """True if the file has a list."""
 
     def tried(self, changes: Mapping[str, Any], at: AxisValues, path: KeyPath) -> tuple[str, tuple[str, ...]]:
-        """A change of the scenario in words, and why loading refuses it."""
+        """A change of the scenario in words, and the reason if loading refuses it."""
 
 
 class Evidence(Protocol):
-    """What answers a form: runs, answers of searches, other expectations."""
+    """Evidence for a form: runs, answers of searches, other expectations."""
 
     @property
     def runs(self) -> Runs:
@@ -131,7 +131,7 @@ class Evidence(Protocol):
 
 @dataclass(frozen=True)
 class Band:
-    """An acceptance band: accepted values, ends included; None where the band is open."""
+    """An acceptance band: accepted values, including the ends; None for an open end."""
 
     low: float | None
     high: float | None
@@ -151,9 +151,9 @@ class Form(ABC):
     """A form of an expectation: the question that its value answers."""
 
     is_signed: bool = False
-    """True when the value may be below 0."""
+    """True if the value may be negative."""
     is_statement: ClassVar[bool] = False
-    """True when the value is 1 where it holds, else 0."""
+    """True if the value is 1 for a condition that holds, else 0."""
     needs_runs: ClassVar[bool] = True
     most: ClassVar[float] = math.inf
     """Greatest possible value."""
@@ -161,18 +161,18 @@ class Form(ABC):
     @property
     @abstractmethod
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that it requires at each of its points; none for a search, which has its own records."""
+        """The metrics required at each of its points; none for a search, which has its own records."""
 
     @abstractmethod
     def required_points(self) -> list[Point]:
-        """The fixed points that it is judged by, as values of axes; of a search, the ends of its bracket."""
+        """Its fixed points, as values of axes; for a search, the ends of its bracket."""
 
     @abstractmethod
     def estimate(self, evidence: Evidence, name: str, band: Band) -> PointEstimate:
         """Estimate its value.
 
         Args:
-            evidence: answers it.
+            evidence: runs and answers.
             name: of the expectation.
             band: of the expectation.
 
@@ -186,7 +186,7 @@ class Form(ABC):
 
 
 class PointForm(Form):
-    """A form that may be one point of several."""
+    """A form that can be one case of several."""
 
     metric: str | None
 
@@ -234,7 +234,7 @@ class At(PointForm):
 
 @dataclass(frozen=True)
 class Difference(PointForm):
-    """A paired difference: the metric at one point less the metric at another, by replication."""
+    """A paired difference: the metric at one point minus the metric at another, by replication."""
 
     metric: str
     at: AxisValues
@@ -286,7 +286,7 @@ class Ratio(PointForm):
         if isinstance(side, str):
             estimate = evidence.other(side)
             return replace(estimate, cases=(case_of({"expectation": side}, estimate.interval),))
-        assert self.metric is not None  # the part lets a ratio of points do without none
+        assert self.metric is not None  # the part requires a metric for a ratio of points
         return evidence.runs.at(self.metric, {**self.at, **side})
 
 
@@ -298,7 +298,7 @@ class RatioPart(Spec):
     of: WrittenValues | str
     """Numerator: values of axes, or the name of another expectation."""
     to: WrittenValues | str
-    """Denominator, likewise."""
+    """Denominator: values of axes, or the name of another expectation."""
     at: WrittenValues = Field(default_factory=dict)
     """Values of axes that both points have."""
 
@@ -362,7 +362,7 @@ class Worst(_Several):
     """The worst case of several points: the one farthest outside the band, or nearest an end of it."""
 
     best: bool = False
-    """True takes the point deepest inside instead (``best:``)."""
+    """True for the point deepest inside instead (``best:``)."""
 
     def estimate(self, evidence: Evidence, name: str, band: Band) -> PointEstimate:
         estimates, behind = self._estimates(evidence)
@@ -389,7 +389,7 @@ class Mean(_Several):
         return PointEstimate(interval, values, cases_of(estimates), notes, equal_in_all(estimates))
 
     def _extremes(self, estimates: Sequence[PointEstimate], band: Band) -> str:
-        """The least and the greatest case in words; one of them is the worst, as the distance to the nearer end has one peak."""
+        """The smallest and the largest case in words; one of them is the worst, as the distance to the nearer end has one maximum."""
         cases = [point.shared for point in self.points]
         varied = [axis for axis in cases[0] if len({str(case[axis]) for case in cases}) > 1]
         means = [estimate.interval.mean for estimate in estimates]
@@ -408,17 +408,17 @@ class PointsPart(Spec):
 
     metric: str
     of: WrittenValues | None = None
-    """Of a ratio, taken at every point and paired by replication: values of axes of the numerator."""
+    """For a ratio at every point, paired by replication: axis values of the numerator."""
     to: WrittenValues | None = None
-    """Those of its denominator."""
+    """For a ratio: axis values of the denominator."""
     less: WrittenValues | None = None
-    """Of a difference, taken likewise: values of axes of the point that is taken off."""
+    """For a difference at every point: axis values of the point that is subtracted."""
     over: str | None = None
     """The axis; needs ``values``."""
     values: Annotated[tuple[Value, ...], Field(min_length=1)] | None = None
     """Values of the axis."""
     cases: Annotated[tuple[WrittenValues, ...], Field(min_length=1)] | None = None
-    """The points instead: values of one axis or several."""
+    """The points, instead of an axis: values of one or several axes."""
     at: WrittenValues = Field(default_factory=dict)
     """Values of axes that all points have."""
 
@@ -462,7 +462,7 @@ class PointsPart(Spec):
 
 @dataclass(frozen=True)
 class Find(Form):
-    """A threshold on an axis of integers, or of whole numbers of a unit, found by bisection in steps of 1, each replication separately."""
+    """A threshold on an axis of integers, or of integers of a unit, found by bisection in steps of 1, each replication separately."""
 
     largest: bool
     """True: the largest value at which the condition holds; False: the smallest."""
@@ -477,11 +477,11 @@ class Find(Form):
     """Unit of the axis; empty where its values are plain numbers."""
 
     def written(self, value: int) -> Scalar:
-        """A value of the axis, as it is written."""
+        """A value of the axis, as written."""
         return f"{value} {self.unit}" if self.unit else value
 
     def read(self, written: Scalar) -> int | None:
-        """The number of a value of the axis; None where it is not a whole number of its unit."""
+        """The number of a value of the axis; None if it is not an integer of its unit."""
         if not self.unit:
             return written if isinstance(written, int) else None
         number, _, unit = str(written).partition(" ")
@@ -516,10 +516,10 @@ class WherePart(Spec):
 
 
 def _in_unit(end: int | str) -> tuple[int, str]:
-    """The end of a bracket as a whole number and its unit.
+    """The end of a bracket as an integer and its unit.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: it is not an integer.
     """
     if isinstance(end, int):
         return end, ""
@@ -532,16 +532,16 @@ def _in_unit(end: int | str) -> tuple[int, str]:
 
 
 class FindPart(Spec):
-    """A threshold on an axis of integers, or of whole numbers of a unit, in steps of 1, whatever values the sweep has."""
+    """A threshold on an axis of integers, or of integers of a unit, in steps of 1, independent of the values of the sweep."""
 
     largest: str | None = None
     """The axis; the answer is its largest value at which the condition holds."""
     smallest: str | None = None
     """The axis; the answer is its smallest value at which the condition holds."""
     start: Annotated[int | str, Field(alias="from")]
-    """Least value to look at: ``1``, or ``10 kpps``."""
+    """Smallest value: ``1``, or ``10 kpps``."""
     stop: Annotated[int | str, Field(alias="to")]
-    """Greatest value to look at, in the same unit."""
+    """Largest value, in the same unit."""
     where: WherePart
     at: WrittenValues = Field(default_factory=dict)
 
@@ -557,17 +557,17 @@ class FindPart(Spec):
 
     @property
     def least(self) -> int:
-        """Least value to look at, in `unit`."""
+        """Smallest value, in `unit`."""
         return _in_unit(self.start)[0]
 
     @property
     def most(self) -> int:
-        """Greatest value to look at, in `unit`."""
+        """Largest value, in `unit`."""
         return _in_unit(self.stop)[0]
 
     @property
     def unit(self) -> str:
-        """Unit of the steps; empty where they are plain numbers."""
+        """Unit of the steps; empty for plain numbers."""
         return _in_unit(self.start)[1]
 
     def read(self, names: Names, path: KeyPath) -> tuple[Form, str]:
@@ -612,7 +612,7 @@ class RSquared(Form):
 
 
 def _positions(values: Sequence[Scalar]) -> list[float]:
-    """Values of an axis as numbers: quantities of one unit by their number, since R squared knows no scale."""
+    """Values of an axis as numbers; quantities of one unit by their number, as R squared is independent of scale."""
     parts = [value.split(None, 1) if isinstance(value, str) else [str(value)] for value in values]
     if len({tuple(part[1:]) for part in parts}) > 1:
         raise MissingError(f"a line needs values of one unit, not {', '.join(str(value) for value in values)}")
@@ -642,28 +642,28 @@ class RSquaredPart(Spec):
 
 
 Direction = Literal["rising", "falling", "not falling", "not rising"]
-"""How a metric may move at every step of a line; the last two allow for noise."""
+"""Allowed changes of a metric at every step of a line; the last two allow noise."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A one-sided limit: a number must be below or above it; exactly one of the two, and equal is neither."""
+    """A one-sided limit: a number must be strictly below or strictly above it; exactly one is set."""
 
     below: float | None = None
     above: float | None = None
 
     def holds(self, value: float) -> bool:
-        """True when the value is on the right side."""
+        """True if the value satisfies the limit."""
         return (self.below is None or value < self.below) and (self.above is None or value > self.above)
 
 
 @dataclass(frozen=True)
 class Monotone:
-    """A monotone metric: it moves one way at every step along an axis.
+    """A monotone metric along an axis.
 
-    ``rising`` and ``falling`` are strict and go by the means. ``not falling`` (and likewise ``not rising``) is broken only by a step whose
-    differences, paired by replication on common random numbers, have a 95 % Student interval below 0, and whose fall is more than
-    0.5 % of the larger mean. Of one replication there is no such interval: every fall of more than 0.5 % breaks it.
+    ``rising`` and ``falling`` are strict and compare means. ``not falling`` (and ``not rising`` in reverse) is violated only by a step whose
+    differences, paired by replication on common random numbers, have a 95 % Student interval below 0, and whose fall exceeds 0.5 % of the
+    larger mean. With one replication there is no interval, and every fall of more than 0.5 % violates it.
     """
 
     metric: str
@@ -718,7 +718,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Compared:
-    """A comparison of two points: the paired ratio of a metric keeps to a limit."""
+    """A comparison of two points: the paired ratio of a metric satisfies a limit."""
 
     metric: str
     of: AxisValues
@@ -746,7 +746,7 @@ Predicate = Monotone | Within | Compared
 
 @dataclass(frozen=True)
 class Always(Form):
-    """A conjunction of predicates: 1 when all hold, else 0."""
+    """A conjunction of predicates: 1 if all hold, else 0."""
 
     conditions: tuple[Predicate, ...]
     is_statement = True
@@ -769,7 +769,7 @@ class Always(Form):
 
 
 NEGLIGIBLE = 0.005
-"""Share of the larger mean that a step may go the wrong way, however certainly."""
+"""Largest tolerated step in the wrong direction, as a share of the larger mean."""
 
 
 def _goes(form: Monotone, before: PointEstimate, after: PointEstimate) -> bool:
@@ -786,7 +786,7 @@ def _goes(form: Monotone, before: PointEstimate, after: PointEstimate) -> bool:
 
 
 def _falls(before: PointEstimate, after: PointEstimate) -> bool:
-    """True when the second is certainly and noticeably below the first."""
+    """True if the second is certainly and noticeably below the first."""
     paired = [replication for replication in before.values if replication in after.values]
     if not paired:
         raise MissingError("no replication has both ends of a step")
@@ -835,29 +835,29 @@ Amount = int | float | str
 
 
 class PredicatePart(Spec):
-    """What always holds: a metric moves one way along an axis, keeps to a limit at every point, or does so against another point.
+    """A condition: a metric is monotone along an axis, satisfies a limit at every point, or its ratio to another point does.
 
-    The three ways to write one: ``metric, is, along, values``; ``metric, below`` (or ``above``) with ``along, values`` or for one point;
+    The three forms: ``metric, is, along, values``; ``metric, below`` (or ``above``) with ``along, values`` or for one point;
     ``metric, of, to, below`` (or ``above``). Each takes ``at``.
     """
 
     metric: str
     direction: Annotated[Direction | None, Field(alias="is")] = None
-    """How it moves at every step. ``rising`` and ``falling`` go by the means, strictly. ``not falling`` and ``not rising`` allow for noise: a
-    step breaks them when the 95 % interval of its differences, paired by replication, excludes 0 and it exceeds 0.5 % of the larger mean."""
+    """Direction of every step. ``rising`` and ``falling`` compare means strictly. ``not falling`` and ``not rising`` allow noise: a step
+    violates them if the 95 % interval of its paired differences excludes 0 and it exceeds 0.5 % of the larger mean."""
     along: str | None = None
     """The axis."""
     values: Annotated[tuple[Value, ...], Field(min_length=1)] | None = None
-    """Values of the axis, two or more with ``is``."""
+    """Values of the axis; at least two with ``is``."""
     of: WrittenValues | None = None
     """Numerator of a ratio, paired by replication: values of axes."""
     to: WrittenValues | None = None
-    """Its denominator, likewise."""
+    """Denominator of the ratio: values of axes."""
     below: Amount | None = None
-    """At every point the metric is below this, a number in its unit or with its unit; of a ratio a bare number. A point whose 95 % interval
-    straddles the limit leaves the verdict open."""
+    """The metric is below this at every point: a number in its unit or with a unit; for a ratio a plain number. A 95 % interval that contains
+    the limit leaves the verdict open."""
     above: Amount | None = None
-    """At every point the metric is above this, likewise."""
+    """The metric is above this at every point; as ``below``."""
     at: WrittenValues = Field(default_factory=dict)
     """Values of the other axes."""
 
@@ -907,14 +907,14 @@ Predicates = Annotated[
 
 
 IN_FORCE = Limit(above=50.0)
-"""Percent of the window from which on a state counts as in force."""
+"""Percent of the window above which a state counts as active."""
 
 
 @dataclass(frozen=True)
 class Switches(Form):
-    """A switched state: 1 when it is active exactly at those cases at which a metric is below a threshold, else 0.
+    """A switched state: 1 if it is active exactly at the cases with a metric below a threshold, else 0.
 
-    The state is active at a case when its metric, in percent of the window, is above 50.
+    The state is active at a case if its metric, in percent of the window, is above 50.
     """
 
     state: str
@@ -923,7 +923,7 @@ class Switches(Form):
     """Metric that decides."""
     cases: tuple[AxisValues, ...]
     below: tuple[float, ...]
-    """The threshold at each case, in the unit of ``when``; 0 means that the state is never to be in force."""
+    """The threshold at each case, in the unit of ``when``; 0 means that the state must never be active."""
     is_statement = True
 
     @property
@@ -953,7 +953,7 @@ class Switches(Form):
         return PointEstimate(_all(found), {}, tuple(cases), (*notes, *notes_of([*states, *measures])))
 
     def _check_sides(self, measures: Sequence[PointEstimate]) -> None:
-        """Checks that every threshold has been seen from both sides; from 0, which nothing is below, there is no other side."""
+        """Checks that there are cases on both sides of every threshold except 0."""
         for threshold in sorted(set(self.below)):
             seen = [m.interval.mean for m, below in zip(measures, self.below, strict=True) if below == threshold]
             if threshold > 0 and len({value < threshold for value in seen}) == 1:
@@ -964,19 +964,19 @@ class Switches(Form):
 
 
 class SwitchesPart(Spec):
-    """A state that is in force exactly while a metric is below a threshold.
+    """A state that is active exactly while a metric is below a threshold.
 
-    There must be a case on each side of every threshold but 0; on which side a case lies is known when it has been run.
+    Each threshold except 0 needs cases on both sides, which is known only after the runs.
     """
 
     state: str
-    """Metric of the state, in percent of the window: above 50 it is in force."""
+    """Metric of the state, in percent of the window: active above 50."""
     when: str
     """Metric that decides."""
     below: Amount
-    """The threshold: a number in the unit of ``when``, a number with its unit, or the name of an axis whose value it is. 0: never in force."""
+    """The threshold: a number in the unit of ``when``, a number with its unit, or the name of an axis with its value. 0: never active."""
     cases: Annotated[tuple[WrittenValues, ...], Field(min_length=1)]
-    """Where to look: values of axes."""
+    """Cases: values of axes."""
 
     def read(self, names: Names, path: KeyPath) -> tuple[Form, str]:
         """The form, and the unit of its answer."""
@@ -992,24 +992,24 @@ class SwitchesPart(Spec):
 
 @dataclass(frozen=True)
 class Refusal:
-    """A refusal that was tried: a scenario with some changes, and why loading refused it."""
+    """A trial of a refusal: a changed scenario, and the reason if loading refused it."""
 
     tried: str
-    """What was changed, in words; empty where nothing was."""
+    """The changes in words; empty without any."""
     feature: str
-    """What its refusal must name; empty where it must be accepted."""
+    """Required text of its refusal; empty if it must be accepted."""
     said: tuple[str, ...]
-    """Why it was refused; empty where it was accepted."""
+    """Reason of its refusal; empty if it was accepted."""
 
     @property
     def holds(self) -> bool:
-        """It was accepted, or refused by the right name, as it should be."""
+        """True if it was accepted, or refused with the required name, as expected."""
         return any(self.feature in text for text in self.said) if self.feature else not self.said
 
 
 @dataclass(frozen=True)
 class Refused(Form):
-    """Refused scenarios: 1 when each was refused, or accepted, as it should be, else 0. Answered when the file is loaded: nothing runs."""
+    """Refused scenarios: 1 if each was refused or accepted as expected, else 0. Evaluated at loading, without runs."""
 
     cases: tuple[Refusal, ...]
     needs_runs = False
@@ -1043,20 +1043,20 @@ class RefusalPart(Spec):
     """Something that must be refused."""
 
     set: Changes
-    """What is changed: values by dotted path, as with ``--set``."""
+    """Changes: values by dotted path, as for ``--set``."""
     names: Annotated[str, Field(min_length=1)]
     """The feature that the refusal must name."""
 
 
 class RefusedPart(Spec):
-    """What is refused when it is loaded, and what is not."""
+    """Changes that loading must refuse or accept."""
 
     cases: Annotated[tuple[RefusalPart, ...], Field(min_length=1)]
-    """Each must be refused."""
+    """Changes that must be refused."""
     accepted: Annotated[tuple[Changes, ...], Field(min_length=1)]
-    """Each must not; ``{}`` is the scenario as it stands."""
+    """Changes that must be accepted; ``{}`` is the unchanged scenario."""
     at: WrittenValues = Field(default_factory=dict)
-    """Values of axes that all have."""
+    """Common values of axes."""
 
     def read(self, names: Names, path: KeyPath) -> tuple[Form, str]:
         """The form, and the unit of its answer: each case is tried."""
@@ -1067,24 +1067,24 @@ class RefusedPart(Spec):
 
 
 class ExpectPart(Spec):
-    """One thing that is expected: a published claim, or a measurement of your own."""
+    """An expectation: a published claim, or your own measurement."""
 
     claim: str | None = None
     """Id of a published claim; its band and unit are those of ``claims.csv``."""
     measurement: str | None = None
-    """Id of a published measurement that is predicted; its band and unit are those of ``published-2.csv``. `hostsim predict` runs it."""
+    """Id of a published measurement for predictions; its band and unit are those of ``published-2.csv``. `hostsim predict` runs it."""
     name: str | None = None
-    """Name of an expectation of your own; needs ``between``."""
+    """Name of your own expectation; needs ``between``."""
     between: tuple[BandEnd, BandEnd] | None = None
-    """Accepted values, ends included, of an expectation of your own."""
+    """Accepted values of your own expectation, including the ends."""
     metric: str | None = None
     """The mean of this metric at the point ``at``."""
     of: str | None = None
     """With ``metric``: its subject, a traffic entry, a group of VMs, one VM (``web[3]``), a vNIC, a port or queue of a physical NIC, a
-    world, a PCPU or a NUMA node; the host by default. Other forms have it behind the name: ``metric: latency_p99 of feed``."""
+    world, a PCPU or a NUMA node; the host by default. Other forms include it in the name: ``metric: latency_p99 of feed``."""
     at: WrittenValues | None = None
     less: WrittenValues | None = None
-    """With ``metric``: the metric at the point that differs from ``at`` in these values is taken off, replication by replication."""
+    """With ``metric``: axis values of another point; its metric is subtracted, paired by replication."""
     find: FindPart | None = None
     ratio: RatioPart | None = None
     worst: PointsPart | None = None
@@ -1092,15 +1092,15 @@ class ExpectPart(Spec):
     best: PointsPart | None = None
     """The point that is deepest inside the band."""
     mean: PointsPart | None = None
-    """The mean over the points, replication by replication; its least and its greatest case are printed beside it."""
+    """The mean over the points by replication; the smallest and the largest case are printed beside it."""
     r2: RSquaredPart | None = None
     """R squared of the straight line."""
     always: Predicates | None = None
-    """1 when the condition holds, or all of a list do, else 0."""
+    """1 if the condition, or all of a list, hold, else 0."""
     switches: SwitchesPart | None = None
-    """1 when the state is in force exactly at those cases where it should be, else 0."""
+    """1 if the state is active at exactly the right cases, else 0."""
     refused: RefusedPart | None = None
-    """1 when every case is refused, and by its name, and none of those accepted, else 0; known as soon as the file is loaded."""
+    """1 if loading refuses every case with the right name, and accepts the others, else 0; no runs are needed."""
 
     @model_validator(mode="after")
     def _one_question(self) -> ExpectPart:
@@ -1125,7 +1125,7 @@ class ExpectPart(Spec):
 
     @property
     def label(self) -> str:
-        """What other expectations call it: an id, or the name that the user gave."""
+        """Its name for other expectations: an id, or the user's name."""
         return self.claim or self.measurement or str(self.name)
 
     @property
@@ -1160,7 +1160,7 @@ class ExpectPart(Spec):
 
 
 def is_same_unit(one: str, other: str) -> bool:
-    """True when two units of measures are one: their first words agree (``%`` and ``% of a vCPU``)."""
+    """True if two units of measures are equal: their first words agree (``%`` and ``% of a vCPU``)."""
     return one.partition(" ")[0] == other.partition(" ")[0]
 
 
@@ -1171,4 +1171,4 @@ TAGGED: dict[str, type] = {
         *(Monotone, Within, Compared, Limit, Refusal),
     )
 }
-"""Forms, and the parts that only some of them have, by the names that stored results have for them."""
+"""Forms and parts of forms, by their names in stored results."""

@@ -1,6 +1,6 @@
-"""Integrity of a results folder: the format of what it stores, and the digests by which a reader notices a change.
+"""Integrity of a results folder: the format of its files, and digests that detect changes.
 
-A digest finds damage and edits by hand. It has no key, so it does not find a forgery: anyone who writes a file can write its digest.
+A digest detects damage and manual edits. It has no key, so it does not detect forgery: anyone who writes a file can write its digest.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ __all__ = ["BLANK", "DIGEST_KEY", "FORMAT", "json_digest", "require_digest", "re
 _log = logging.getLogger(__name__)
 
 FORMAT = 8
-"""Version of the layout of all that is stored: files of runs, and folders of results."""
+"""Version of the layout of stored runs and results folders."""
 
 DIGEST_KEY = "hostsim.digest"
 """Metadata key of the digest of a Parquet file."""
 BLANK = "0" * 64
-"""What takes the place of a digest while that is computed."""
+"""Placeholder of a digest during its computation."""
 _LEAD = DIGEST_KEY.encode() + b"\x18\x40"
-"""Bytes before a digest. Thrift has the type and the length of a value after its key; JSON has no such character, so that no other metadata are the same."""
+"""Bytes before a digest: Thrift's type and length of the value. JSON has no such character, so that no other metadata match."""
 
 
 def json_digest(content: Mapping[str, Any]) -> str:
-    """SHA-256 of a mapping of JSON values, however they are laid out."""
+    """SHA-256 of a mapping of JSON values, independent of layout."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 def with_digest(file: bytes) -> bytes:
-    """A Parquet file whose digest is blank, with the SHA-256 of its bytes in place of that."""
+    """A Parquet file with a blank digest, filled with the SHA-256 of its bytes."""
     start, end = _place(file)
     assert file[start:end] == BLANK.encode()
     return file[:start] + hashlib.sha256(file).hexdigest().encode() + file[end:]
 
 
 def require_whole(file: bytes) -> bool:
-    """Check the bytes of a Parquet file before any of them is parsed: a damaged footer can end the process.
+    """Check the bytes of a Parquet file before parsing, as a damaged footer can end the process.
 
     Returns:
-        True where it has a digest.
+        True if it has a digest.
 
     Raises:
         ValueError: it has one that does not match.
@@ -59,13 +59,13 @@ def require_whole(file: bytes) -> bool:
 
 
 def require_digest(results: Path, given: int, earlier: int, *, has_digest: bool) -> None:
-    """Check the format of a file that was read. One of the format before has no digest, which is said once for a results folder.
+    """Check the format of a file. The older format has no digest, which is logged once for each results folder.
 
     Args:
         results: the results folder.
         given: format of the file.
         earlier: format before `FORMAT` of such files.
-        has_digest: whether it has a digest, which matches.
+        has_digest: whether it has a valid digest.
 
     Raises:
         ValueError: it is of another format, or lacks its digest.
@@ -86,6 +86,6 @@ def _warn(results: Path) -> None:
 
 
 def _place(file: bytes) -> tuple[int, int]:
-    """Where the digest is; negative where there is none."""
+    """Position of the digest; negative without one."""
     start = file.rfind(_LEAD) + len(_LEAD)
     return (start, start + len(BLANK)) if start >= len(_LEAD) else (-1, -1)

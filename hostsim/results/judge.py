@@ -1,4 +1,4 @@
-"""Judging of expectations: a point estimate or predicate from runs, and the verdict of its interval and band."""
+"""Judging of expectations: a point estimate or predicate from runs, and the verdict by interval and band."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def judge(
     Args:
         expectations: of one scenario; a ratio may name others of them.
         scenario: name of the scenario, for the verdicts.
-        records: runs, or sources of them, in any order; those of no expectation do not matter and are not read. Where a point
-            has one replication, its interval is that of batch means within the run.
-        answers: results of the searches, by name of the expectation; those of interim analyses say by how many replications, and at
-            which level, an expectation is judged.
+        records: runs, or their sources, in any order; those of no expectation are not read. A point with one replication has
+            the interval of batch means within the run.
+        answers: results of the searches, by name of the expectation; those of interim analyses have the number of replications and
+            the level of the verdict.
         known: the known reds, by claim id.
         level: of the intervals.
-        is_ensemble: the replications are runs of several hosts (`hostsim.results.prediction_interval`): verdicts have prediction intervals.
+        is_ensemble: replications run several hosts (`hostsim.results.prediction_interval`), so that verdicts have prediction intervals.
     """
     expectations = list(expectations)
     sources = (entry if isinstance(entry, RunSource) else RunSource.of(entry) for entry in records)
@@ -67,9 +67,9 @@ def judge(
 def state_of(interval: Interval, band: Band, bound: Bound | None = None) -> VerdictState:
     """Verdict state of an interval and a band.
 
-    It passes when it lies in the band and is at most half as wide, fails when it lies outside, and is open else. A band
-    with an open end sets no width; an interval without width passes or fails. The upper end of what is less than a bound
-    does not belong to the interval.
+    It passes if the interval is in the band and at most half as wide, fails if it is outside, and is open otherwise. A band
+    with an open end has no limit of width; an interval of zero width passes or fails. The upper end of a value "less than" a
+    bound is not part of the interval.
     """
     lies = _lies(interval, band, bound)
     if lies is not VerdictState.PASS:
@@ -79,7 +79,7 @@ def state_of(interval: Interval, band: Band, bound: Bound | None = None) -> Verd
 
 
 def _lies(interval: Interval, band: Band, bound: Bound | None) -> VerdictState:
-    """Whether an interval lies in a band, however wide it is."""
+    """Whether an interval is in a band, independent of its width."""
     if bound is Bound.LESS_THAN and band.low is not None and interval.high <= band.low:
         return VerdictState.FAIL
     if (band.low is not None and interval.high < band.low) or (band.high is not None and interval.low > band.high):
@@ -110,20 +110,20 @@ def _verdict(expectation: Expectation, scenario: str, estimator: _Estimator) -> 
 
 
 def _searched_lines(form: Form, others: Mapping[str, Expectation]) -> list[Case]:
-    """The axis values that the searches behind a form hold fixed: its own, or those of the expectations it is a ratio of."""
+    """Fixed axis values of the searches behind a form, or behind the expectations of its ratio."""
     if isinstance(form, Find):
         return [form.at]
     return [line for name in form.others() for line in _searched_lines(others[name].form, others)]
 
 
 def _with_determinism(estimate: PointEstimate) -> tuple[str, ...]:
-    """The notes of an estimate, after one on what its interval means where it is deterministic."""
+    """The notes of an estimate, preceded by one on a deterministic interval."""
     equal = estimate.equal_replications
     return (deterministic_note(equal), *estimate.notes) if equal else estimate.notes
 
 
 def _noise_notes(estimate: PointEstimate) -> tuple[str, ...]:
-    """A note on what the prediction interval of an estimate is made of."""
+    """A note on the basis of a prediction interval."""
     share = noise_share(estimate.values) if estimate.values else math.nan
     told = f"about {share:.0%} of the variance behind the prediction interval is the noise of the runs"
     return () if math.isnan(share) else (f"{told}, the rest is between hosts",)
@@ -131,21 +131,21 @@ def _noise_notes(estimate: PointEstimate) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Estimator:
-    """Estimator of expectations: the runs and search answers of a scenario, and the estimate of each form of expectation from them."""
+    """Estimator of expectations from the runs and search answers of a scenario."""
 
     runs: Runs
     answers: Mapping[str, SearchAnswer]
     expectations: Mapping[str, Expectation]
 
     def at(self, look: Look) -> _Estimator:
-        """The estimator of a look of an interim analysis."""
+        """The estimator for a look of an interim analysis."""
         runs = self.runs.first(look.replications, look.level)
         return replace(self, runs=runs, answers={**self.answers, **look.searches})
 
     def prediction(self, expectation: Expectation, estimate: PointEstimate) -> PredictionInterval | None:
-        """The prediction interval of an expectation, of which runs of an ensemble have given an estimate; None of what takes no runs.
+        """The prediction interval of an estimated expectation with an ensemble; None for one without runs.
 
-        A statement holds on some members or on all or none; all other values differ by more than yes and no.
+        A statement is judged on each member; other values have quantiles.
 
         Raises:
             MissingError: a statement cannot be judged on one of the members.

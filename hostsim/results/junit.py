@@ -1,7 +1,7 @@
 """JUnit XML of verdicts and of comparisons, for CI systems.
 
-The documents are valid by the two schemas that CI systems go by: Jenkins' ``junit-10.xsd`` and Windy Road's ``JUnit.xsd``. The latter
-wants properties, system-out and system-err of every suite, and allows a test case one of skipped, error and failure, and no output.
+The documents are valid by two schemas of CI systems: Jenkins' ``junit-10.xsd`` and Windy Road's ``JUnit.xsd``. The latter requires
+properties, system-out and system-err in every suite, and allows one of skipped, error and failure in a test case, without output.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hostsim.results.verdicts import is_accepted, label, sentence
 __all__ = ["Case", "Suite", "comparison_suite", "document", "verdict_suites"]
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 has no way to write: controls, surrogates, U+FFFE and U+FFFF."""
+"""Characters that XML 1.0 cannot contain: controls, surrogates, U+FFFE and U+FFFF."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Case:
 
     name: str
     text: str
-    """What there is to say of it, in a sentence."""
+    """Its text, one sentence."""
     seconds: float = 0.0
-    """Wall-clock seconds of the runs behind it; 0 where they are not known."""
+    """Wall-clock seconds of its runs; 0 if unknown."""
     result: Literal["", "failure", "error", "skipped"] = ""
-    """Empty where it passed. An error has no value to judge, a failure has a wrong one."""
+    """Empty for a pass. An error has no value, a failure a wrong one."""
     type: str = ""
-    """Of an error or a failure."""
+    """Message of an error or a failure."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Suite:
 
 
 def verdict_suites(verdicts: Sequence[Verdict], *, quick: bool) -> list[Suite]:
-    """One suite a scenario and one case an expectation, in their order; a known red one is skipped, one without a value an error."""
+    """One suite for each scenario and one case for each expectation, in their order; a known red is skipped, a case without a value is an error."""
     return [
         Suite(scenario, [_verdict_case(verdict, quick=quick) for verdict in verdicts if verdict.scenario == scenario])
         for scenario in dict.fromkeys(verdict.scenario for verdict in verdicts)
@@ -68,9 +68,9 @@ def _verdict_case(verdict: Verdict, *, quick: bool) -> Case:
 def comparison_suite(
     scenario: str, held: Coverage, moves: Sequence[PairedDifference], seconds: Mapping[str, float]
 ) -> Suite:
-    """The suite of a comparison with earlier results: one case a point.
+    """The suite of a comparison with earlier results: one case for each point.
 
-    A point whose measures moved is a failure that names them; one that could not be compared is an error.
+    A point with moved measures is a failure; a point that could not be compared is an error.
 
     Args:
         scenario: its name.
@@ -147,5 +147,5 @@ def _add(suite: ET.Element, scenario: str, case: Case) -> None:
 
 
 def _clean(text: str) -> str:
-    """The text with an escape in place of every character that XML has no way to write."""
+    """The text with escapes for characters that XML cannot contain."""
     return _NO_XML.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)

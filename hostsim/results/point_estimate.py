@@ -54,9 +54,8 @@ _Samples = TypeVar("_Samples", bound=_Sampled)
 def batch_means_interval(record: RunRecord, metric: str, level: float = 0.95) -> tuple[Interval, str]:
     """Confidence interval of a measure of one run from batch means, with a note on its basis.
 
-    The measured window is cut into some 40 stretches of equal length, the measure is taken over each, and their spread gives the
-    interval; its middle is the measure over the whole window. Unbounded when the window has fewer than 20 time slices,
-    or a stretch has too little to measure.
+    The measured window is divided into about 40 equal parts. The spread of the measure over them gives the interval; its middle is
+    the measure over the whole window. Unbounded if the window has fewer than 20 time slices, or a part has too few observations.
 
     Args:
         record: a finished run.
@@ -77,7 +76,7 @@ def batch_means_interval(record: RunRecord, metric: str, level: float = 0.95) ->
 
 
 class _Thinned(Mapping[str, _Samples]):
-    """Series or histograms at some boundaries, taken when they are asked for: a measure asks for a few of a hundred."""
+    """Series or histograms at some boundaries, computed on demand, as a measure reads a few of a hundred."""
 
     def __init__(self, whole: Mapping[str, _Samples], rows: list[int]) -> None:
         self._whole, self._rows = whole, rows
@@ -93,13 +92,13 @@ class _Thinned(Mapping[str, _Samples]):
 
 
 def _stretch(record: RunRecord, rows: list[int]) -> RunRecord:
-    """The run with some of its boundaries only, as `RunRecord.thinned` gives it, without the work for what no measure asks for."""
+    """The run at some of its boundaries, as by `RunRecord.thinned`, computed on demand."""
     series, histograms = _Thinned(record.series, rows), _Thinned(record.histograms, rows)
     return replace(record, instants_ps=record.instants_ps[rows], series=series, histograms=histograms, cut=0)
 
 
 def _borders(record: RunRecord) -> list[int]:
-    """Boundaries of the window's time slices, without those that leave a slice of less than half the usual length."""
+    """Boundaries of the window's time slices, without slices of less than half the usual length."""
     instants = record.instants_ps
     places = list(range(record.cut, len(instants)))
     if len(places) < 2:
@@ -117,7 +116,7 @@ Case = AxisValues
 
 
 class MissingError(Exception):
-    """Missing estimate: an expectation cannot be judged, for the reason given."""
+    """Missing estimate, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -126,17 +125,17 @@ class PointEstimate:
 
     interval: Interval
     values: Mapping[int, float]
-    """By replication, where each has a value."""
+    """Values by replication, if each has one."""
     cases: tuple[Case, ...] = ()
     notes: tuple[str, ...] = ()
     equal_replications: int = 0
-    """Of a deterministic point, the number of its replications, see `hostsim.results.curve`; else 0."""
+    """Number of replications of a deterministic point, see `hostsim.results.curve`; else 0."""
     bounds: Mapping[int, Bound] = field(default_factory=dict)
-    """By replication: the kind of bound, where its value is one."""
+    """Kind of bound by replication, if its value is one."""
 
     @property
     def bound(self) -> Bound | None:
-        """The kind of bound of the mean; None where every value is exact, and where nothing is known of the mean."""
+        """Kind of bound of the mean; None if all values are exact, or if the mean is unknown."""
         found = set(self.bounds.values())
         if len({bound.is_lower for bound in found}) != 1:
             return None
@@ -145,31 +144,31 @@ class PointEstimate:
 
 @dataclass(frozen=True)
 class _Run:
-    """Measures of a record: there may be more records than memory holds."""
+    """Measures of a record, kept instead of the record, as memory may be too small for all."""
 
     values: Mapping[str, float]
-    """By metric; empty when it failed."""
+    """By metric; empty for a failed run."""
     flags: tuple[str, ...]
     error: str | None
     digest: bytes
-    """Of a finished run, see `hostsim.results.curve`."""
+    """Digest of a finished run, see `hostsim.results.curve`."""
 
 
 @dataclass(frozen=True)
 class RunSource:
-    """Source of a run: what is known of it before its record is read."""
+    """Source of a run: its properties before its record is read."""
 
     axes: AxisValues
     replication: int
     wall_s: float
-    """Wall-clock seconds; 0 where they are not known."""
+    """Wall-clock seconds; 0 if unknown."""
     read: Callable[[], RunRecord]
     is_whole: bool = True
-    """False for a run that is shorter than those that estimates rest on: a search's, far from its end."""
+    """False for a short run of a search, which no estimate uses."""
 
     @classmethod
     def of(cls, record: RunRecord) -> RunSource:
-        """The source of a record that is there."""
+        """The source of an available record."""
         return cls(record.axes, record.replication, float(record.facts.get("wall_s", 0.0)), lambda: record)
 
 
@@ -182,7 +181,7 @@ def _run(record: RunRecord, metrics: Collection[str]) -> _Run:
 
 
 class Runs:
-    """Runs of a scenario by their points, for point estimates. The records of a point are read when it is first asked for."""
+    """Runs of a scenario by their points, for point estimates. Records are read at the first request for their point."""
 
     def __init__(
         self, sources: Iterable[RunSource], metrics: Iterable[str], level: float, *, is_ensemble: bool = False
@@ -191,9 +190,9 @@ class Runs:
 
         Args:
             sources: of the runs, in any order.
-            metrics: measures that will be asked for.
+            metrics: required measures.
             level: of the intervals.
-            is_ensemble: replications are of several hosts: intervals are those of the noise of the runs alone.
+            is_ensemble: replications run several hosts; intervals then cover only noise.
         """
         self.is_ensemble = is_ensemble
         self._level = level
@@ -236,7 +235,7 @@ class Runs:
         return PointEstimate(interval, values, ({**case_of(at, interval), **raw},), (*notes, *raw_notes), equal)
 
     def first(self, replications: int, level: float) -> Runs:
-        """The same runs as far as they are of the first replications, with intervals of another level."""
+        """The runs of the first replications, with intervals of another level."""
         view = copy.copy(self)
         view._most, view._level = replications, level
         return view
@@ -248,7 +247,7 @@ class Runs:
         return view
 
     def replications(self) -> set[int]:
-        """The replications of all points that were looked at."""
+        """The replications of all used points."""
         return set.intersection(*(set(runs) for runs in self._runs.values()))
 
     def line(self, metric: str, at: Case, axis: str, values: Iterable[Scalar]) -> list[PointEstimate]:
@@ -256,21 +255,21 @@ class Runs:
         return [self.at(metric, {**at, axis: value}) for value in values]
 
     def interval(self, values: Mapping[int, float], most: float = math.inf) -> Interval:
-        """The interval of values by replication, cut to the possible values of the measure."""
+        """The interval of values by replication, limited to possible values of the measure."""
         interval = self.signed_interval(values)
         return interval if interval.count == 1 else _possible(interval, most)
 
     def signed_interval(self, values: Mapping[int, float]) -> Interval:
-        """Student's interval of values by replication; of an ensemble that of the noise of its runs."""
+        """Student's interval of values by replication; for an ensemble that of the noise."""
         if self.is_ensemble:
             return replication_interval(values, self._level)
         return student(list(values.values()), self._level)
 
     def take_wall_s(self, lines: Iterable[Case] = ()) -> float:
-        """Wall-clock seconds of the runs at all points that were looked at since the last call, added up.
+        """Total wall-clock seconds of the runs at all points used since the last call.
 
         Args:
-            lines: axis values of searches, whose runs count at whatever points they lie.
+            lines: axis values of searches, all of whose runs count.
         """
         searched = [at for line in lines for at in self._wall_s if frozenset(line.items()) <= at]
         points, self._asked = self._asked.union(searched), set()
@@ -298,7 +297,7 @@ class Runs:
         )
 
     def _spread(self, metric: str, at: Case) -> tuple[Interval, str]:
-        """Interval of a metric within the only run of a point, and what that rests on."""
+        """Interval of a metric within the only run of a point, and its basis."""
         key = frozenset(at.items()), metric
         if key not in self._spreads:
             [source] = self._sources[key[0]].values()
@@ -310,7 +309,7 @@ def ratio(of: PointEstimate, to: PointEstimate, runs: Runs) -> PointEstimate:
     """Ratio estimate: one estimate over another, replication by replication.
 
     Raises:
-        MissingError: they share no replication, or the denominator is 0.
+        MissingError: they have no common replication, or the denominator is 0.
     """
     paired = [replication for replication in of.values if replication in to.values]
     if not paired:
@@ -324,7 +323,7 @@ def ratio(of: PointEstimate, to: PointEstimate, runs: Runs) -> PointEstimate:
         values[replication] = of.values[replication] / to.values[replication]
         above, below = of.bounds.get(replication), to.bounds.get(replication)
         if above is not None and below is not None and above.is_lower == below.is_lower:
-            values[replication] = math.nan  # both beyond the same end of their brackets
+            values[replication] = math.nan  # both are beyond the same end of their brackets
         elif above is not None:
             bounds[replication] = above
         elif below is not None:
@@ -337,25 +336,25 @@ def ratio(of: PointEstimate, to: PointEstimate, runs: Runs) -> PointEstimate:
 
 
 def difference(of: PointEstimate, less: PointEstimate, runs: Runs) -> PointEstimate:
-    """Difference estimate: one estimate less another, replication by replication.
+    """Difference estimate: one estimate minus another, replication by replication.
 
     Raises:
-        MissingError: they share no replication.
+        MissingError: they have no common replication.
     """
     paired = [replication for replication in of.values if replication in less.values]
     if not paired:
         raise MissingError("no replication has both sides of the difference")
     values = {replication: of.values[replication] - less.values[replication] for replication in paired}
-    # where both are infinite they do not differ
+    # two infinite values do not differ
     interval = runs.signed_interval({r: 0.0 if of.values[r] == less.values[r] else values[r] for r in paired})
     return PointEstimate(interval, values, cases_of([of, less]), notes_of([of, less]), equal_in_all([of, less]))
 
 
 def opened(interval: Interval, bounds: Mapping[int, Bound]) -> Interval:
-    """An interval open on the sides that bounds among its values leave open; without a mean where these are both.
+    """An interval that is open on the sides of the bounds among its values; without a mean if both sides are open.
 
-    The other end is that of Student's interval with the bounds as values: it limits the mean of values cut at their bounds, which the mean
-    of the values themselves lies beyond.
+    The other end is that of Student's interval with the bounds as values: it limits the mean of values cut at their bounds, and the mean of
+    the values is beyond it.
     """
     sides = {bound.is_lower for bound in bounds.values()}
     low = -math.inf if False in sides else interval.low
@@ -364,7 +363,7 @@ def opened(interval: Interval, bounds: Mapping[int, Bound]) -> Interval:
 
 
 def _pairing(of: Sequence[float], to: Sequence[float]) -> tuple[str, ...]:
-    """Variance reduction of a ratio by common random numbers: to first order it varies as its two sides do relative to their means."""
+    """Variance reduction of a ratio by common random numbers, to first order by the relative variation of its two sides."""
     apart = variance_ratio(
         *([value * len(side) / math.fsum(side) if any(side) else 0.0 for value in side] for side in (of, to))
     )
@@ -376,7 +375,7 @@ def _pairing(of: Sequence[float], to: Sequence[float]) -> tuple[str, ...]:
 
 
 def _possible(interval: Interval, most: float = math.inf) -> Interval:
-    """An interval cut to possible values: no measure of the catalogue is negative."""
+    """An interval limited to possible values: no measure of the catalogue is negative."""
     return replace(interval, low=max(0.0, interval.low), high=min(most, interval.high))
 
 
@@ -397,12 +396,12 @@ def notes_of(estimates: Iterable[PointEstimate]) -> tuple[str, ...]:
 
 
 def equal_in_all(estimates: Iterable[PointEstimate]) -> int:
-    """Number of equal replications behind several estimates; 0 unless each is deterministic."""
+    """Number of equal replications of several estimates; 0 unless all are deterministic."""
     return min((estimate.equal_replications for estimate in estimates), default=0)
 
 
 def _raw(metric: str, value: float, runs: Iterable[_Run]) -> tuple[Case, tuple[str, ...]]:
-    """The raw measure beside a settled one, for the case of a point, and a note on it where the settled one has no bound."""
+    """The raw measure beside a settled one for a point, and a note if the settled one is infinite."""
     name = CATALOGUE[metric].raw
     if not name:
         return {}, ()

@@ -1,16 +1,16 @@
-"""Prediction interval: how sure the model is of a number, told from how noisy its runs are, by an ensemble of hosts.
+"""Prediction interval: the uncertainty of the model about a number, separate from the noise of runs, by an ensemble of hosts.
 
-Replications of an ensemble are runs of different hosts, its members. In each five of them three members run, the first two of these twice,
-with other random numbers: two runs of one member differ by noise alone, and runs of different members by both, so that the variance of a
-run is that between members plus that within them. Which member a replication runs depends on nothing else, so that a run that is stored
-serves however many replications are asked for.
+Replications of an ensemble run different hosts, its members. Five replications use three members; two of them run twice, with other
+random numbers. Runs of one member differ only by noise, runs of different members by both, so that the variance of a run is the variance
+between members plus that within them. The member depends only on the number of the replication, so that stored runs serve any number of
+replications.
 
-The *replication's interval* is a confidence interval of the mean over the members that were run: it rests on the repeated ones, and more
-replications make it narrower. The *prediction interval* is one that a run of another member lies in with a probability of 90 %. As the
-members are drawn independently, the truth among them, its ends are quantiles of the members, whatever their distribution: a further value
-lies below the k-th smallest of n with the probability k / (n + 1) (Wilks 1941), so that 5 % take 19 members. Of fewer it is Student's with
-n - 1 degrees of freedom, which takes them as normal. It holds the noise of one run as well: so does what is measured once, and a few
-repeated members know the noise too badly for it to be subtracted.
+The *replication's interval* is a confidence interval of the mean over the members that ran: it uses the repeated members, and narrows with
+more replications. The *prediction interval* contains a run of another member with a probability of 90 %. As the members and the truth are
+drawn independently from one distribution, its ends are quantiles of the members: a further value is below the k-th smallest of n with
+probability k / (n + 1) (Wilks 1941), so that 5 % need 19 members. For fewer members it is Student's with n - 1 degrees of freedom, which
+assumes a normal distribution. It includes the noise of one run, like a single measurement; a few repeated members estimate the noise too
+poorly to subtract it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = [
 ]
 
 LEVEL = 0.9
-"""Of a prediction interval."""
+"""Level of a prediction interval."""
 BLOCK, NEW = 5, 3
-"""Replications of a block, and members in it."""
+"""Replications and members of a block."""
 ENOUGH = 19
-"""Members that have quantiles of 5 % and 95 %."""
+"""Smallest number of members with quantiles of 5 % and 95 %."""
 
 
 def member_of(replication: int) -> int:
@@ -48,24 +48,24 @@ def member_of(replication: int) -> int:
 
 
 def members_of(replications: int) -> int:
-    """How many members the first so many replications run."""
+    """Number of members that a number of replications runs."""
     blocks, rest = divmod(replications, BLOCK)
     return blocks * NEW + min(rest, NEW)
 
 
 def most_replications(members: int) -> int:
-    """Most replications that so many members do for."""
+    """Largest number of replications for a number of members."""
     blocks, rest = divmod(members, NEW)
     return blocks * BLOCK + rest
 
 
 def first_runs(values: Mapping[int, float]) -> list[float]:
-    """Of values by replication that of one run of each member."""
+    """One value for each member, from values by replication."""
     return list({member_of(replication): values[replication] for replication in sorted(values, reverse=True)}.values())
 
 
 def noise_share(values: Mapping[int, float]) -> float:
-    """Share of the noise in the variance of a run, whose rest is that between members; NaN where no member has two runs, or nothing varies.
+    """Share of noise in the variance of a run; the rest is between members. NaN without a repeated member or variance.
 
     Args:
         values: by replication.
@@ -78,9 +78,9 @@ def noise_share(values: Mapping[int, float]) -> float:
 
 
 def replication_interval(values: Mapping[int, float], level: float = 0.95) -> Interval:
-    """Mean of all runs of an ensemble, with the confidence interval that the noise of its runs leaves of it: Student's, by the repeated members.
+    """Mean of all runs of an ensemble, with Student's confidence interval for its noise, by the repeated members.
 
-    It is unbounded where no member has two runs, as that of one value is. Infinite values and no values: as `hostsim.results.estimate.student`.
+    Unbounded without a repeated member. Infinite values and no values: as in `hostsim.results.estimate.student`.
 
     Args:
         values: by replication.
@@ -102,12 +102,12 @@ def prediction_interval(values: Mapping[int, float], least: float = -math.inf, m
     """The 90 % prediction interval of a run of another member.
 
     Args:
-        values: by replication, one at least.
-        least: what no value is below.
-        most: what none is above.
+        values: by replication, at least one.
+        least: smallest possible value.
+        most: largest possible value.
 
     Returns:
-        Mean and interval of one run of each member; unbounded for a single member. Infinite values: from the least to the greatest.
+        Mean and interval of one run of each member; unbounded for a single member. With infinite values: from the smallest to the largest.
     """
     own = first_runs(values)
     count, plain = len(own), student(own, LEVEL)
@@ -120,19 +120,19 @@ def prediction_interval(values: Mapping[int, float], least: float = -math.inf, m
     else:
         half = plain.half * math.sqrt(
             count + 1
-        )  # of one more value: the deviation times sqrt(1 + 1 / n), and not sqrt(1 / n)
+        )  # for one more value: the deviation times sqrt(1 + 1 / n) instead of sqrt(1 / n)
         low, high = plain.mean - half, plain.mean + half
     return Interval(plain.mean, max(low, least), min(high, most), count)
 
 
 def span(values: Mapping[int, float]) -> Interval:
-    """From the least to the greatest value of a statement, which is 1 or 0: what members agree on has no width."""
+    """From the smallest to the largest value of a statement, 1 or 0: zero width if all members agree."""
     own = first_runs(values)
     return Interval(math.fsum(own) / len(own), min(own), max(own), len(own))
 
 
 def _within(values: Mapping[int, float]) -> tuple[float, int]:
-    """Variance of the runs of one member, pooled over all members, with its degrees of freedom; NaN and 0 where each has one run."""
+    """Variance within members, pooled over all members, with its degrees of freedom; NaN and 0 if each has one run."""
     runs: dict[int, list[float]] = {}
     for replication, value in values.items():
         runs.setdefault(member_of(replication), []).append(value)
@@ -142,7 +142,7 @@ def _within(values: Mapping[int, float]) -> tuple[float, int]:
 
 
 def _variance(values: Collection[float]) -> float:
-    """The sample variance; 0 of a single value."""
+    """The sample variance; 0 for a single value."""
     if len(values) < 2:
         return 0.0
     mean = math.fsum(values) / len(values)

@@ -1,6 +1,6 @@
-"""Counters of a run as tidy frames: of each entity over the measured window, and time slice by time slice.
+"""Counters of a run as tidy frames: by entity over the measured window, and by time slice.
 
-Reads one record. What the counters mean is in `hostsim.engine.record`.
+`hostsim.engine.record` has the meanings of the counters.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _LEVELS = frozenset(
         *("groups", "receivers", "ring_inside", "split_capacity", "split_inside", "unread", "users", "vcpu"),
     }
 )
-"""Counters, by the part of their name after the dot, that are levels or fixed; all others are cumulative."""
+"""Counters that are levels or fixed, by the part of their name after the dot; all others are cumulative."""
 
 
 def is_level(counter: str) -> bool:
-    """True of a counter that is a level, or fixed: its values count as they are. Others are cumulative, and their growth counts."""
+    """True for a counter that is a level or fixed; others are cumulative, and their growth counts."""
     return counter.partition(".")[2] in _LEVELS
 
 
 def counter_unit(counter: str) -> str:
-    """Unit of a counter: ``ps`` of a time, ``B`` of octets; empty of what is counted or numbered."""
+    """Unit of a counter: ``ps`` for a time, ``B`` for octets; empty for counts and numbers."""
     name = counter.partition(".")[2]
     return "ps" if name.endswith("_ps") else "B" if name.endswith("octets") else ""
 
@@ -47,8 +47,8 @@ def entities(record: RunRecord, kind: str) -> pd.DataFrame:
         kind: the part of a counter's name before the dot: ``pcpu``, ``vcpu``, ``port``.
 
     Returns:
-        Columns ``entity``, ``counter`` (full name), ``value`` (growth over the window; of a level its value at the end) and
-        ``unit`` of the value: ps, B, or empty where something is counted. ``attrs["units"]`` has the unit by counter.
+        Columns ``entity``, ``counter`` (full name), ``value`` (growth over the window; for a level its value at the end) and
+        ``unit`` of the value: ps, B, or empty for counts. ``attrs["units"]`` has the unit by counter.
 
     Raises:
         InputError: the run has failed, or has no counters of this kind.
@@ -84,8 +84,8 @@ def series_frame(record: RunRecord) -> pd.DataFrame:
 
     Returns:
         Columns ``start_s``, ``end_s`` (of the slice, simulated seconds), ``entity``, ``counter`` (full name), ``value``
-        (growth within the slice; of a level its value at the end of the slice) and ``unit`` of the value: ps, B, or empty where
-        something is counted. ``attrs["units"]`` has the unit by counter. Warm-up is included; the measured window starts at slice
+        (growth within the slice; for a level its value at the end of the slice) and ``unit`` of the value: ps, B, or empty for
+        counts. ``attrs["units"]`` has the unit by counter. Warm-up is included; the measured window starts at slice
         ``record.cut``.
 
     Raises:
@@ -115,15 +115,15 @@ def series_frame(record: RunRecord) -> pd.DataFrame:
 
 
 def rates(record: RunRecord, counter: str) -> tuple[str, FloatArray]:
-    """A counter in each time slice as a plot shows it, with its unit.
+    """A counter in each time slice for a plot, with its unit.
 
     Args:
         record: a finished run.
         counter: its full name.
 
     Returns:
-        The unit, and values of shape (slices, entities): of a time its share in percent, of another cumulative counter its growth a
-        second, of a level its value at the end of the slice.
+        The unit, and values of shape (slices, entities): for a time its share in percent, for another cumulative counter its growth a
+        second, for a level its value at the end of the slice.
 
     Raises:
         InputError: the run has failed, or has no such counter.
@@ -146,8 +146,8 @@ def require_finished(record: RunRecord) -> None:
     """Check that a run has finished.
 
     Raises:
-        InputError: it has failed: there are no counters.
-        TypeError: it is no record, but results, for example.
+        InputError: the run has failed and has no counters.
+        TypeError: the argument is not a record, but for example results.
     """
     if not isinstance(record, RunRecord):
         what = type(record).__name__
@@ -161,7 +161,7 @@ def _require_counter(record: RunRecord, counter: str) -> None:
     """Check that a finished run has a counter.
 
     Raises:
-        InputError: it has failed, or has no such counter.
+        InputError: the run has failed, or has no such counter.
     """
     require_finished(record)
     if counter not in record.series:
@@ -171,7 +171,7 @@ def _require_counter(record: RunRecord, counter: str) -> None:
 
 
 def _by_slice(record: RunRecord, counter: str) -> IntArray:
-    """Growth of a counter in each time slice, or of a level its value at the end, shape (slices, entities)."""
+    """Growth of a counter in each time slice, or the value of a level at its end, shape (slices, entities)."""
     values = record.series[counter].values  # noqa: PD011  of a record, not of a frame
     found: IntArray = values[1:] if is_level(counter) else np.diff(values, axis=0)
     return found

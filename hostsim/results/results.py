@@ -39,16 +39,16 @@ class EffectiveSetting:
     """An effective setting and its origin."""
 
     name: str
-    """Dotted path that ``--set`` takes."""
+    """Dotted path for ``--set``."""
     value: str
-    """As written; of a varied one all its values."""
+    """As written; for a varied setting all its values."""
     origin: str
-    """``esxi-5.0 default``, a file and line, ``--set``, or the axis that varies it."""
+    """Origin: ``esxi-5.0 default``, a file and line, ``--set``, or the axis that varies it."""
 
 
 @dataclass(frozen=True)
 class AssumedInput:
-    """An assumed input: one that is not published."""
+    """An assumed input, which is not published."""
 
     path: str
     value: str
@@ -57,7 +57,7 @@ class AssumedInput:
 
 
 class LazyRecords(Sequence[RunRecord]):
-    """Records as a sequence, each read when it is asked for."""
+    """Records as a sequence, each read on demand."""
 
     def __init__(self, records: Mapping[tuple[str, int], RunRecord]) -> None:
         self._records = records
@@ -78,7 +78,7 @@ class LazyRecords(Sequence[RunRecord]):
         """The record of a replication of a point, by the point's id.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such record.
         """
         return self._records[point, replication]
 
@@ -90,22 +90,22 @@ class LazyRecords(Sequence[RunRecord]):
 
 
 class UnknownMeasureError(InputError, KeyError):
-    """An unknown key of results: they have no such measure."""
+    """An unknown measure of results."""
 
-    __str__ = Exception.__str__  # that of KeyError quotes
+    __str__ = Exception.__str__  # KeyError would quote the text
 
 
 @dataclass(frozen=True)
 class ResourceUsage:
-    """Resource usage of the runs behind the results, those of searches included."""
+    """Resource usage of the runs behind the results, including those of searches."""
 
     runs: int = 0
     simulated_s: float = 0.0
     dispatches: int = 0
     wall_s: float = 0.0
-    """Wall-clock seconds of all runs added up, whenever they were made and however many ran side by side."""
+    """Total wall-clock seconds of all runs, including earlier and parallel ones."""
     drawing_s: float = 0.0
-    """Wall-clock seconds that drawing the figures of their folder took; 0 of results without a folder."""
+    """Wall-clock seconds for drawing the figures of their folder; 0 without a folder."""
 
 
 def _no_contexts() -> pd.DataFrame:
@@ -131,7 +131,7 @@ def _no_runs() -> pd.DataFrame:
 
 
 def runs_frame(runs: Iterable[tuple[str, int, int, AxisValues, Sequence[str], str]]) -> pd.DataFrame:
-    """The frame of `Results.runs`, of point, replication, seed, axes, warnings and flag of each run."""
+    """The frame of `Results.runs` from point, replication, seed, axes, warnings and flag of each run."""
     import pandas as pd
 
     rows = [(*key, json.dumps(dict(axes)), json.dumps(list(told)), flag) for *key, axes, told, flag in runs]
@@ -149,12 +149,12 @@ class Results:
     scenario: str
     question: str
     table: pd.DataFrame
-    """One row a point of the sweep and replication: ``point``, ``replication``, ``seed``, the axes, every measure of the
+    """One row for each point of the sweep and replication: ``point``, ``replication``, ``seed``, the axes, every measure of the
     catalogue in its unit (`hostsim.CATALOGUE`, `hostsim metrics`), ``cut_s`` and ``length_s`` in simulated seconds,
     ``bottleneck``, ``flags``, ``error``."""
     figures: tuple[Figure, ...] = ()
     verdicts: Verdicts = field(default_factory=Verdicts)
-    """What the scenario expects, with its answers; those of which no runs were made are ``missing``."""
+    """Verdicts on the scenario's expectations; ``missing`` without runs."""
     settings: tuple[EffectiveSetting, ...] = ()
     assumptions: tuple[AssumedInput, ...] = ()
     citations: Mapping[str, tuple[Citation, ...]] = field(default_factory=dict)
@@ -162,22 +162,22 @@ class Results:
     warnings: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
-    """What options changed of the host, by dotted path; what was published is not about such a host."""
+    """Changes of the host by options, by dotted path; published numbers are not about such a host."""
     quick: bool = False
     usage: ResourceUsage = field(default_factory=ResourceUsage)
     contexts: pd.DataFrame = field(default_factory=_no_contexts)
     """The fullest contexts of each point of the sweep (``point``), in its first replication: columns of
-    `hostsim.results.context.contexts`, which has all of them of a record."""
+    `hostsim.results.context.contexts`, which has all contexts of a record."""
     cpu: pd.DataFrame = field(default_factory=_no_time)
-    """Where the CPU time of each point went, means of its replications: ``point`` and the columns of `hostsim.results.cpu_breakdown.cpu_time`."""
+    """CPU time of each point by kind and owner, means of its replications: ``point`` and the columns of `hostsim.results.cpu_breakdown.cpu_time`."""
     subjects: pd.DataFrame = field(default_factory=_no_subjects)
-    """Main measures of each group of VMs at each point, or of each traffic entry where there is one group, means of the replications:
-    ``point``, ``kind``, ``subject``, the measures of `hostsim.results.by_subject.SHOWN`. Empty where there is one of each; `by` has all measures."""
+    """Main measures of each VM group at each point, or of each traffic entry if there is one group, means of the replications:
+    ``point``, ``kind``, ``subject``, the measures of `hostsim.results.by_subject.SHOWN`. Empty if there is one of each; `by` has all measures."""
     runs: pd.DataFrame = field(default_factory=_no_runs)
-    """The runs behind all this, those of searches included, by which their records are found: ``point``, ``replication``, ``seed``,
+    """References to all runs, including those of searches: ``point``, ``replication``, ``seed``,
     and as JSON ``axes``, ``warnings`` and ``flag``."""
     records: Sequence[RunRecord] = ()
-    """The records of the runs, each read from the results folder when it is needed and not kept in memory."""
+    """The records of the runs, read from the results folder on demand and not kept in memory."""
 
     @property
     def axes(self) -> list[str]:
@@ -188,12 +188,12 @@ class Results:
 
     @property
     def failed(self) -> pd.DataFrame:
-        """Rows of the failed runs, with the traceback under ``error``."""
+        """Rows of failed runs, with the traceback under ``error``."""
         return self.table[self.table["error"].notna() & (self.table["error"] != "")]
 
     @property
     def caveat(self) -> str:
-        """Caveat to print after the scenario's name: failed runs, a changed host, or nothing."""
+        """Caveat after the scenario's name: failed runs, a changed host, or empty."""
         words = [word for word, holds in (("partial", len(self.failed)), ("changed", self.changed)) if holds]
         return f" ({', '.join(words)})" if words else ""
 
@@ -202,9 +202,9 @@ class Results:
         return len(self.table)
 
     def __getitem__(self, measure: str) -> pd.Series[float]:
-        """A measure in every run, by axes and replication: ``results["latency_p95"]``, or of a subject ``results["latency_p95 of feed"]``.
+        """A measure in every run, by axes and replication: ``results["latency_p95"]``, or for a subject ``results["latency_p95 of feed"]``.
 
-        Its ``attrs`` have ``unit``, and ``of`` where it has a subject.
+        Its ``attrs`` have ``unit``, and ``of`` for a subject.
 
         Raises:
             UnknownMeasureError: an unknown measure or subject, or a subject that does not have the measure.
@@ -223,10 +223,10 @@ class Results:
         return column
 
     __iter__ = None
-    """Runs are not iterated over: ``records`` has them."""
+    """Not iterable over runs; use ``records``."""
 
     def with_measures(self, *names: str) -> Results:
-        """The results with more measures in the table, each computed from the records: ``latency_p99 of feed``.
+        """The results with additional measures in the table, computed from the records: ``latency_p99 of feed``.
 
         Raises:
             InputError: an unknown measure or subject, or a subject that does not have the measure.
@@ -249,7 +249,7 @@ class Results:
 
     @cached_property
     def _columns(self) -> dict[str, list[float]]:
-        """Measures of subjects that were computed from the records, by name."""
+        """Computed measures of subjects, by name."""
         return {}
 
     def by(self, kind: str, *, at: AxisValues | None = None) -> pd.DataFrame:
@@ -260,10 +260,10 @@ class Results:
             at: values of axes; all points that have them.
 
         Returns:
-            Columns: the axes, ``replication``, ``subject``; of worlds, VMs, groups, vNICs and ports what esxtop shows, by its names
-            (`hostsim.results.by_subject.esxtop`); the measures that the kind has, times in us; the beginning of the point's id, ``point``. NaN
-            where a subject has no such measure: latencies of one VM of several, for example, whose traffic is not counted apart.
-            ``attrs["of"]`` has the kind, ``attrs["units"]`` the units, ``attrs["notes"]`` the reasons of such NaN.
+            Columns: the axes, ``replication``, ``subject``; for worlds, VMs, groups, vNICs and ports the values of esxtop, by its names
+            (`hostsim.results.by_subject.esxtop`); the measures of the kind, times in us; ``point``, the prefix of the point's id. NaN if
+            a subject has no such measure, for example the latency of one VM whose traffic is not counted separately.
+            ``attrs["of"]`` has the kind, ``attrs["units"]`` the units, ``attrs["notes"]`` the reasons for such NaN.
 
         Raises:
             InputError: an unknown kind or axis, or a value that no point has.
@@ -283,12 +283,12 @@ class Results:
             at: values of axes; all points that have them.
 
         Returns:
-            Columns: the axes; ``subject`` with ``by``; ``measure``, ``unit`` (of times us), ``mean``, ``low``, ``high`` (ends of the 95 % Student interval;
-            NaN of one replication), of an ensemble ``prediction_low`` and ``prediction_high``; ``runs``.
+            Columns: the axes; ``subject`` with ``by``; ``measure``, ``unit`` (us for times), ``mean``, ``low``, ``high`` (ends of the 95 % Student interval;
+            NaN for one replication), for an ensemble ``prediction_low`` and ``prediction_high``; ``runs``.
 
         Raises:
             InputError: an unknown kind or axis, or a value that no point has.
-            StoreError: with ``by``, the results folder does not hold the runs any more.
+            StoreError: with ``by``, the runs are no longer stored.
         """
         from hostsim.results.by_subject import summary_frame
 
@@ -308,13 +308,13 @@ class Results:
         Args:
             x: an axis.
             y: a measure of the catalogue.
-            of: subject of the measure: a traffic entry, a group of VMs, one VM (``web[3]``), and others of `by`; the host by default.
+            of: subject of the measure: a traffic entry, a group of VMs, one VM (``web[3]``), or another kind of `by`; the host by default.
             by: axes that distinguish lines.
             at: values of the other axes; the first value of the sweep for one that is not named.
 
         Returns:
-            Columns ``by`` ..., ``x``, ``mean``, ``low`` and ``high`` (ends of the 95 % Student interval; NaN of a single
-            replication), of an ensemble ``prediction_low`` and ``prediction_high`` (of the 90 % prediction interval), in the unit of y, and ``runs``, in the order of the sweep; units in ``attrs["units"]``,
+            Columns ``by`` ..., ``x``, ``mean``, ``low`` and ``high`` (ends of the 95 % Student interval; NaN for one
+            replication), for an ensemble ``prediction_low`` and ``prediction_high`` (of the 90 % prediction interval), in the unit of y, and ``runs``, in the order of the sweep; units in ``attrs["units"]``,
             the subject in ``attrs["of"]``.
 
         Raises:
@@ -331,23 +331,23 @@ class Results:
         return frame
 
     def _with(self, *names: str | None) -> Results:
-        """The results with those measures of subjects that are named; what else is named is checked elsewhere."""
+        """The results with the named measures of subjects; other names are checked elsewhere."""
         return self.with_measures(*(name for name in names if name is not None and parsed(name)[1]))
 
     def record(self, at: AxisValues | None = None, replication: int = 0) -> RunRecord:
         """The record of the run at a point, for `hostsim.contexts`, `hostsim.series_frame` and the like.
 
         Args:
-            at: values of axes; the first value of the sweep for one that is not named.
+            at: values of axes; by default the first value of the sweep.
             replication: number of the run at the point, from 0.
 
         Raises:
-            InputError: an unknown axis, or a value or replication that is not there.
-            StoreError: the results folder does not hold the run any more.
+            InputError: an unknown axis, value or replication.
+            StoreError: the run is no longer stored.
         """
         from hostsim.results.curve import rows_at, rows_at_points
 
-        rows_at(self.table, at or {})  # a value that is not there is a fault
+        rows_at(self.table, at or {})  # an unknown value is a fault
         rows = rows_at_points(self.table, at or {}, ())
         chosen = rows[rows["replication"] == replication]
         if chosen.empty:
@@ -360,7 +360,7 @@ class Results:
 
         Raises:
             InputError: the results do not have this record.
-            StoreError: the results folder does not hold the run any more.
+            StoreError: the run is no longer stored.
         """
         try:
             if isinstance(self.records, LazyRecords):
@@ -378,10 +378,10 @@ class Results:
 
         Returns:
             The dataset. Axes of quantities are numbers in their base unit, numeric axes are sorted; ``attrs`` have ``units``,
-            ``long_name`` and ``description``, and of the dataset question and provenance. Places without a run are NaN.
+            ``long_name`` and ``description``, those of the dataset question and provenance. Cells without a run are NaN.
 
         Raises:
-            InputError: xarray is not installed, or the axes span too many places.
+            InputError: xarray is not installed, or the axes have too many combinations.
         """
         from hostsim.results.table import to_dataset
 
@@ -404,28 +404,28 @@ class Results:
         label: str | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw one of the scenario's figures, the first by default, or a curve or answers of your choice.
+        """Draw a figure of the scenario, the first by default, or any curve or answers.
 
-        What was published is drawn beside the means and their 95 % intervals.
+        Published values are drawn beside the means and their 95 % intervals.
 
         Args:
-            name: of a figure of the scenario; x and y, or answers, instead of it are a figure of your own.
+            name: of a figure of the scenario; instead of it, x and y, or answers, define a figure.
             x: an axis.
             y: a measure of the catalogue.
-            of: subject of y, as of `curve`; the host by default.
+            of: subject of y, as for `curve`; the host by default.
             by: axes that distinguish lines or bars.
-            at: values of the other axes; others have the first value of the sweep.
+            at: values of the other axes; by default the first value of the sweep.
             kind: ``bar`` draws a group of bars at each value of x.
-            right: a second measure, on an axis of its own on the right.
-            answers: names of expectations, by themselves: a bar for each answer, with its interval and, of a claim, the accepted band.
-            label: name of these results in the legend of axes that several share; the scenario by default, with what options changed.
-            ax: where to draw, together with the results that are drawn there: ``before.plot(...)``, then ``after.plot(..., ax=ax)``
-                gives each its own style and name. Without it a new figure is made: one of pyplot's where pyplot is in use, so that notebooks show
-                it, and else one outside pyplot (``ax.figure.savefig(...)``).
+            right: a second measure, on a right-hand axis.
+            answers: names of expectations, without other arguments: a bar for each answer, with its interval and, for a claim, the accepted band.
+            label: name of these results in a shared legend; by default the scenario with its changes.
+            ax: existing axes, with results that are drawn there: ``before.plot(...)``, then ``after.plot(..., ax=ax)`` gives each its
+                own style and name. By default a new figure: of pyplot if that is in use, so that notebooks show it, else outside pyplot
+                (``ax.figure.savefig(...)``).
 
         Raises:
-            InputError: there is no such figure, axis, measure or expectation, or no such value; answers in several units;
-                the axes show another axis, unit or kind.
+            InputError: an unknown figure, axis, measure, expectation or value; answers in several units; existing axes with another axis,
+                unit or kind.
         """
         from hostsim.results.curve import curve_spec
 
@@ -452,10 +452,10 @@ class Results:
     def save(self, folder: str | Path) -> list[Path]:
         """Write tables, facts and figures as a folder, as ``hostsim run`` does; `open_results`, ``hostsim plot`` and ``hostsim report`` read it.
 
-        Records stay in the results folder that keeps every run.
+        Records stay in the results folder.
 
         Args:
-            folder: where; files of the same names are replaced.
+            folder: target; files of the same names are replaced.
 
         Returns:
             The files.
@@ -477,13 +477,13 @@ class Results:
         return written
 
     def explore(self, against: Results | str | Path | None = None) -> Explorer:
-        """A page to explore the results in: a notebook shows it, its ``save(path)`` writes one self-contained HTML file, as ``hostsim explore`` does.
+        """A page to explore the results: a notebook shows it, and ``save(path)`` writes a self-contained HTML file, as ``hostsim explore`` does.
 
-        Any measure against any axis, with filters by brushing, and for each point its worlds, latency stages, time lines and distribution as
-        long as they fit into 3 MB.
+        It draws any measure against any axis, with filters by brushing, and for each point worlds, latency stages, time lines and
+        distribution, up to 3 MB.
 
         Args:
-            against: earlier results of the same scenario, or their folder, to show beside these with the paired differences.
+            against: earlier results of the scenario, or their folder, for a comparison with paired differences.
 
         Raises:
             InputError: the earlier results cannot be paired with these.
@@ -493,11 +493,11 @@ class Results:
         return made
 
     def plot_cpu(self, *, at: AxisValues | None = None, ax: Axes | None = None) -> Axes:
-        """Draw where CPU time went, a bar a point: contexts by kind and owner, in percent of all PCPUs.
+        """Draw CPU time as a bar for each point: contexts by kind and owner, in percent of all PCPUs.
 
         Args:
-            at: values of axes; all points that have them are drawn. Without it the last point of each series of the figures.
-            ax: where to draw; see `plot`.
+            at: values of axes of the points; by default the last point of each series of the figures.
+            ax: existing axes; see `plot`.
 
         Raises:
             InputError: an unknown axis, or a value that no point has.
@@ -506,11 +506,11 @@ class Results:
         return self._drawn("stacked_bars.draw_stacked_bars", bars, "CPU time (% of all PCPUs)", ax=ax)
 
     def plot_latency(self, *, at: AxisValues | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the stages of a round trip, a bar a point, in microseconds; of traffic of kind ``request_response`` only.
+        """Draw the stages of a round trip as a bar for each point, in microseconds; only for traffic of kind ``request_response``.
 
         Args:
-            at: as of `plot_cpu`.
-            ax: where to draw; see `plot`.
+            at: as for `plot_cpu`.
+            ax: existing axes; see `plot`.
 
         Raises:
             InputError: an unknown axis, a value that no point has, or no point with such traffic.
@@ -533,18 +533,18 @@ class Results:
     ) -> Axes:
         """Draw the cumulative distribution of a time: the share of packets or requests that took no longer.
 
-        It counts all replications of a point, warm-up left out. `distribution` is the same as a frame.
+        It includes all replications of a point, without warm-up. `distribution` is the same as a frame.
 
         Args:
             of: ``latency``, ``response_time`` or ``work_time``; of one subject ``latency of feed``.
             by: axes that distinguish lines, and ``traffic`` or ``group``: a line for each traffic entry or group of VMs.
             at: values of the other axes; the first value of the sweep for one that is not named.
-            label: name of these results in the legend; the scenario by default, with what options changed.
-            ax: where to draw, beside what is there; see `plot`.
+            label: name of these results in the legend; by default the scenario with its changes.
+            ax: existing axes to add to; see `plot`.
 
         Raises:
             InputError: an unknown time or axis, a value that no point has, or no such time.
-            StoreError: the results folder does not hold the runs any more.
+            StoreError: the runs are no longer stored.
         """
         return self._distribution("cdf", of, by, at, label, ax)
 
@@ -557,9 +557,9 @@ class Results:
         label: str | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the histogram of a time: the share of packets or requests in each bucket. Buckets are wider where times are longer.
+        """Draw the histogram of a time: the share of packets or requests in each bucket. Buckets of longer times are wider.
 
-        Args and errors are those of `plot_cdf`.
+        Arguments and errors are those of `plot_cdf`.
         """
         return self._distribution("histogram", of, by, at, label, ax)
 
@@ -579,18 +579,18 @@ class Results:
     def plot_series(
         self, counter: str, *, at: AxisValues | None = None, replication: int = 0, ax: Axes | None = None
     ) -> Axes:
-        """Draw a counter of one run over simulated time, a line for each entity; what was cut as warm-up is shaded.
+        """Draw a counter of one run over simulated time, a line for each entity; the warm-up is shaded.
 
         Args:
             counter: full name, as in `hostsim.series_frame`: ``queue.inside`` (a level), ``guest.interrupts`` (drawn as a rate),
                 ``pcpu.busy_ps`` (a time, drawn as a share of time).
-            at: values of axes; the first value of the sweep for one that is not named.
+            at: values of axes; by default the first value of the sweep.
             replication: number of the run at the point, from 0.
-            ax: where to draw; see `plot`.
+            ax: existing axes; see `plot`.
 
         Raises:
-            InputError: an unknown counter or axis, a value or replication that is not there, or a failed run.
-            StoreError: the results folder does not hold the run any more.
+            InputError: an unknown counter, axis, value or replication, or a failed run.
+            StoreError: the run is no longer stored.
         """
         return self._drawn("time_series.draw_time_series", self.record(at, replication), counter, ax=ax)
 
@@ -620,7 +620,7 @@ class Results:
 
     @staticmethod
     def _drawn(function: str, *what: Any, ax: Axes | None, **options: Any) -> Axes:
-        """Axes by a function of `hostsim.views.plots`; without ``ax`` a notebook shows the new figure."""
+        """Axes drawn by a function of `hostsim.views.plots`; without ``ax`` a notebook shows the new figure."""
         module, _, name = function.partition(".")
         make = rich_view("plots.style").shown_figure
         drawn: Axes = getattr(rich_view(f"plots.{module}"), name)(*what, ax=ax, make=make, **options)
@@ -628,7 +628,7 @@ class Results:
 
     @property
     def label(self) -> str:
-        """Name of these results in legends: the scenario, and what options changed."""
+        """Name of these results in legends: the scenario with its changes."""
         changes = self.provenance.get("set", "")
         return f"{self.scenario}, {changes}" if changes else self.scenario
 

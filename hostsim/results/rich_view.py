@@ -11,6 +11,6 @@ __all__ = ["rich_view"]
 def rich_view(module: str) -> ModuleType:
     """A module of `hostsim.views`.
 
-    Values do not depend on how they are shown: a run never imports plots, pages and pictures.
+    Values are independent of views: a run never imports plots, pages and pictures.
     """
     return importlib.import_module(f"hostsim.views.{module}")

@@ -1,4 +1,4 @@
-"""Notes beside a bottleneck: costs of applications that a scenario has left to its guests."""
+"""Notes beside a bottleneck: default service times of applications."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ORIGIN = re.compile(r"(an? [a-z ]+), ((?:assumed|measured) for .*)")
 
 
 def service_notes(settings: Iterable[EffectiveSetting], bottleneck: str) -> Iterator[str]:
-    """What each application behind a bottleneck costs, where that is the default of its guest.
+    """Service time of each application behind a bottleneck, if it is the default of its guest.
 
     Args:
-        settings: the effective settings of the scenario, with the service times that it leaves to its guests.
+        settings: the effective settings of the scenario, with default service times.
         bottleneck: of a run: ``context db[0].vcpu1`` or ``node node0``.
     """
     rows = {setting.name: setting for setting in settings}

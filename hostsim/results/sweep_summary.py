@@ -1,4 +1,4 @@
-"""Summary of a sweep: what its tables need of each record, taken when the record goes by, so that no record is kept or read twice."""
+"""Summary of a sweep: data of each record for its tables, read once, so that no record is kept or read again."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class SweepSummary:
 
         Args:
             swept: ids of the points that get rows, in the order of the sweep.
-            of_subjects: names of measures of subjects that the table has as well.
-            single: True where no point has more than one run: nothing need be known for telling whether they are equal.
+            of_subjects: names of measures of subjects in the table.
+            single: True if no point has more than one run, so that no digests are needed.
         """
         self._swept = list(swept)
         self._places = frozenset(self._swept)
@@ -43,11 +43,11 @@ class SweepSummary:
         self._cpu: dict[_Key, PackedCpu] = {}
         self._subjects: dict[_Key, PackedSubjects] = {}
         self._contexts: dict[str, tuple[int, PackedContexts]] = {}
-        self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # the same at most points: kept once
+        self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # equal at most points: kept once
         self._usage: dict[_Key, tuple[int, float, int, float]] = {}
 
     def add(self, record: RunRecord) -> None:
-        """Takes what it needs of a record; only the first of a point and replication counts."""
+        """Adds the data of a record; only the first of a point and replication counts."""
         point, replication = key = record.point_id, record.replication
         if key in self._usage:
             return
@@ -70,9 +70,9 @@ class SweepSummary:
         """Result table of runs, see `hostsim.results.table.table_of`.
 
         Args:
-            keys: of the runs; those of points that are not swept have no row.
-            flags: one more flag of a point, by its id.
-            provenance: what to say of the table besides versions and seeds.
+            keys: of the runs; points outside the sweep have no row.
+            flags: an additional flag of a point, by its id.
+            provenance: of the table, besides versions and seeds.
         """
         rows = []
         for key in self._in_order(sorted(keys)):
@@ -93,21 +93,21 @@ class SweepSummary:
         return subjects_frame([(key[0], self._subjects[key]) for key in self._in_order(keys) if key in self._subjects])
 
     def usage(self, keys: Iterable[_Key]) -> ResourceUsage:
-        """Resource usage of runs added up, in their order."""
+        """Total resource usage of runs."""
         parts = [part for key in keys if (part := self._usage[key])[0]]
         return ResourceUsage(*map(sum, zip(*parts, strict=True)))
 
     def _in_order(self, keys: Iterable[_Key]) -> list[_Key]:
-        """The runs of swept points, in the order of the points and of the keys given."""
+        """The runs of swept points, in the order of points and keys."""
         of: dict[str, list[_Key]] = {point: [] for point in self._swept}
-        for key in keys:  # a point may have more replications than every point has at first
+        for key in keys:  # a point may have additional replications
             if key[0] in of:
                 of[key[0]].append(key)
         return [key for point in of.values() for key in point]
 
 
 def _usage(record: RunRecord) -> tuple[int, float, int, float]:
-    """Values of `ResourceUsage`; no run where it failed."""
+    """Values of `ResourceUsage`; without failed runs."""
     if record.error is not None:
         return 0, 0.0, 0, 0.0
     simulated_s = ps_to_seconds(int(record.instants_ps[-1]))

@@ -1,4 +1,4 @@
-"""Result tables: one row a run, as tidy pandas frames with axis columns, or as an `xarray.Dataset`."""
+"""Result tables: one row for each run, as tidy pandas frames with axis columns, or as an `xarray.Dataset`."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ __all__ = [
 def as_numbers(table: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
     """The table with axes of quantities as numbers; their unit is in ``attrs["units"]``, their texts in ``attrs["written"]``.
 
-    An axis whose values are not all quantities of one kind stays as it is.
+    An axis whose values are not all quantities of one kind is unchanged.
 
     Args:
-        table: with axes as the scenario writes them.
+        table: with axes as in the scenario.
         axes: columns.
     """
     columns: dict[str, Any] = {}
@@ -76,7 +76,7 @@ def as_numbers(table: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
 
 
 def as_written(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its axes as the scenario writes them; the same table where they are so already."""
+    """The table with axes as in the scenario; unchanged if they are already."""
     columns = {}
     for axis, texts in table.attrs.get("written", {}).items():
         if axis in table.columns and pd.api.types.is_numeric_dtype(table[axis]):
@@ -101,17 +101,17 @@ def is_value(column: Sequence[Scalar] | pd.Series[Any], value: Scalar) -> pd.Ser
 
 
 WALL_CLOCK = ("wall_s",)
-"""Columns that differ from one run of the same point to the next; all others do not."""
+"""Columns that differ between repetitions of a run; all others are equal."""
 
 _MEASURED = (*CATALOGUE, *WINDOW)
 _KNOWN = (*FACTS, "bottleneck")
 _ATTRIBUTES = ("units", "provenance", "written")
-"""Attributes of a table that its file keeps."""
+"""Attributes of a table that its file stores."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """Row of a result table: what it has of one run."""
+    """Row of a result table: data of one run."""
 
     point: str
     replication: int
@@ -124,7 +124,7 @@ class TableRow:
     flags: tuple[str, ...]
     error: str
     digest: bytes
-    """Of a finished run, see `hostsim.results.curve`; empty unless it is compared with another one."""
+    """Digest of a finished run, see `hostsim.results.curve`; empty unless it is compared with another one."""
     of_subjects: tuple[float, ...] = ()
     """Measures of subjects, see `table_of`."""
 
@@ -135,16 +135,16 @@ def table_of(
     """Result table with one row for each run, in the order given.
 
     Columns: ``point``, ``replication``, ``seed``; the axes; every metric of the catalogue; ``cut_s`` and ``length_s``, start
-    and end of the measured window; ``events`` and ``run_dispatches`` of the whole run; ``wall_s``; ``bottleneck``, what was full
-    (`hostsim.results.context`); ``flags``, joined by semicolons, ``deterministic`` where all replications of the point are equal to the last digit; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis of quantities
+    and end of the measured window; ``events`` and ``run_dispatches`` of the whole run; ``wall_s``; ``bottleneck``
+    (`hostsim.results.context`); ``flags``, joined by semicolons, with ``deterministic`` if all replications of the point are equal; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis of quantities
     has numbers in the base unit of its kind (``rate`` in pps); one with values of several kinds becomes text.
 
-    ``attrs["units"]`` maps a column to its unit, ``attrs["written"]`` an axis of quantities to their texts, ``attrs["provenance"]`` says what the table was made with.
+    ``attrs["units"]`` maps a column to its unit, ``attrs["written"]`` an axis of quantities to their texts; ``attrs["provenance"]`` has versions and options.
 
     Args:
         rows: of finished and failed runs.
-        provenance: what to say of the table besides versions and seeds.
-        of_subjects: names of the measures of subjects that the rows have: columns behind those of the host.
+        provenance: of the table, besides versions and seeds.
+        of_subjects: names of measures of subjects in the rows: columns after those of the host.
     """
     axes = list(dict.fromkeys(name for row in rows for name in row.axes))
     columns: dict[str, Sequence[Any] | FloatArray] = {
@@ -169,21 +169,21 @@ def table_of(
 
 
 def axes_of(table: pd.DataFrame) -> list[str]:
-    """The columns of a table that are axes: those between the run's key and the measures."""
+    """The axis columns of a table, between the run's key and the measures."""
     names = list(table.columns)
     first = names.index("seed") + 1
     return names[first : next(i for i, name in enumerate(names) if i >= first and name in CATALOGUE)]
 
 
 def with_members(table: pd.DataFrame) -> pd.DataFrame:
-    """The table of an ensemble: with the column ``member``, the host that each replication ran, before ``seed``."""
+    """The table of an ensemble, with the column ``member``, the host of each replication, before ``seed``."""
     made = table.copy(deep=False)
     made.insert(list(table.columns).index("seed"), MEMBER, table["replication"].map(member_of))
     return made
 
 
 def is_of_ensemble(table: pd.DataFrame) -> bool:
-    """True of a table whose replications are runs of several hosts."""
+    """True for a table whose replications run several hosts."""
     return MEMBER in table.columns and MEMBER not in axes_of(table)
 
 
@@ -192,7 +192,7 @@ def table_row(record: RunRecord, *, single: bool = False, of_subjects: Sequence[
 
     Args:
         record: a finished or failed run.
-        single: True for the only run of its point, which no other can be equal to.
+        single: True for the only run of its point.
         of_subjects: names of measures of subjects.
     """
     finished = record.error is None
@@ -214,7 +214,7 @@ def table_row(record: RunRecord, *, single: bool = False, of_subjects: Sequence[
 
 
 def _flags(rows: Sequence[TableRow]) -> list[str]:
-    """The column of flags: those of the runs, and that of deterministic points; a failed run has no digest and takes no part."""
+    """The column of flags of runs and of deterministic points; failed runs, which have no digest, are ignored."""
     digests: dict[str, list[bytes]] = {}
     for row in rows:
         if row.digest:
@@ -264,7 +264,7 @@ def read_table(path: Path) -> pd.DataFrame:
     """Read a table that `write_table` wrote, units and provenance included.
 
     Raises:
-        StoreError: there is none, or it cannot be read.
+        StoreError: the table is missing or unreadable.
     """
     try:
         arrow = _read_small(path)
@@ -280,7 +280,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _read_small(path: Path) -> pa.Table:
-    """A flat table that takes no more memory than one of hostsim may: a text that all rows share takes no space in the file.
+    """A flat table within the memory limit: a text that all rows share takes no space in the file.
 
     Raises:
         StoreError: it is too large, or not flat.
@@ -302,7 +302,7 @@ def _read_small(path: Path) -> pa.Table:
 
 
 MOST_CELLS = 2_000_000
-"""Most places of a dataset, runs or not: a sweep whose axes are not all crossed fills few of them."""
+"""Largest number of cells of a dataset, including empty ones: a sweep without all combinations of its axes fills few."""
 _TEXTS = ("point", "bottleneck", "flags", "error")
 
 
@@ -312,14 +312,14 @@ def to_dataset(table: pd.DataFrame) -> Any:
     Numeric axes are sorted, so that ``sel`` with a slice and ``interp`` work; others keep the order of the sweep.
 
     Args:
-        table: one row a point and replication, see `hostsim.results.table.table_of`.
+        table: one row for each point and replication, see `hostsim.results.table.table_of`.
 
     Returns:
         An ``xarray.Dataset`` with a variable for each column of the table. Coordinates and variables have ``units`` and measures
-        ``long_name`` and ``description`` in their ``attrs``; where there is no run a number is NaN and a text empty.
+        ``long_name`` and ``description`` in their ``attrs``; without a run a number is NaN and a text empty.
 
     Raises:
-        InputError: xarray is not installed, or the axes span too many places.
+        InputError: xarray is not installed, or the axes have too many combinations.
     """
     try:
         import xarray

@@ -1,6 +1,6 @@
-"""How far published claims can be trusted: verdicts over what was published, and one rule that sorts them into four levels.
+"""Trust in published claims: verdicts relative to published values, and one rule for four levels.
 
-The rule reads value, interval, band, published value and kind of a claim, and no name.
+The rule uses value, interval, band, published value and kind of a claim, and no name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ READING = (
     "If only a limit was published, the limit is 1; of a range, its middle; of yes or no, yes. "
     "A value without an interval counts as it is."
 )
-"""How values are compared with what was published."""
+"""Comparisons of values with published ones."""
 
 _SHARE, _ROUNDING = 0.2, 1e-9
 
@@ -45,12 +45,12 @@ _TITLES = {
 
 
 def experiment_title(experiment: str) -> str:
-    """The name of an experiment; its id where it has none."""
+    """The name of an experiment, or its id."""
     return _TITLES.get(experiment, experiment)
 
 
 def level(verdict: Verdict) -> int:
-    """The place in `LEVELS` of a verdict on a published claim."""
+    """The index in `LEVELS` of a verdict on a published claim."""
     expectation, is_limit = verdict.expectation, _is_limit(verdict.expectation)
     if verdict.state is VerdictState.PASS:
         return 2 if is_limit else 0
@@ -59,18 +59,18 @@ def level(verdict: Verdict) -> int:
     seen = over_published(verdict)
     if not is_limit and all(abs(end - 1) <= _SHARE + _ROUNDING for end in interval_ends(seen)):
         return 1
-    # the limit that a published direction has to pass is 1 over what was published
+    # relative to the published value, the limit of a direction is 1
     side, ends = side_of(expectation.unit, expectation.band), interval_ends(seen if is_limit else verdict)
     return 2 if side and all((end - 1) * side > -_ROUNDING for end in ends) else 3
 
 
 def _is_limit(expectation: Expectation) -> bool:
-    """True where no number was published that a value could miss on either side."""
+    """True if no two-sided number was published."""
     return expectation.kind == "direction" or None in (expectation.band.low, expectation.band.high)
 
 
 def interval_ends(verdict: Verdict) -> tuple[float, float]:
-    """The ends of the interval of a value; of a bound one is infinite, and a value without an interval has itself."""
+    """The ends of the interval of a value; one is infinite for a bound, and both are the value without an interval."""
     value, low, high = verdict.value, verdict.ci_low, verdict.ci_high
     assert value is not None
     if verdict.bound is not None:
@@ -79,7 +79,7 @@ def interval_ends(verdict: Verdict) -> tuple[float, float]:
 
 
 def over_published(verdict: Verdict) -> Verdict:
-    """The verdict with value, interval and band over what was published, which is 1 then; yes or no stays as it is."""
+    """The verdict with value, interval and band relative to the published value; yes and no are unchanged."""
     band = verdict.expectation.band
     zero, one = _scale(verdict.expectation, verdict.value or 0.0)
 
@@ -97,7 +97,7 @@ def over_published(verdict: Verdict) -> Verdict:
 
 
 def _scale(expectation: Expectation, value: float) -> tuple[float, float]:
-    """The numbers that are 0 and 1 over what was published."""
+    """Values of 0 and 1 on the relative scale."""
     band, neutral = expectation.band, 1.0 if expectation.unit == "ratio" else None
     try:
         published = float(expectation.published)

@@ -1,4 +1,4 @@
-"""Verdicts: a tuple with look-up by name, the one rule for outcomes, the tally by kind, text and strict JSON."""
+"""Verdicts: a tuple with look-up by name, the rule for outcomes, the tally by kind, text and strict JSON."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ __all__ = [
 ]
 
 
-class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `quick` otherwise
+class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  for the attribute `quick`
     """The verdicts of one or more scenarios, in the order of their expectations; a notebook shows a scoreboard."""
 
     quick: bool
-    """True for verdicts at quick fidelity, where an undecided one whose value lies in its band counts as a pass."""
+    """True at quick fidelity, where an undecided verdict with its value in the band counts as a pass."""
 
     def __new__(cls, verdicts: Iterable[Verdict] = (), *, quick: bool = False) -> Self:
         """Make verdicts of one fidelity."""
@@ -70,11 +70,11 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `
 
     @property
     def accepted(self) -> bool:
-        """True when each verdict is as expected: a pass, or a known red."""
+        """True if every verdict is as expected: a pass, or a known red."""
         return all(is_accepted(verdict, quick=self.quick) for verdict in self)
 
     def frame(self) -> pd.DataFrame:
-        """The verdicts as a tidy frame, one row each, with the columns of ``hostsim check --json`` but the cases: values, ends of intervals and of bands in ``unit``."""
+        """The verdicts as a tidy frame, one row each, with the columns of ``hostsim check --json`` except the cases: values, ends of intervals and of bands in ``unit``."""
         import pandas as pd
 
         columns = [
@@ -126,14 +126,14 @@ OUTCOMES = {
     "red": "Outside the band and not listed, or not as it is listed (fail).",
     "missing": "There is no value.",
 }
-"""The outcomes that a verdict can count as, each with its meaning; `outcome` is the rule."""
+"""The outcomes of verdicts with their meanings; `outcome` is the rule."""
 
 KNOWN = "known"
-"""Text of a known red that is as listed."""
+"""Text of a known red within its range."""
 AWAITS = f"{KNOWN}, awaits calibration"
-"""Text of one that is as listed and that the next calibration must end."""
+"""Text of a known red within its range that awaits the next calibration."""
 ROUNDING = 1e-9
-"""Rounding of a range's ends that is let pass, as a share of the larger."""
+"""Tolerated rounding of the ends of a range, as a share of the larger."""
 
 HEADINGS = ("claim", "published", "value", "interval", "band", "verdict")
 
@@ -143,7 +143,7 @@ PREDICTION = "90 % prediction"
 
 
 def headings(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """The headings of the scoreboard: `HEADINGS`, before the verdict that of the prediction where there are any."""
+    """The headings of the scoreboard: `HEADINGS`, with the prediction before the verdict if there is any."""
     return _with_prediction(verdicts, HEADINGS, PREDICTION)
 
 
@@ -152,14 +152,14 @@ def _with_prediction(verdicts: Iterable[Verdict], cells: tuple[str, ...], cell: 
 
 
 def number(value: float | None) -> str:
-    """A number with four significant digits, words for an infinite one; a dash for None and for what is no number."""
+    """A number with four significant digits; words for infinity, and a dash for None and NaN."""
     if value == math.inf:
         return NO_BOUND
     return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
 
 
 _PLAIN_UNITS = {"ratio": "", "boolean": "", "R2": "R²"}
-"""Units of expectations that are no unit in a sentence."""
+"""Units of expectations that a sentence leaves out."""
 
 
 def _plain_unit(unit: str) -> str:
@@ -167,7 +167,7 @@ def _plain_unit(unit: str) -> str:
 
 
 def published_text(expectation: Expectation) -> str:
-    """What was published, with its unit where it is a number: ``20 VMs``, ``1.40``, ``line rate``; empty for an expectation that is not published."""
+    """The published value, with its unit if it is a number: ``20 VMs``, ``1.40``, ``line rate``; empty for an expectation that is not published."""
     if not expectation.is_claim:
         return ""
     ends_in_number = re.search(r"\d\+?$", expectation.published)
@@ -198,24 +198,24 @@ def _is_in_band(verdict: Verdict) -> bool:
 
 
 def label(verdict: Verdict, *, quick: bool) -> str:
-    """Label of a verdict; ``pass?`` for an undecided one with an exact value in the band, at quick fidelity."""
+    """Label of a verdict; ``pass?`` for an undecided one with a value in the band at quick fidelity."""
     if quick and verdict.state is VerdictState.OPEN and verdict.bound is None and _is_in_band(verdict):
         return "pass?"
     return verdict.state.value
 
 
 def is_accepted(verdict: Verdict, *, quick: bool) -> bool:
-    """True when the verdict is as expected: a pass, or a known red that is as listed."""
+    """True if the verdict is as expected: a pass, or a known red within its range."""
     if verdict.known is not None:
         return known_text(verdict) in (KNOWN, AWAITS)
     return label(verdict, quick=quick) in ("pass", "pass?")
 
 
 def outcome(verdict: Verdict, *, quick: bool) -> str:
-    """The one outcome of `OUTCOMES` that a verdict counts as, on every page and in every count.
+    """The outcome in `OUTCOMES` of a verdict, on every page and in every count.
 
-    A listed claim is a known red also where its interval reaches into the band. One that awaits the calibration is red: nothing has
-    shown yet that its mechanism is what is missing. Undecided is also ``pass?``, a value in the band whose interval is too wide to tell.
+    A listed claim is a known red even if its interval reaches into the band. A claim that awaits the calibration is red, as its missing
+    mechanism is not confirmed. Undecided includes ``pass?``, a value in the band with too wide an interval.
     """
     match verdict.state:
         case VerdictState.PASS:
@@ -232,7 +232,7 @@ def outcome(verdict: Verdict, *, quick: bool) -> str:
 
 
 def verdict_text(verdict: Verdict, *, quick: bool) -> str:
-    """The verdict as tables show it: ``known red`` where it counts as one, else its label, with what is wrong with a listed one."""
+    """The verdict in tables: ``known red`` if it counts as one, else its label, with the deviation of a listed one."""
     counted = outcome(verdict, quick=quick)
     if counted == "known red":
         return counted
@@ -240,7 +240,7 @@ def verdict_text(verdict: Verdict, *, quick: bool) -> str:
 
 
 def known_text(verdict: Verdict) -> str:
-    """A known red in words: `KNOWN` or `AWAITS` where it is as listed, else in which way it is not; empty for any other verdict."""
+    """A known red in words: `KNOWN` or `AWAITS` within its range, else the deviation; empty for other verdicts."""
     if verdict.known is None:
         return ""
     if verdict.state is VerdictState.PASS and not verdict.known.by_interval:
@@ -255,11 +255,11 @@ def known_text(verdict: Verdict) -> str:
 
 
 def _is_in_range(verdict: Verdict, value: float, known: KnownRed) -> bool:
-    """True when a value lies in the range of a known red, or where that is of other runs, when its interval meets it."""
+    """True if a value is in the range of a known red, or for other runs, if its interval meets the range."""
     low, high = known.range.low, known.range.high
-    assert low is not None  # the loader sees to both ends
+    assert low is not None  # the loader requires both ends
     assert high is not None
-    tolerance = ROUNDING * max(abs(low), abs(high))  # a range without width is one number in decimals
+    tolerance = ROUNDING * max(abs(low), abs(high))  # a range of zero width is one decimal number
     least, greatest = value, value
     if known.by_interval and verdict.ci_low is not None and verdict.ci_high is not None:
         least, greatest = verdict.ci_low, verdict.ci_high
@@ -267,13 +267,13 @@ def _is_in_range(verdict: Verdict, value: float, known: KnownRed) -> bool:
 
 
 def range_text(known: KnownRed) -> str:
-    """The range of a known red in words, with all its digits, as it is narrower than a band; one number where the ends are equal."""
+    """The range of a known red in words, with all digits, as it is narrower than a band; one number if the ends are equal."""
     low, high = f"{known.range.low:.10g}", f"{known.range.high:.10g}"
     return low if low == high else f"{low} to {high}"
 
 
 def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]]:
-    """The scoreboard as a table, one row a verdict, under `headings`."""
+    """The scoreboard as a table, one row for each verdict, below `headings`."""
     shown = list(verdicts)
     rows: list[tuple[str, ...]] = []
     for verdict in shown:
@@ -291,7 +291,7 @@ def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]
 
 
 def value_text(verdict: Verdict) -> str:
-    """The value in words: ``at least 189`` of a bound, a dash where there is none, "not estimable" of a percentile with too few observations, ``yes`` of a condition."""
+    """The value in words: ``at least 189`` for a bound, a dash without one, "not estimable" for a percentile with too few observations, ``yes`` for a condition."""
     if verdict.value is None and NOT_ESTIMABLE in verdict.reason:
         return NOT_ESTIMABLE
     if verdict.expectation.unit == "boolean":
@@ -300,7 +300,7 @@ def value_text(verdict: Verdict) -> str:
 
 
 def interval_text(verdict: Verdict) -> str:
-    """The interval of the value in words: one end of a bound's, a dash where there is none or the value is yes or no."""
+    """The interval of the value in words: one end for a bound, a dash without one and for yes or no."""
     if verdict.expectation.unit == "boolean":
         return "–"
     ends = [end for end in (verdict.ci_low, verdict.ci_high) if end is not None]
@@ -314,11 +314,11 @@ def interval_text(verdict: Verdict) -> str:
 
 
 _IN_BAND = {VerdictState.PASS: "in the band", VerdictState.FAIL: "outside", VerdictState.OPEN: "across an end"}
-"""Where a prediction interval lies."""
+"""Position of a prediction interval in words."""
 
 
 def prediction_text(verdict: Verdict | None) -> str:
-    """The prediction interval of a value and where it lies, ``[12, 19] across an end``; a dash where there is none."""
+    """The prediction interval of a value and its position, ``[12, 19] across an end``; a dash without one."""
     found = None if verdict is None else verdict.prediction
     if found is None or (found.low is None and found.high is None):
         return "–"
@@ -326,12 +326,12 @@ def prediction_text(verdict: Verdict | None) -> str:
 
 
 def ends_text(low: float | None, high: float | None) -> str:
-    """An interval by its ends; a dash for one without bound."""
+    """An interval by its ends; a dash for an unbounded one."""
     return f"[{number(low)}, {number(high)}]"
 
 
 def interval_cell(verdict: Verdict) -> str:
-    """The interval of the value for a table: in words, ``deterministic`` where it has no width because nothing random acts."""
+    """The interval of the value for a table; ``deterministic`` for zero width without randomness."""
     is_number = verdict.expectation.unit != "boolean"
     return DETERMINISTIC if verdict.equal_replications and is_number else interval_text(verdict)
 
@@ -373,7 +373,7 @@ def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, objec
 
 
 def _plain_prediction(verdict: Verdict) -> dict[str, object]:
-    """The prediction interval as plain values; nothing where there is none."""
+    """The prediction interval as plain values; empty without one."""
     found = verdict.prediction
     if found is None:
         return {}
@@ -386,7 +386,7 @@ def _plain_prediction(verdict: Verdict) -> dict[str, object]:
 
 
 def sentence(verdict: Verdict, *, quick: bool) -> str:
-    """One verdict in a sentence, with all that a reader of a log needs."""
+    """One verdict in a sentence for a log."""
     expectation = verdict.expectation
     text = f"{verdict_text(verdict, quick=quick)}: {value_text(verdict)} {_plain_unit(expectation.unit)} {interval_text(verdict)}"
     text += f", {PREDICTION} {prediction_text(verdict)}" if verdict.prediction else ""
@@ -396,14 +396,14 @@ def sentence(verdict: Verdict, *, quick: bool) -> str:
 
 
 OWN = "own"
-"""Kind of an expectation that is no published claim."""
+"""Kind of an expectation that is not published."""
 ALL = "all"
-"""Heads the counts of all kinds together."""
+"""Heading of the counts of all kinds together."""
 TALLY_HEADINGS = ("kind", "expectations", *OUTCOMES)
 
 
 def awaiting_words(verdicts: Iterable[Verdict]) -> str:
-    """The verdicts that await the calibration, counted in words; empty where there are none."""
+    """The number of verdicts that await the calibration, in words; empty without any."""
     names = [verdict.expectation.name for verdict in verdicts if verdict.known is not None and verdict.known.awaiting]
     if not names:
         return ""
@@ -416,7 +416,7 @@ def outcomes(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, str
 
 
 def tally(found: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
-    """Counts of outcomes by kind, in the order of the kinds; of several kinds, those of `ALL` as well.
+    """Counts of outcomes by kind, in the order of kinds; with several kinds also those of `ALL`.
 
     Args:
         found: kinds with outcomes, of `outcomes`.
@@ -428,7 +428,7 @@ def tally(found: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
 
 
 def tally_rows(found: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """The tally as a table, one row a kind, under `TALLY_HEADINGS`."""
+    """The tally as a table, one row for each kind, below `TALLY_HEADINGS`."""
     return [
         (kind, str(counter.total()), *(str(counter[each]) for each in OUTCOMES))
         for kind, counter in tally(found).items()
@@ -436,6 +436,6 @@ def tally_rows(found: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
 
 
 def tally_words(found: Iterable[tuple[str, str]]) -> str:
-    """The tally in words, without the kinds: ``3 in band, 1 known red``; outcomes of no verdict are left out, but not ``in band``."""
+    """The tally in words, without kinds: ``3 in band, 1 known red``; empty outcomes except ``in band`` are left out."""
     counter = Counter(each for _, each in found)
     return ", ".join(f"{counter[each]} {each}" for each in OUTCOMES if counter[each] or each == "in band")

@@ -1,4 +1,4 @@
-"""Warm-up of a run, its initial transient: the counters that must have settled, and MSER-5, which says from where they have."""
+"""Warm-up of a run, its initial transient: the counters that must have settled, and MSER-5, which finds the cut."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ SETTLED: Mapping[str, tuple[str, ...]] = {
     "read": ("guest.read",),
     "dropped": ("queue.dropped", "port.split_dropped", "port.ring_dropped"),
 }
-"""What must have settled before the measured window of a run starts; the counters of a group are added up."""
+"""Counters that must have settled before the measured window of a run; those of a group are added."""
 
 MSER_BATCH = 5
-"""Observations that `mser5` averages into one, and batches that it always keeps."""
+"""Observations in a batch of `mser5`, and the number of batches that it always keeps."""
 
 
 def mser5(values: FloatArray) -> int:
-    """Where warm-up ends: the index of the first observation to keep, a multiple of 5.
+    """End of the warm-up: the index of the first observation to keep, a multiple of 5.
 
-    Observations are averaged in batches of five, Z_1 to Z_n; the cut d minimises the squared standard error of what is
-    left, ``sum over i > d of (Z_i - mean)^2 / (n - d)^2``, the smallest such d on ties. At least five batches are always
-    kept: the error of one is zero by definition and means nothing. Observations that fill no batch do not vote.
+    Observations are averaged in batches of five, Z_1 to Z_n; the cut d minimises the squared standard error of the
+    rest, ``sum over i > d of (Z_i - mean)^2 / (n - d)^2``, the smallest such d on ties. At least five batches are always
+    kept, as the error of one is zero by definition. Observations that do not fill a batch are ignored.
 
-    The cut is not trustworthy when it takes more than half of the observations; the caller decides what then.
+    A cut of more than half of the observations is not reliable; the caller handles it.
 
     Args:
         values: observations in order of time, shape (observations,); fewer than 30 are all kept.

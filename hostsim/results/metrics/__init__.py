@@ -1,1 +1,1 @@
-"""METRICS: the catalogue of measures and the functions that compute them from a record."""
+"""Metrics: the catalogue of measures, and the functions that compute them from a record."""

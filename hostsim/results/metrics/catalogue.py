@@ -42,7 +42,7 @@ __all__ = [
 
 
 NO_BOUND = "no bound"
-"""Stands in the place of an infinite response time."""
+"""Text instead of an infinite response time."""
 
 
 _LATENCY = "the time of a packet from the end of the frame on the wire, or from its sender's write in another VM, to the application's read"
@@ -387,7 +387,7 @@ _ENTRIES = (
 
 
 class _Catalogue(dict[str, Metric]):
-    """Measures of the host by name; with ``of`` and a subject behind the name, the measure of that subject: ``latency_p99 of feed``."""
+    """Measures of the host by name; with ``of`` and a subject, those of the subject: ``latency_p99 of feed``."""
 
     def __missing__(self, name: str) -> Metric:
         measure, subject = parsed(name)
@@ -406,27 +406,27 @@ CATALOGUE: dict[str, Metric] = _Catalogue({metric.name: metric for metric in _EN
 """Every measure by name, in the order of tables. ``CATALOGUE["latency_p99 of feed"]`` is a measure of one subject."""
 
 FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mean", "p50", "p95", "p99")}
-"""Names of measures in files of earlier versions, and what has the same values today."""
+"""Names of measures in earlier versions, with today's names."""
 
 
 def nearest_metric(given: str) -> str:
-    """The name of the metric that an unknown name most likely means: its present name, or the most similar one; empty where none is."""
+    """The probable metric of an unknown name: its present name, or the most similar one; empty without one."""
     return FORMER_NAMES.get(given) or nearest_name(given, list(CATALOGUE))
 
 
 WINDOW = {"cut_s": "s", "length_s": "s"}
 """Start and end of the measured window, with their units."""
 FACTS = {"events": "", "run_dispatches": "", "wall_s": "s"}
-"""Of the whole run, with their units."""
+"""Columns of the whole run, with their units."""
 MEMBER = "member"
-"""Of tables of an ensemble: the host that a replication ran."""
+"""Column of an ensemble: the host of a replication."""
 SIDE = "what_if"
-"""Of tables of both sides of a what-if: ``before`` or ``after``."""
+"""Column of a what-if: ``before`` or ``after``."""
 _TABLE = ("point", "replication", "seed", *CATALOGUE, *WINDOW, *FACTS, "bottleneck", "flags", "error")
 _CURVE = ("measure", "unit", "mean", "low", "high", "prediction_low", "prediction_high", "runs")
 _DIFFERENCES = ("metric", "before", "after", "difference", "change", "pairing")
 _DISTRIBUTION = ("count", "share", "cumulative")
 _JUDGED = ("value", "raw")
-"""Of the points that a verdict rests on, beside their axes."""
+"""Columns of a verdict's points, beside their axes."""
 RESERVED = frozenset((*_TABLE, MEMBER, SIDE, "subject", *_CURVE, *_DIFFERENCES, *_DISTRIBUTION, *_JUDGED))
 """Names of the columns of every table and frame of a sweep, and of the points of its verdicts."""

@@ -1,7 +1,7 @@
 """Metric functions, which compute a measure from a record: shares of the window, rates, ratios, quantiles.
 
-Each function takes a record, or makes one that does, and gives the value over the measured window; NaN where the run has nothing to measure
-it on. What the measures are called and what they mean is `hostsim.results.metrics.catalogue`.
+Each function takes a record, or returns a function of a record, and computes the value over the measured window; NaN without
+observations. `hostsim.results.metrics.catalogue` has names and meanings.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ __all__ = [
 
 NAN = float("nan")
 STRETCHES = 8
-"""Parts of the second half of a run between which a time may rise."""
+"""Number of parts of the second half of a run for the test of a rise."""
 ONE_MORE = 1.0
-"""Requests more under way on the host at the end of these than at their start, below which nothing piles up."""
+"""Smallest increase of requests in progress over these parts that counts as piling up."""
 DROPS = {
     "nic": "flow.dropped_nic",
     "split": "port.split_dropped",
@@ -57,7 +57,7 @@ DROPS = {
 }
 """Places at which packets are dropped, each with the counter of its drops: all of `loss`."""
 QUANTILES = (0.50, 0.95, 0.99)
-"""Quantiles of the times of requests that are looked at for a rise: those that have a measure."""
+"""Quantiles of request times that are tested for a rise: those with a measure."""
 
 
 def _share(part: float, whole: float) -> float:
@@ -91,22 +91,22 @@ def _dropped(record: RunRecord) -> int:
 
 
 def _delivered(record: RunRecord) -> int:
-    """Packets that guests took, or sent on where they are to forward them."""
+    """Packets that guests read, or forwarded if that is their task."""
     return record.total("guest.read") - record.total("flow.to_forward") + record.total("flow.forwarded")
 
 
 def delivered(record: RunRecord) -> float:
-    """Packets a second that guests took, or sent on where they are to forward them."""
+    """Packets a second that guests read, or forwarded if that is their task."""
     return _delivered(record) * SECOND / record.window_ps
 
 
 def loss(record: RunRecord) -> float:
-    """Packet loss: packets dropped anywhere, in percent of those that were dropped or got to their end."""
+    """Packet loss: packets dropped anywhere, in percent of dropped and delivered packets."""
     return drop_share(*DROPS.values())(record)
 
 
 def drop_share(*counters: str) -> Callable[[RunRecord], float]:
-    """Packets dropped at some places, in percent of those that were dropped anywhere or got to their end."""
+    """Packets dropped at some places, in percent of all dropped and delivered packets."""
 
     def evaluate(record: RunRecord) -> float:
         ended = _dropped(record) + _delivered(record) + record.total("flow.out")
@@ -116,7 +116,7 @@ def drop_share(*counters: str) -> Callable[[RunRecord], float]:
 
 
 def work_loss(record: RunRecord) -> float:
-    """Bursts of work dropped, in percent of those that were dropped or started."""
+    """Dropped bursts of work, in percent of dropped and started bursts."""
     dropped = record.total("work.dropped")
     return _share(dropped, dropped + record.total("work.started"))
 
@@ -133,7 +133,7 @@ def gbits(record: RunRecord) -> float:
 
 
 def wire_gbits(record: RunRecord) -> float:
-    """Throughput of what wires carried, in Gbit/s: without packets between VMs, and a multicast frame once for all its receivers."""
+    """Throughput of wires in Gbit/s: without packets between VMs, and with a multicast frame counted once."""
     if "flow.octets" not in record.series:
         return 0.0
     octets, receivers = record.window("flow.octets"), record.series["flow.receivers"].values[-1]
@@ -147,14 +147,14 @@ def cpu_per_gbit(record: RunRecord) -> float:
 
 
 def _nics(record: RunRecord) -> int:
-    """Ports of physical NICs that packets went through."""
+    """Number of ports of physical NICs with packets."""
     if "nic.rx_frames" not in record.series:
         return 0
     return int(((record.window("nic.rx_frames") + record.window("nic.tx_packets")) > 0).sum())
 
 
 def per_nic(value: Callable[[RunRecord], float]) -> Callable[[RunRecord], float]:
-    """A measure over the number of ports of physical NICs that packets went through."""
+    """A measure over the number of ports of physical NICs with packets."""
 
     def evaluate(record: RunRecord) -> float:
         count = _nics(record)
@@ -193,7 +193,7 @@ def tso_size(record: RunRecord) -> float:
 
 
 def busiest(counter: str) -> Callable[[RunRecord], float]:
-    """Share of the window of the entity that has most, in percent."""
+    """Largest share of the window of an entity, in percent."""
 
     def evaluate(record: RunRecord) -> float:
         if counter not in record.series or not record.series[counter].entities:
@@ -204,7 +204,7 @@ def busiest(counter: str) -> Callable[[RunRecord], float]:
 
 
 def queues_used(record: RunRecord) -> float:
-    """Receive queues that at least a hundredth of the frames came by."""
+    """Number of receive queues with at least 1 % of the frames."""
     if "queue.arrived" not in record.series:
         return NAN
     frames = record.window("queue.arrived")
@@ -212,7 +212,7 @@ def queues_used(record: RunRecord) -> float:
 
 
 def quantile(name: str, part: float) -> Callable[[RunRecord], float]:
-    """Quantile of the times of a histogram in the window, in microseconds; NaN of too few."""
+    """Quantile of the times of a histogram in the window, in microseconds; NaN with too few."""
 
     def evaluate(record: RunRecord) -> float:
         histogram = record.histograms.get(name)
@@ -240,7 +240,7 @@ def histogram_mean(name: str) -> Callable[[RunRecord], float]:
 
 
 def late_borders(record: RunRecord) -> list[int]:
-    """Boundaries of the equal stretches of a run's second half, or of its measured window where that is shorter: indices into its instants; empty where it has too few slices."""
+    """Boundaries of equal parts of a run's second half, or of its measured window if shorter: indices of its instants; empty with too few slices."""
     instants = record.instants_ps
     first = max(int(instants[record.cut]), int(instants[-1]) // 2)
     wanted = np.linspace(first, int(instants[-1]), STRETCHES + 1)
@@ -249,18 +249,17 @@ def late_borders(record: RunRecord) -> list[int]:
 
 
 def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float]:
-    """Mean or quantile of the times of requests in the window, in microseconds; infinite where requests pile up through the second half of the run.
+    """Mean or quantile of the request times in the window, in microseconds; infinite if requests pile up in the second half of the run.
 
-    Where they come faster than they are answered, how long they take is only a matter of how long one looks. It is told from what rises: by
-    Little's law the requests under way grow by the requests a second times the rise of their mean time, and where a quantile rises, its
-    share of the requests above it takes at least that much longer. A rise that is not worth one request more under way is noise
-    (docs/decisions/0072).
+    If requests arrive faster than they are answered, their times depend on the length of the run. By Little's law the number of requests in
+    progress grows by the request rate times the rise of their mean time; if a quantile rises, the requests above it take at least that much
+    longer. A rise that is worth less than one more request in progress is noise (docs/decisions/0072).
 
-    A quantile has no bound where it rises itself or one of `QUANTILES` below it does; a mean, where it rises itself or any of them does.
+    A quantile is infinite if it or one of `QUANTILES` below it rises; a mean, if it or any of them rises.
 
     Args:
         name: of a histogram with one entry for each request.
-        part: of the quantile, 0 to 1; None for the mean.
+        part: the quantile, 0 to 1; None for the mean.
     """
     measure = histogram_mean(name) if part is None else quantile(name, part)
     judges = [(quantile(name, each), 1 - each) for each in QUANTILES if part is None or each <= part]
@@ -273,7 +272,7 @@ def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float
             return value
         late = replace(record, series={}, histograms={name: record.histograms[name]}).thinned(borders)
         counts = late.histograms[name].counts
-        per_us = int((counts[-1] - counts[0]).sum()) * 1e6 / late.window_ps  # of requests, on the whole host
+        per_us = int((counts[-1] - counts[0]).sum()) * 1e6 / late.window_ps  # requests on the whole host
         stretches = [late.thinned(pair) for pair in itertools.pairwise(range(len(borders)))]
         for judge, share in judges:
             if per_us and rises([judge(stretch) for stretch in stretches], amount=ONE_MORE / (per_us * share)):

@@ -1,4 +1,4 @@
-"""Labels of metrics for figures, tables and captions: what an axis of a printed figure says in place of a metric's name."""
+"""Labels of metrics for figures, tables and captions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _LABELS = {
     "dispatches": "Dispatches",
     "preemptions": "Preemptions",
 }
-"""Labels by name of the metric; those of percentiles follow from their statistic."""
+"""Labels by name of the metric; those of percentiles are derived from their statistic."""
 
 _PERCENTILES = {
     "latency": ("one-way latency", ""),
@@ -93,7 +93,7 @@ def spelt(name: str) -> str:
 
 
 def label_of(metric: str) -> str:
-    """Label of a metric, without its unit; the name in words of a column that is no metric."""
+    """Label of a metric without its unit; for another column, its name in words."""
     metric, subject = parsed(metric)
     if subject:
         return f"{label_of(metric)} of {subject}"
@@ -107,11 +107,11 @@ def label_of(metric: str) -> str:
 
 
 def in_sentence(label: str) -> str:
-    """A label inside a sentence: without its capital, unless it begins with a name or an acronym."""
+    """A label inside a sentence: in lower case, except names and acronyms."""
     return label[:1].lower() + label[1:] if label.partition(" ")[0][1:].islower() else label
 
 
 def unit_of(metric: str) -> str:
-    """Unit of a metric as printed: ``µs`` where the catalogue has us, nothing for a ratio and for a column that is no metric."""
+    """Unit of a metric as printed: ``µs`` for us, empty for a ratio and for other columns."""
     unit = CATALOGUE[metric].unit if metric in CATALOGUE else ""
     return {"us": "µs", "ratio": "", "/s": "1/s"}.get(unit, unit)

@@ -1,4 +1,4 @@
-"""A metric: name, unit, exact meaning and function; and families of metrics that differ by a statistic only."""
+"""A metric: name, unit, exact meaning and function; and families of metrics that differ only by a statistic."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Metric:
     kind: str
     """``instant`` ratio or level over the window, ``rate`` per second, or ``percentile``."""
     evaluate: Callable[[RunRecord], float]
-    """Value over the measured window; NaN where the run has nothing to measure it on, or too little."""
+    """Value over the measured window; NaN with no or too few observations."""
     least: int = 1
-    """Fewest observations of a percentile; with fewer it is not estimable."""
+    """Smallest number of observations of a percentile."""
     raw: str = ""
-    """Of a settled response time: the measure of the same requests that is finite even where they pile up."""
+    """For a settled response time: the raw measure of the same requests, which is always finite."""
 
 
 def percentile(prefix: str, name: str, share: float, histogram: str, what: str) -> Metric:
-    """Metric of a percentile: NaN where there are too few observations."""
+    """Metric of a percentile: NaN with too few observations."""
     least, is_latency = least_count(share), prefix == "latency"
     return Metric(
         f"{prefix}_{name.replace('.', '')}",
@@ -43,7 +43,7 @@ def percentile(prefix: str, name: str, share: float, histogram: str, what: str) 
 
 
 def settled_response(statistic: str, share: float | None) -> Metric:
-    """Metric of a settled response time: infinite where requests pile up, and else the raw measure."""
+    """Metric of a settled response time: infinite if requests pile up, else the raw measure."""
     raw = f"response_time_{statistic}"
     return Metric(
         f"settled_response_{statistic}",

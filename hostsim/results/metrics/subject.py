@@ -1,4 +1,4 @@
-"""Subjects of measures: what a measure is evaluated on in place of the host, from one traffic entry to one PCPU.
+"""Subjects of measures: parts of the host on which a measure is evaluated, from a traffic entry to a PCPU.
 
 A measure of a subject is the measure of the catalogue, evaluated on the record restricted to the counters and histograms of that
 subject (`Subject.of`). A subject has a measure if it has every counter that the measure reads (`has`).
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 OF = " of "
-"""Between a measure and its subject in one name: ``latency_p99 of feed``."""
+"""Separator of a measure and its subject: ``latency_p99 of feed``."""
 _BY_VM = frozenset({"vcpu", "guest", "port", "tx", "networld", "splitrx", "work", "local", "switched"})
 _VM = re.compile(r"(.+)\[\d+\]")
 _WORLDS = {".vcpu": "vcpu", "-pollWorld": "netpoll", ".splitRx": "splitrx", ".NetWorld": "networld"}
@@ -50,22 +50,22 @@ _TRAFFIC = {
     "guest.socket_dropped": "flow.dropped_socket",
     "guest.read": "flow.delivered",
 }
-"""Counters of traffic that equal those of other entities in sum."""
+"""Traffic counters whose sum equals counters of other entities."""
 _QUEUE = {"nic.rx_frames": "queue.taken", "nic.rx_dropped": "queue.dropped"}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of subject: the entities that its counters are of."""
+    """A kind of subject, with the entities of its counters."""
 
     words: str
     """In the plural, for errors."""
     counters: frozenset[str]
-    """Kinds of the counters that it has: the part of a counter's name before the dot."""
+    """Kinds of its counters: the part of a counter's name before the dot."""
     instead: Mapping[str, str] = field(default_factory=dict)
-    """Counters of it in place of others of the same meaning."""
+    """Its counters that replace others of the same meaning."""
     has_traffic: bool = False
-    """True where counters and histograms of traffic belong to it."""
+    """True if counters and histograms of traffic belong to it."""
 
 
 KINDS = {
@@ -79,11 +79,11 @@ KINDS = {
     "pcpu": Kind("PCPUs", frozenset({"pcpu"})),
     "node": Kind("NUMA nodes", frozenset({"pcpu", "node"})),
 }
-"""Kinds of subjects by name, in the order in which a name is looked up."""
+"""Kinds of subjects by name, in the order of look-up."""
 
 
 class _Asked(Mapping[str, Series]):
-    """Series of one entity each, of any name: notes the counters that a measure reads."""
+    """Series of one entity for any name; records the counters that a measure reads."""
 
     def __init__(self, asked: set[str]) -> None:
         self._asked = asked
@@ -104,7 +104,7 @@ class _Asked(Mapping[str, Series]):
 
 
 class _AskedHistograms(Mapping[str, Histogram]):
-    """The same of histograms."""
+    """Histograms of one entity for any name; records those that a measure reads."""
 
     def __init__(self, asked: set[str]) -> None:
         self._asked = asked
@@ -134,14 +134,14 @@ def _world_kind(name: str) -> str:
 
 
 def has(metric: Metric, kind: str, name: str = "") -> bool:
-    """True when a subject of a kind has a measure.
+    """True if a subject of a kind has a measure.
 
     Args:
         metric: of the catalogue.
         kind: one of `KINDS`.
-        name: of the subject; it matters of a world, whose kind is in its name.
+        name: of the subject; used for a world, whose kind is in its name.
     """
-    if metric.name.endswith("_per_nic"):  # of one subject the measure without it
+    if metric.name.endswith("_per_nic"):  # the measure without its subject
         return False
     known = KINDS[kind]
     return any(
@@ -156,7 +156,7 @@ def has(metric: Metric, kind: str, name: str = "") -> bool:
 
 
 def _counters(kind: str, name: str) -> list[frozenset[str]]:
-    """Kinds of the counters of a subject; of a world or queue without a name those of each kind of world or queue."""
+    """Kinds of the counters of a subject; for a world or queue without a name, those of each kind."""
     match kind:
         case "world":
             owns = [_world_kind(name)] if name else [*_WORLDS.values(), "firmware"]
@@ -176,18 +176,18 @@ def kinds_with(metric: Metric) -> str:
 
 
 def parsed(name: str) -> tuple[str, str]:
-    """A measure and its subject from one name; the subject is empty where the name has none."""
+    """A measure and its subject from one name; an empty subject without one."""
     measure, _, subject = name.partition(OF)
     return measure, subject
 
 
 def of_subject_name(measure: str, subject: str | None) -> str:
-    """The name of a measure of a subject; of the host where no subject is given."""
+    """The name of a measure of a subject; of the host by default."""
     return measure if not subject else f"{measure}{OF}{subject}"
 
 
 def words(text: str) -> tuple[str, str]:
-    """The kind and the name of a subject as written; without the kind where only a name is written: ``traffic feed``, ``feed``."""
+    """The kind and the name of a subject as written, ``traffic feed``; the kind is empty for ``feed``."""
     kind, _, name = text.partition(" ")
     return (kind, name) if name and kind in KINDS else ("", text)
 
@@ -282,10 +282,10 @@ class Subject:
                 return entity == self.name
 
     def traffic(self, record: RunRecord) -> tuple[str, ...]:
-        """Names of the traffic entries that are of this subject alone.
+        """Names of the traffic entries of this subject only.
 
         Raises:
-            InputError: the record does not know the groups of its traffic, or a traffic entry is of this subject and of others too.
+            InputError: the record does not have the groups of its traffic, or a traffic entry belongs to other subjects, too.
         """
         known = _entities(record, "flow.sent")
         if self.kind == "traffic":
@@ -308,7 +308,7 @@ class Subject:
 
 
 class SharedTrafficError(InputError):
-    """Traffic that is of a subject and of others too, so that its measures are not the subject's."""
+    """Traffic of a subject and others, so that its measures are not the subject's."""
 
 
 def _lacking(what: str) -> InputError:
@@ -322,18 +322,18 @@ def _shared(traffic: Iterable[str], whose: str) -> SharedTrafficError:
 
 
 def shared_fault(traffic: Iterable[str], whose: str) -> Fault:
-    """The fault of a measure of traffic whose packets are of several groups or VMs."""
+    """The fault of a measure of traffic with packets of several groups or VMs."""
     names = ", ".join(f"traffic {name}" for name in traffic)
     return Fault(f"has traffic that is of {whose}, whose packets are not counted apart", allowed=names)
 
 
 def reads_traffic(metric: Metric) -> bool:
-    """True of a measure that reads counters or histograms of traffic."""
+    """True for a measure that reads counters or histograms of traffic."""
     return any(read.startswith(("time ", "flow.", "trip.")) for read in _reads(metric))
 
 
 class _Restricted(Mapping[str, Series]):
-    """The counters of a subject, each made when it is read: a measure reads few."""
+    """The counters of a subject, computed on demand, as a measure reads few."""
 
     def __init__(self, record: RunRecord, subject: Subject) -> None:
         self._record, self._subject, self._kind = record, subject, KINDS[subject.kind]
@@ -368,7 +368,7 @@ class _Restricted(Mapping[str, Series]):
 
 
 def _bursts(record: RunRecord) -> tuple[str, ...]:
-    """Traffic entries that are CPU work."""
+    """Traffic entries of CPU work."""
     work = record.histograms.get("work.time")
     return work.entities if work is not None else ()
 
@@ -395,12 +395,12 @@ class _RestrictedHistograms(Mapping[str, Histogram]):
 
 
 def subject_of(record: RunRecord, text: str, metric: Metric | None = None) -> Subject | None:
-    """The subject of a run by its name; None where the run has no such subject.
+    """The subject of a run by its name, or None.
 
     Args:
         record: a finished run.
-        text: its name, behind the kind where names are not unique: ``traffic feed``.
-        metric: what is evaluated on it: of several subjects of one name, the one that has it.
+        text: its name, after its kind if names are not unique: ``traffic feed``.
+        metric: to evaluate on it: of several subjects with one name, the one that has it.
 
     Raises:
         InputError: several subjects have the name, or none of them has the measure.
@@ -411,7 +411,7 @@ def subject_of(record: RunRecord, text: str, metric: Metric | None = None) -> Su
 
 
 def of_subject(metric: Metric, subject: str) -> Metric:
-    """The metric of a subject: the same function, on the record restricted to it; NaN where the run has no such subject, or its traffic is not counted apart.
+    """The metric of a subject: the same function on the restricted record; NaN without such a subject, or if its traffic is not counted separately.
 
     Args:
         metric: of the host.
@@ -435,7 +435,7 @@ def of_subject(metric: Metric, subject: str) -> Metric:
 
 
 def named(name: str, traffic: Iterable[str], groups: Iterable[str], ports: Iterable[str]) -> list[Subject]:
-    """The subjects that a name may have in the runs of a scenario, by the names in its file; none where no run can have it.
+    """Possible subjects of a name in the runs of a scenario, by the names in its file.
 
     Args:
         name: without its kind.
@@ -460,14 +460,14 @@ def named(name: str, traffic: Iterable[str], groups: Iterable[str], ports: Itera
 
 
 def chosen(found: list[Subject], text: str, metric: Metric | None) -> Subject:
-    """The subject among those of one name that has a measure.
+    """Of several subjects with one name, the one with a measure.
 
     Raises:
         InputError: several have it, or none.
     """
     sound = [one for one in found if metric is None or has(metric, one.kind, one.name)]
     if not sound:
-        assert metric is not None  # without a measure all are sound
+        assert metric is not None  # without a measure all are valid
         what = " and ".join(KINDS[one.kind].words for one in found)
         raise InputError(Fault(f"{metric.name} is not a measure of {what}", "of", repr(text), kinds_with(metric)))
     if len(sound) > 1:
