@@ -1,8 +1,8 @@
-r"""A run as ``esxtop -b`` would have written it: CSV with paths of counters, ``\\HOST\Object(instance)\Counter``, and a row for each sample.
+r"""A run in the format of ``esxtop -b``: CSV with paths of counters, ``\\HOST\Object(instance)\Counter``, and a row for each sample.
 
 The first row covers the run up to the measured window, as the first sample of esxtop covers the time since the host started; each other row
-is a time slice of the window. Only counters that the simulator has are written. Sources of the names: captures and scripts in public
-repositories, and for the instance of a world, which none of them shows, the names that net-stats has.
+is a time slice of the window. Only counters that the simulator has are written. Names are from captures and scripts in public
+repositories; the instance of a world, which none of them shows, has the name of net-stats.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SYSTEM = 1
 """Number of the group ``system``, which has the contexts of the VMkernel."""
 _FIRST_GROUP, _FIRST_WORLD = 10_001, 20_001
 _PORTSET = 1 << 24
-"""Ports of a switch have numbers from a multiple of this on."""
+"""Numbers of the ports of a switch start at a multiple of this."""
 _CPU = {"% Used": "used_ps", "% Ready": "ready_ps", "% CoStop": "costop_ps"}
 Columns = Iterator[tuple[str, str, FloatArray]]
 """Object with its instance, counter, and a value for each row."""
@@ -72,7 +72,7 @@ class _Rows:
         self._lengths = np.diff(self._ends, prepend=0).astype(np.float64)
 
     def times(self) -> list[str]:
-        """The ends of the rows as perfmon writes times: with as many digits as they need to be told apart."""
+        """The ends of the rows as perfmon times, with enough digits to distinguish them."""
         if not (self._ends % SECOND).any():
             digits = 0
         else:
@@ -85,7 +85,7 @@ class _Rows:
         return found
 
     def names(self, counter: str) -> tuple[str, ...]:
-        """Entities of a counter; none where the run has no such counter."""
+        """Entities of a counter; none without such a counter."""
         return self.record.series[counter].entities if counter in self.record.series else ()
 
     def growth(self, counter: str) -> FloatArray:
@@ -148,7 +148,7 @@ def _vm(entity: str) -> str:
 
 
 def _numbers(rows: _Rows) -> dict[str, int]:
-    """A number of the group of each VM."""
+    """The group number of each VM."""
     vms = dict.fromkeys(map(_vm, rows.names("vcpu.used_ps")))
     return {vm: _FIRST_GROUP + place for place, vm in enumerate(vms)}
 
@@ -197,7 +197,7 @@ def _ports(rows: _Rows, spec: PointSpec) -> Columns:
 
 
 def _by_vnic(rows: _Rows, counter: str) -> dict[str, FloatArray]:
-    """A rate of each vNIC: ``web[0].eth0``; of its queues (``web[0].eth0-rx1``) together."""
+    """A rate of each vNIC (``web[0].eth0``), the sum over its queues (``web[0].eth0-rx1``)."""
     found: dict[str, FloatArray] = {}
     if not rows.names(counter):
         return found
@@ -210,6 +210,6 @@ def _by_vnic(rows: _Rows, counter: str) -> dict[str, FloatArray]:
 
 
 def _share(dropped: FloatArray, passed: FloatArray) -> FloatArray:
-    """Dropped packets in percent of all; 0 where there are none."""
+    """Dropped packets in percent of all; 0 without packets."""
     whole = dropped + passed
     return np.divide(100 * dropped, whole, out=np.zeros(len(whole)), where=whole > 0)

@@ -1,1 +1,1 @@
-"""Explorer: a self-contained page with script, on which the results of a sweep are looked at."""
+"""Explorer: a self-contained page with script to explore the results of a sweep."""

@@ -1,4 +1,4 @@
-"""Data of the explorer: rows, measures with intervals, published values and details of points, as JSON that fits into a page."""
+"""Data of the explorer: rows, measures with intervals, published values and details of points, as JSON of limited size."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ __all__ = ["MOST_BYTES", "Side", "explorer_data"]
 MOST_BYTES = 1_700_000
 """Budget of measures and details: with the script of the charts a page stays below 3 MB."""
 _SHARE = 0.75
-"""Largest share of the budget that measures take."""
+"""Largest share of the budget for measures."""
 _STEPS = 120
-"""Most points of a distribution."""
+"""Largest number of points of a distribution."""
 _SERIES = {
     "pcpu.busy_ps": "CPU time of a PCPU, mean of all (%)",
     "netpoll.used_ps": "CPU time of NetPoll worlds (% of a PCPU)",
@@ -64,7 +64,7 @@ _SERIES = {
     "nic.tx_frames": "Frames sent (1/s)",
     "flow.delivered": "Packets delivered to applications (1/s)",
 }
-"""Counters that a page shows over time, all entities together: a level of the fullest, of others the sum."""
+"""Counters over time, all entities together: the maximum of a level, else the sum."""
 _CONTEXT = ("kind", "name", "serves", "node", "used", "ready", "dispatches", "packets", "dropped", "fill")
 
 
@@ -74,13 +74,13 @@ _Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Side:
-    """Results on the page: the ones in question, or those that they are compared with."""
+    """Results on the page, or those that they are compared with."""
 
     results: Results
     name: str
-    """In headings and legends."""
+    """Name in headings and legends."""
     folder: str = ""
-    """From which commands of the page read; empty for results of a notebook."""
+    """Folder for commands on the page; empty for results of a notebook."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,12 @@ class _Runs:
 
     table: pd.DataFrame
     places: dict[_Key, list[int]]
-    """Of the runs of a point, by replication; in the order of the sweep."""
+    """Runs of each point by replication, in the order of the sweep."""
     finished: dict[_Key, list[int]]
-    """Those of them that finished."""
+    """Finished runs."""
 
     def column(self, name: str) -> list[Any]:
-        """A column of the table; empty where it has none of this name."""
+        """A column of the table; empty if missing."""
         return self.table[name].tolist() if name in self.table.columns else []
 
 
@@ -109,7 +109,7 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
         before: earlier results of the same scenario to compare with.
 
     Raises:
-        InputError: the axes of the two do not fit each other.
+        InputError: the axes of the two differ.
     """
     sides = [now] if before is None else [before, now]
     axes = axes_of(now.results.table)
@@ -158,7 +158,7 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
 
 
 def _texts(table: pd.DataFrame, tables: Iterable[pd.DataFrame], axis: str) -> list[str]:
-    """The values of an axis as they are written: numbers and quantities in their order, others in that of the sweep."""
+    """The values of an axis as written: numbers and quantities sorted, others in the order of the sweep."""
     found = list(dict.fromkeys(str(value) for one in tables for value in one[axis]))
     numbers = _numbers_of(table, axis, found)
     return found if numbers is None else [text for _, text in sorted(zip(numbers, found, strict=True))]
@@ -201,7 +201,7 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _axis(results: Results, axis: str, texts: list[str]) -> dict[str, Any]:
-    """An axis: label, unit, and of its values text, name and, where all have one, number."""
+    """An axis: label, unit, and for each value text, name and, if all have one, number."""
     table = results.table
     unit = str(table.attrs.get("units", {}).get(axis, ""))
     names = names_of(results.figures).get(axis)
@@ -288,7 +288,7 @@ def _interval(
 
 
 def _difference(now: Mapping[int, float] | None, before: Mapping[int, float] | None) -> dict[int, float] | None:
-    """Paired differences by replication; those that are equal, infinite ones included, do not differ."""
+    """Paired differences by replication; equal infinite values have the difference 0."""
     if now is None or before is None:
         return None
     common = [replication for replication in now if replication in before]
@@ -296,7 +296,7 @@ def _difference(now: Mapping[int, float] | None, before: Mapping[int, float] | N
 
 
 def _packed_column(intervals: Sequence[list[Interval] | None]) -> str:
-    """A packed column: means, half-widths, and ends of the prediction intervals where there are any."""
+    """A packed column: means, half-widths, and ends of prediction intervals if any."""
     means = [math.nan if found is None else found[0].mean for found in intervals]
     halves = [math.nan if found is None else found[0].half for found in intervals]
     column = {"mean": _numbers(means, 6), "half": _numbers(halves, 3, none=math.inf)}
@@ -308,7 +308,7 @@ def _packed_column(intervals: Sequence[list[Interval] | None]) -> str:
 
 
 def _numbers(values: Iterable[float], digits: int, none: float = math.nan) -> str:
-    """A JSON list of numbers; NaN is null, and infinity a number that JavaScript reads as infinite."""
+    """A JSON list of numbers; NaN is null, and infinity is a number that JavaScript reads as infinite."""
 
     def text(value: float) -> str:
         if math.isnan(value) or value == none:
@@ -328,7 +328,7 @@ def _packed_json(value: Any) -> str:
 
 
 def _known(found: _Runs, keys: Sequence[_Key]) -> dict[str, Any]:
-    """What is known of each point besides measures: number of runs, failed ones, bottleneck of the first finished run, flags."""
+    """Properties of each point besides measures: number of runs and failed runs, bottleneck of the first finished run, flags."""
     bottleneck, flag = found.column("bottleneck"), found.column("flags")
     runs = [len(found.places.get(key, ())) for key in keys]
     finished = [found.finished.get(key, []) for key in keys]
@@ -351,7 +351,7 @@ def _words(flags: Any) -> list[str]:
 
 
 def _claim(verdict: Verdict, texts: Mapping[str, list[str]], *, quick: bool) -> dict[str, Any]:
-    """An expectation with its verdict, and where a chart shows it: at points of a measure, or as a threshold on an axis."""
+    """An expectation with its verdict and its place in a chart: points of a measure, or a threshold on an axis."""
     expectation = verdict.expectation
     form, band = expectation.form, expectation.band
     try:
@@ -394,7 +394,7 @@ def _points(form: Form) -> list[At]:
 
 
 def _places(at: AxisValues, texts: Mapping[str, list[str]]) -> dict[str, int]:
-    """Places of values among those of their axes; -1 for one that the sweep does not have."""
+    """Indices of values on their axes; -1 for an unknown value."""
     found = {}
     for axis, value in at.items():
         same = is_value(texts.get(axis, []), value)
@@ -403,7 +403,7 @@ def _places(at: AxisValues, texts: Mapping[str, list[str]]) -> dict[str, int]:
 
 
 def _start(results: Results, texts: Mapping[str, list[str]]) -> dict[str, Any]:
-    """The view of a page that is opened: the first curve of the scenario."""
+    """The initial view of a page: the first curve of the scenario."""
     for figure in results.figures:
         if isinstance(figure, FigureSpec) and figure.y in results.table.columns and not figure.reference:
             second = figure.right or next(
@@ -423,10 +423,10 @@ def _start(results: Results, texts: Mapping[str, list[str]]) -> dict[str, Any]:
 def _details(
     sides: Sequence[Side], rows: Sequence[_Runs], keys: Sequence[_Key], most: int
 ) -> tuple[list[dict[int, str]], int, list[str]]:
-    """Packed details of points by their place, for each side, up to a number of bytes.
+    """Packed details of points by index, for each side, up to a number of bytes.
 
     Returns:
-        The details, the number of points that were looked at, and for each side why records are missing, if they are.
+        The details, the number of processed points, and for each side the reason for missing records.
     """
     found: list[dict[int, str]] = [{} for _ in sides]
     missing = [""] * len(sides)
@@ -492,7 +492,7 @@ def _short(value: float) -> float:
 
 
 def _over_time(record: RunRecord, counter: str) -> list[float] | None:
-    """A counter in each time slice, all entities together; None where it is 0 all the time."""
+    """A counter in each time slice, all entities together; None if it is always 0."""
     if counter not in record.series or not record.series[counter].entities:
         return None
     _, values = rates(record, counter)

@@ -21,7 +21,7 @@ def write_explorer(path: Path, results: Results, folder: Path, against: Path | N
     Args:
         path: the file.
         results: of the folder.
-        folder: that commands of the page name.
+        folder: for commands on the page.
         against: folder of earlier results of the same scenario, or one with such folders by scenario.
 
     Raises:
@@ -36,7 +36,7 @@ def write_explorer(path: Path, results: Results, folder: Path, against: Path | N
 
 
 def explorer_of(results: Results, against: Results | str | Path | None = None) -> Explorer:
-    """The explorer of results that are at hand; see `hostsim.results.results.Results.explore`."""
+    """The explorer of results in memory; see `hostsim.results.results.Results.explore`."""
     if against is None:
         return Explorer(results.scenario, _page(Side(results, results.label), None))
     earlier = _earlier(results, against)
@@ -59,7 +59,7 @@ def _page(now: Side, before: Side | None) -> str:
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     data = explorer_data(now, before)
-    # inside a script element only these three could end it or begin a comment
+    # only these three could end a script element or begin a comment
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")

@@ -1,1 +1,1 @@
-"""NOTEBOOK: HTML representations for Jupyter of scenarios, hosts, results and verdicts."""
+"""Notebook: HTML representations for Jupyter of scenarios, hosts, results and verdicts."""

@@ -176,7 +176,7 @@ def _draw_nics(
     bars: dict[str, float],
     feet: dict[int, float],
 ) -> None:
-    """NICs under the socket that they are behind, each with a line to its switch, or dashed to the socket of its VM."""
+    """NICs below their socket, each with a line to its switch, or a dashed line to the socket of its VM."""
     below = dict.fromkeys(range(len(left)), 0)
     seen: list[tuple[NicView, float, float]] = []
     for nic in host.nics:
@@ -184,7 +184,7 @@ def _draw_nics(
         down = y + below[column] * (NIC + 8)
         seen.append((nic, left[column], down))
         below[column] += 1
-    # lines first, so that boxes of other NICs lie over them
+    # lines first, so that boxes of NICs cover them
     for place, (nic, x, down) in enumerate(seen):
         if nic.link:
             end = feet[nic.node] if nic.passed else bars[nic.link]
@@ -272,9 +272,9 @@ class NodeView:
     threads: int
     """PCPUs of a core."""
     vms: Mapping[str, int]
-    """By group, VMs whose first vCPU is at home here."""
+    """VMs whose first vCPU has this home, by group."""
     worlds: Mapping[tuple[str, str], int]
-    """By kind and owner (group of VMs or NIC), contexts that are at home here."""
+    """Contexts with this home, by kind and owner (group of VMs or NIC)."""
 
 
 @dataclass(frozen=True)
@@ -284,14 +284,14 @@ class NicView:
     name: str
     model: str
     gbps: float
-    """Rate at which data reaches the host: the wire's, or the slot's where that is less; in Gbit/s."""
+    """Data rate to the host in Gbit/s: the smaller of wire and slot."""
     node: int
     queues: int
     """Receive queues that a context serves."""
     link: str
-    """Switch that it is an uplink of, group of the VM that has it to itself, or empty if it is unused."""
+    """Switch of an uplink, group of the VM with exclusive use, or empty if unused."""
     passed: bool
-    """It is passed through to a VM, or driven by the kernel of a native host."""
+    """True if it is passed through to a VM, or driven by the kernel of a native host."""
 
 
 @dataclass(frozen=True)
@@ -301,10 +301,10 @@ class SwitchView:
     name: str
     uplinks: tuple[str, ...]
     mtu: int
-    """Bytes of an IP packet at most."""
+    """Largest IP packet in bytes."""
     vxlan: bool
     groups: Mapping[str, int]
-    """By group of VMs, vNICs that are connected."""
+    """Connected vNICs, by group of VMs."""
 
 
 @dataclass(frozen=True)
@@ -331,9 +331,9 @@ class HostView:
     switches: tuple[SwitchView, ...]
     nics: tuple[NicView, ...]
     traffic: Mapping[str, str]
-    """Kind of each traffic, and whom it goes to."""
+    """Kind and receivers of each traffic."""
     hypervisor: bool = True
-    """False of a native host, whose only VM is the machine."""
+    """False for a native host, whose only VM is the machine."""
 
     @classmethod
     def of(cls, scenario: Scenario, at: AxisValues) -> HostView:
@@ -388,7 +388,7 @@ class HostView:
 
     @property
     def worlds(self) -> pd.DataFrame:
-        """Contexts by where they are at home: columns ``node``, ``kind``, ``owner`` (group of VMs or NIC), ``count``."""
+        """Contexts by home node: columns ``node``, ``kind``, ``owner`` (group of VMs or NIC), ``count``."""
         rows = [(node.index, *key, count) for node in self.nodes for key, count in node.worlds.items()]
         return pd.DataFrame(rows, columns=["node", "kind", "owner", "count"])
 
@@ -402,12 +402,12 @@ class HostView:
         return f"<Host of {self.scenario}: {self.hardware}, {len(self.nodes)} sockets, {vms}>"
 
     def _repr_mimebundle_(self, **_wanted: object) -> dict[str, object]:
-        """SVG, and PNG for notebooks that are not trusted; no HTML, of which these show the bare texts."""
+        """SVG, and PNG for untrusted notebooks, which show HTML as plain text."""
         return {"text/plain": repr(self), "image/svg+xml": self.svg, "image/png": host_png(self)}
 
 
 def _written(axis: Axis, value: Scalar) -> Scalar:
-    """A value of an axis as text with its unit, where it is a number of an axis of quantities."""
+    """A value of an axis as text, with its unit if it is a quantity."""
     return option_texts({"": value}, unit_of=lambda _: common_unit(axis.values))[""]
 
 

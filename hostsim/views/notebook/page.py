@@ -57,7 +57,7 @@ def paragraph(text: str) -> Markup:
 
 
 def note(text: str) -> Markup:
-    """A note: a caveat of the numbers."""
+    """A note: a caveat about the numbers."""
     return Markup('<p style="border-left:3px solid #c98a00;padding-left:.7em">{}</p>').format(text)
 
 
@@ -76,8 +76,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]], right: Iter
 
     Args:
         headings: of the columns.
-        rows: cells as text; markup of this module stays markup.
-        right: headings of the columns that are set to the right.
+        rows: cells as text, or markup of this module.
+        right: headings of right-aligned columns.
     """
     right_aligned = set(right)
     styles = ['style="text-align:right"' if name in right_aligned else 'style="text-align:left"' for name in headings]
@@ -98,7 +98,7 @@ _PAINT = {
     'class="red"': 'fill="#c2372c" stroke="#c2372c" stroke-width="2"',
     'class="missing"': 'fill="#6a737d" stroke="#6a737d" stroke-width="2"',
 }
-"""Colours of a gauge where there is no page with a style."""
+"""Colours of a gauge without a style sheet."""
 
 
 def results_html(results: Results) -> str:
@@ -199,7 +199,7 @@ def _painted_gauge(verdict: Verdict, *, quick: bool) -> Markup:
 
 
 def scenario_html(scenario: Scenario) -> str:
-    """HTML page of a scenario; settings at their platform's default are left out, `Scenario.settings` has them all."""
+    """HTML page of a scenario, without settings at their platform's default; `Scenario.settings` has all."""
     run = scenario.run
     count = math.prod(len(axis.values) for axis in scenario.axes.values())
     lengths = (

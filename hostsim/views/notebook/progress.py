@@ -1,4 +1,4 @@
-"""Progress of a sweep in a notebook: one line with a bar that is written over."""
+"""Progress of a sweep in a notebook: one line with a bar, which is overwritten."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 __all__ = ["KIND", "NotebookProgress", "is_notebook"]
 
 KIND = "application/x.hostsim-progress+json"
-"""Kind of the output beside its text, by which tools that keep notebooks leave it out."""
+"""MIME type of the output, by which tools that store notebooks remove it."""
 
 
 def is_notebook() -> bool:
-    """True in the kernel of a notebook; False in a terminal, IPython's included, and in scripts."""
+    """True in the kernel of a notebook; False in a terminal, including IPython's, and in scripts."""
     ipython: Any = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 class NotebookProgress:
-    """Shows the progress of sweeps in the output of a cell; a sweep without anything to run shows nothing."""
+    """Shows the progress of sweeps in the output of a cell; nothing for a sweep without missing runs."""
 
     def __init__(self) -> None:
         self._lines: dict[str, Any] = {}

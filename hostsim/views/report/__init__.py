@@ -1,1 +1,1 @@
-"""REPORT: the self-contained HTML report, and results folders with figures."""
+"""Report: the self-contained HTML report, and results folders with figures."""

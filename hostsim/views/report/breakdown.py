@@ -53,11 +53,11 @@ Bars = list[tuple[str, dict[str, float]]]
 def cpu_shares(results: Results, at: AxisValues | None = None) -> Bars:
     """CPU time by kind of context, in percent of all PCPUs, by point; idle time is left out.
 
-    Owners are separate parts as long as there are enough looks.
+    Owners are separate parts while there are enough styles.
 
     Args:
-        results: what was run.
-        at: values of axes, for the points that have them; the last point of each series of each figure where there are none.
+        results: of the scenario.
+        at: axis values of the points; by default the last point of each series of each figure.
 
     Raises:
         InputError: an unknown axis, or a value that no point has.
@@ -123,14 +123,14 @@ def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[s
 
 
 def subject_rows(results: Results, point: str) -> tuple[list[str], list[list[str]]]:
-    """Measures of the groups of VMs, or traffic entries, of a point as a table; without those that are 0 or unknown of all.
+    """Measures of the VM groups or traffic entries of a point as a table, without measures that are 0 or unknown for all.
 
     Args:
         results: what was run.
         point: id of the point.
 
     Returns:
-        The headings and the rows; no rows where there is one subject.
+        The headings and the rows; no rows for a single subject.
     """
     found = results.subjects[results.subjects["point"] == point]
     units = results.subjects.attrs.get("units", {})
@@ -164,7 +164,7 @@ def _means(results: Results, points: Sequence[ReportedPoint], metrics: Sequence[
 
 
 def _names(results: Results, points: Sequence[ReportedPoint]) -> dict[str, str]:
-    """Points in words: the axes in which they differ, all of them where that is none."""
+    """Points in words: the axes in which they differ, or all axes if they are equal."""
     table = as_written(results.table)
     rows: dict[str, dict[Any, Any]] = {
         point.id: table[table["point"] == point.id].iloc[0].to_dict() for point in points
@@ -194,19 +194,19 @@ CONTEXT_HEADINGS = (
 
 @dataclass(frozen=True)
 class ReportedPoint:
-    """A point of the sweep whose contexts a report shows."""
+    """A point of the sweep with contexts in the report."""
 
     id: str
     words: str
     """Its axes."""
     bottleneck: str
-    """What was full in its first replication that finished; ``none`` where nothing was."""
+    """Bottleneck of its first finished replication; ``none`` without one."""
     notes: tuple[str, ...] = ()
-    """Default costs of the applications behind it."""
+    """Default service times of the applications at the bottleneck."""
 
 
 def last_points(results: Results) -> list[ReportedPoint]:
-    """The last point of each series of each figure, each once; of a scenario without curves its last point."""
+    """The last point of each series of each figure, each once; the last point of a scenario without curves."""
     table = as_written(results.table)
     rows = []
     curves = [figure for figure in results.figures if isinstance(figure, FigureSpec)]
@@ -221,7 +221,7 @@ def last_points(results: Results) -> list[ReportedPoint]:
 
 
 def points_at(results: Results, at: AxisValues) -> list[ReportedPoint]:
-    """The points of the sweep at given values of axes, as they are written.
+    """The points of the sweep at given values of axes, as written.
 
     Raises:
         InputError: an unknown axis, or a value that no point has.
@@ -252,7 +252,7 @@ def _context_cell(value: Any, form: str) -> str:
 
 
 def _point(results: Results, row: Mapping[Any, Any] | pd.Series[Any]) -> ReportedPoint | None:
-    """The point of a row; None where no contexts of it are stored."""
+    """The point of a row; None without stored contexts."""
     table = as_written(results.table)
     runs = table[(table["point"] == row["point"]) & (table["error"] == "")]
     if runs.empty or not (results.contexts["point"] == row["point"]).any():

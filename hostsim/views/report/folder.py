@@ -32,8 +32,8 @@ def write(results: Results, folder: Path) -> list[Path]:
     try:
         before = plain.read(folder).usage
     except (InputError, StoreError):
-        pass  # no results yet, or unusable ones: these take their place
-    else:  # the same runs again leave the same file
+        pass  # no results yet, or unusable ones, which are replaced
+    else:  # repeating the same runs gives the same file
         usage = before if replace(before, drawing_s=usage.drawing_s) == usage else usage
     return plain.write(replace(results, usage=usage), folder) + figures
 
@@ -42,9 +42,9 @@ def draw_figures(results: Results, folder: Path, *, pdf: bool = False) -> list[P
     """Draw every figure of the results into ``figures/`` below a folder, as SVG and PNG.
 
     Args:
-        results: what to draw.
+        results: of the scenario.
         folder: of the results.
-        pdf: as PDF as well.
+        pdf: also as PDF.
 
     Returns:
         The files.

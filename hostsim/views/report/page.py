@@ -1,4 +1,4 @@
-"""HTML report: one self-contained file for light and dark screens and for paper, with gauges and sources."""
+"""HTML report: a self-contained file for light and dark screens and paper, with gauges and sources."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def mark_class(outcome: str) -> str:
 
 
 def gauge(verdict: Verdict, *, outcome: str, axis: tuple[float, float] | None = None) -> str:
-    """Draw a gauge of a verdict as SVG text, a prediction interval as a wide light line; colours are CSS classes, so that page and printer choose them.
+    """Draw a gauge of a verdict as SVG text, a prediction interval as a wide light line; colours are CSS classes, for page and print.
 
     Args:
-        verdict: what to draw; without a value only the band is drawn.
+        verdict: to draw; without a value only the band.
         outcome: of the verdict, or its level of trust; each has a colour and a shape.
-        axis: its ends; by default the band and all marks fit.
+        axis: its ends; by default wide enough for the band and all marks.
     """
     state = mark_class(outcome)
     band = verdict.expectation.band
@@ -128,7 +128,7 @@ def gauge(verdict: Verdict, *, outcome: str, axis: tuple[float, float] | None = 
 
 
 def _mark(outcome: str, x: float, y: float) -> str:
-    """The mark of a value: a disc in band, a ring for undecided, a diamond for a known red, a square for a red; of a level see `_MARKS`."""
+    """The mark of a value: a disc in band, a ring for undecided, a diamond for a known red, a square for a red; for levels see `_MARKS`."""
     name = mark_class(outcome)
     match outcome:
         case "known red":
@@ -142,7 +142,7 @@ def _mark(outcome: str, x: float, y: float) -> str:
 
 
 def _scale(band: Band, drawn: list[float]) -> tuple[float, float]:
-    """Ends of the axis: the band and all marks with a margin; a far outlier moves to the edge rather than hiding the band."""
+    """Ends of the axis: the band and all marks with a margin; a far outlier is drawn at the edge, so that the band stays visible."""
     ends = [end for end in (band.low, band.high) if end is not None] or drawn or [0.0]
     width = max(ends) - min(ends)
     if width == 0:
@@ -153,7 +153,7 @@ def _scale(band: Band, drawn: list[float]) -> tuple[float, float]:
 
 
 def cited(results: Results, figure: Figure) -> tuple[Citation, ...]:
-    """The citations of the published values that a figure or a table shows, or of those about its measures; each once.
+    """The citations of the published values in a figure or a table, or about its measures, each once.
 
     Args:
         results: of the scenario.
@@ -169,7 +169,7 @@ def cited(results: Results, figure: Figure) -> tuple[Citation, ...]:
 
 
 def publications(sections: Iterable[Results]) -> list[Publication]:
-    """All publications that results rest on, each once, by their words."""
+    """All publications behind the results, each once, by their words."""
     found = {
         citation.publication
         for results in sections
@@ -180,7 +180,7 @@ def publications(sections: Iterable[Results]) -> list[Publication]:
 
 
 def _metrics(form: Form) -> tuple[str, ...]:
-    """The metrics that a form is about, that of a search included."""
+    """The metrics of a form, including that of a search."""
     return (form.metric,) if isinstance(form, Find) else form.metrics
 
 
@@ -195,7 +195,7 @@ _PARTS = {
 }
 """Parts of a section that the index lists."""
 _WIDTHS = (3, 4, 6, 8, 10, 12, 16, 24, 48)
-"""Numbers of columns for which the page has a rule; a table has that of the next one."""
+"""Numbers of columns with a style rule; a table uses the next larger one."""
 _KINDS = {**CLAIM_KINDS, OWN: "Is not a published claim."}
 Drawing = dict[str, Any]
 """Template variables of one figure: caption, drawing, and its data as a download."""
@@ -260,13 +260,13 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
 
 
 _MARKS = ("trust", "within-20", "direction", "do-not-use")
-"""Classes of the marks and words of the levels of trust."""
+"""CSS classes of the levels of trust."""
 _RANGE = 2.0
-"""Greatest value of the forest plot; the least is its inverse."""
+"""Largest value of the forest plot; the smallest is its inverse."""
 
 
 def _trust(sections: Iterable[Results]) -> tuple[list[tuple[str, str, str]], dict[str, list[dict[str, Any]]]]:
-    """The levels of trust, each with its class and topics; and by experiment the rows of the forest plot. Changed hosts have none."""
+    """The levels of trust with their classes and topics, and the rows of the forest plot by experiment, without changed hosts."""
     verdicts = [verdict for results in sections if not results.changed for verdict in results.verdicts]
     found = [(claims()[name], one) for one in verdicts if (name := one.expectation.name) in claims()]
     lines = [(name, mark, each) for (name, each), mark in zip(topics(found).items(), _MARKS, strict=True)]
@@ -293,25 +293,25 @@ def _log(verdict: Verdict) -> Verdict:
 
 
 def _without_empty_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """A tally without the outcomes that no verdict has."""
+    """A tally without empty outcomes."""
     shown = [place for place in range(len(headings)) if any(row[place] != "0" for row in rows)]
     return [headings[place] for place in shown], [[row[place] for place in shown] for row in rows]
 
 
 def _caveat(sections: Sequence[Results]) -> str:
-    """Caveats to print after the page's title: those of any of its sections."""
+    """Caveats after the page's title, of all sections."""
     caveats = " ".join(results.caveat for results in sections)
     words = [word for word in ("partial", "changed") if word in caveats]
     return f" ({', '.join(words)})" if words else ""
 
 
 def inline(svg: str, prefix: str, words: str) -> str:
-    """Inline SVG of a figure: an accessible name, unique ids, the page's ink and font in place of the printed ones, and numbers to a hundredth of a point."""
+    """Inline SVG of a figure: an accessible name, unique ids, colours and font of the page, and numbers to a hundredth of a point."""
     text = svg[svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
     text = re.sub(r"font-family: [^;\"]*", "font-family: inherit", text)
-    # styles of one figure must not reach the rest of the page
+    # styles of a figure must not affect the rest of the page
     text = text.replace("*{stroke-linejoin: round; stroke-linecap: butt}", "")
     text = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
     text = re.sub(r"\n\s*", "\n", text)
@@ -328,7 +328,7 @@ def section(results: Results, place: int) -> Section:
 
     Args:
         results: of the scenario.
-        place: of the section in its report, from 0.
+        place: index of the section in its report.
     """
     prefix = f"s{place}"
     latencies, times = latency_rows(results), _times(results, prefix)
@@ -422,12 +422,12 @@ def _drawn(axes: Axes, prefix: str, words: str, file: str, data: pd.DataFrame) -
 
 
 def _download(frame: pd.DataFrame) -> str:
-    """A frame as CSV in a data link, which fetches nothing."""
+    """A frame as CSV in a data link."""
     return "data:text/csv;charset=utf-8," + quote(plain_csv(frame))
 
 
 def _merged_assumptions(sections: Sequence[Results]) -> list[tuple[AssumedInput, tuple[Citation, ...], str]]:
-    """The assumed inputs of all scenarios, each once, with the sources that its reason names and the scenarios that have it."""
+    """The assumed inputs of all scenarios, each once, with the sources in its reason and its scenarios."""
     found: dict[tuple[AssumedInput, tuple[Citation, ...]], list[str]] = {}
     for results in sections:
         for entry in results.assumptions:

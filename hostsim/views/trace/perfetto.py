@@ -1,7 +1,6 @@
 """Perfetto trace (protobuf) of a timeline, for ui.perfetto.dev and ``trace_processor``.
 
-A trace counts nanoseconds: instants are rounded down to them, so that slices that touch still do, and the length of each is
-true to a nanosecond.
+A trace counts nanoseconds. Instants are rounded down, so that adjacent slices stay adjacent, and each length is exact to a nanosecond.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Timeline of a host during a window of a run, and its recorder, which reads the host's state from outside."""
+"""Timeline of a host during a window of a run, and its recorder, which reads the state of the host from outside."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class WorldLine:
-    """Scheduling spans of a world; there is none while it slept."""
+    """Scheduling spans of a world, without sleep."""
 
     name: str
     kind: str
@@ -95,7 +95,7 @@ class Timeline:
     marks: tuple[Marks, ...]
 
     def stays(self) -> list[list[tuple[WorldLine, Span]]]:
-        """Returns for every PCPU the worlds that ran on it with their spans, in order."""
+        """Returns for every PCPU the worlds on it with their spans, in order."""
         found: list[list[tuple[WorldLine, Span]]] = [[] for _ in self.nodes]
         for line in self.worlds:
             for span in line.spans:
@@ -137,7 +137,7 @@ def observe(spec: PointSpec, *, seed: int, replication: int, begin: int, end: in
 
 @deferred_sigint()
 def watch(host: Host, begin: int, end: int) -> Timeline:
-    """Runs a host up to the end of a window that lies ahead, and records the timeline of the window."""
+    """Runs a host up to the end of a future window, and records the timeline of the window."""
     clock, pcpus = host.clock, host.scheduler.pcpus
     clock.advance(begin)
     before = [pcpu.busy(begin) for pcpu in pcpus]
@@ -200,7 +200,7 @@ class _World:
 
 
 class _Interrupts:
-    """Recorder of the interrupts of a vNIC, and of the time for which each was held back by coalescing."""
+    """Recorder of the interrupts of a vNIC, and of the coalescing delay of each."""
 
     def __init__(self, vnic: Vnic) -> None:
         self._vnic = vnic
@@ -246,7 +246,7 @@ def _counted(host: Host) -> list[_Counted]:
 
 
 def _switch_ports(host: Host) -> list[Port]:
-    """Receive queues of devices that are on a virtual switch; others are those of their NICs."""
+    """Receive queues of devices on a virtual switch; other queues belong to their NICs."""
     return [port for vm in host.vms for device in vm.devices if device.switch for port in device.ports]
 
 
@@ -276,13 +276,13 @@ def _settled(queue: RxQueue) -> _Level:
 
 
 def _unsettled(queue: RxQueue) -> _Level:
-    """Track of the frames in a receive ring that a guest's driver polls, as far as it has looked.
+    """Track of the frames in a receive ring that a guest's driver polls, up to its last poll.
 
-    A guest's own packets reach the wire when its burst ends, so that their answers may belong before what a look would take off the wire.
+    A guest's packets reach the wire at the end of its burst, so that answers may precede frames that the recorder would take off the wire.
     """
     return Track("NICs", queue.name, "receive ring", "frames"), queue.ring.waiting
 
 
 def _waiting(track: Track, ring: Ring[Any]) -> _Level:
-    """Reader of the packets in a ring that must not be settled: senders would learn of drops before its consumer looks."""
+    """Reader of the packets in a ring that must not be settled, as senders would see drops before its consumer does."""
     return track, ring.waiting
