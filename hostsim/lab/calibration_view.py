@@ -1,4 +1,4 @@
-"""Calibration of your own host for Jupyter: what the data determined, residuals, predictions and the next measurement as frames."""
+"""Calibration of your own host for Jupyter: determined numbers, residuals, predictions and the next measurement as frames."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["Calibration"]
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration of your own host; a notebook shows what the data determined."""
+    """Calibration of your own host; a notebook shows the numbers that the data determined."""
 
     found: Calibrated
     parts: Mapping[str, Mapping[str, Path]]
-    """Files of platforms, servers, peers and guests with calibrated constants, by the path of the setting that names the part, and by its name there."""
+    """Files of platforms, servers, peers and guests with calibrated constants, by path of the setting that names the part, and by its name there."""
 
     @property
     def folder(self) -> Path:
-        """Everything that was written."""
+        """All written files."""
         return self.found.joint.folder
 
     @property
     def learnt(self) -> pd.DataFrame:
-        """Each number's prior and posterior by its name, the best known first: 5, 50 and 95 %; what is left of the prior's standard deviation, and whether the data held it."""
+        """Prior and posterior of each number by name, the best known first: 5, 50 and 95 %; the remaining share of the prior's standard deviation, and whether the data determined it."""
         import pandas as pd
 
         held = {one.name for one in self.found.held}
@@ -51,7 +51,7 @@ class Calibration:
 
     @property
     def predictions(self) -> pd.DataFrame:
-        """What was not measured, one row a metric and point: 5, 50 and 95 % of the ensemble; axes are numbers with units in ``attrs``, as in a run's table."""
+        """Predictions without a measurement, one row for each metric and point: 5, 50 and 95 % of the ensemble; axes are numbers with units in ``attrs``, as in the table of a run."""
         import pandas as pd
 
         from hostsim.results.table import as_numbers
@@ -65,20 +65,20 @@ class Calibration:
 
     @property
     def next_measurements(self) -> pd.DataFrame:
-        """What may be measured next, the best first: the share of the prediction's standard deviation that it would take away."""
+        """Possible next measurements, the best first: the share of the prediction's standard deviation that each would remove."""
         import pandas as pd
 
         return pd.DataFrame([asdict(one) for one in self.found.next], columns=["name", "narrows"]).set_index("name")
 
     @property
     def ensemble(self) -> pd.DataFrame:
-        """Values of constants and inputs, one row a member."""
+        """Values of constants and inputs, one row for each member."""
         import pandas as pd
 
         return pd.DataFrame.from_dict(dict(self.found.ensemble), orient="index").rename_axis("member")
 
     def plot(self) -> Axes:
-        """Draw the residuals, into a figure of pyplot's where pyplot is in use, so that notebooks show it."""
+        """Draw the residuals, into a figure of pyplot if that is in use, so that notebooks show it."""
         from hostsim.views.plots.style import shown_figure
 
         return self.found.draw(shown_figure())

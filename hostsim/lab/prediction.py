@@ -1,4 +1,4 @@
-"""Predictions of published measurements: the ledger of first values, today's values, and how good both are."""
+"""Predictions of published measurements: the ledger of first values, today's values, and their scores."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ __all__ = [
 
 
 def commit_of(file: Path, others: Sequence[Path], why: str) -> str:
-    """The last commit that touched one of some files, all of which are committed as they are.
+    """The last commit that changed one of some files, all of which must be committed without further changes.
 
     Args:
-        file: its repository is meant.
-        others: further files; those that lie outside the repository do not count.
-        why: what they are committed before, for the fault.
+        file: in the repository.
+        others: further files; files outside the repository are ignored.
+        why: purpose of the commit, for the fault.
 
     Raises:
-        InputError: a file differs from what is committed, or git does not know it; a fault for each.
+        InputError: a file differs from its committed version, or is not in git; a fault for each.
     """
     allowed = f"a file that is committed {why}"
     top = _git(file.parent, "rev-parse", "--show-toplevel")
@@ -94,18 +94,18 @@ def commit_of(file: Path, others: Sequence[Path], why: str) -> str:
 
 
 def first_commit_with(file: Path, text: str) -> str | None:
-    """The first commit in which a file had a text; None where none has, or there is no git or no repository."""
+    """The first commit in which a file had a text; None without one, without git or repository."""
     found = _git(file.parent, "log", "--reverse", "--format=%H", f"-S{text}", "--", file.name)
     return found.splitlines()[0] if found else None
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """What a command of git prints, without the last line end; None where it fails."""
+    """Output of a git command without the last line end; None if it fails."""
     program = shutil.which("git")
     if program is None:
         return None
     command = [program, "-C", str(folder), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # no shell, our own words
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # no shell, fixed arguments
     return done.stdout.strip() if done.returncode == 0 else None
 
 
@@ -120,14 +120,14 @@ class FirstPrediction(Spec):
 
     date: str
     inputs: str
-    """Commit in which its inputs were written down."""
+    """Commit of its inputs."""
     digest: str
     """Of the inputs, see `inputs_digest`."""
     code: str
-    """Digest of the code that ran."""
+    """Digest of the code of its runs."""
     value: float
     interval: tuple[float | None, float | None]
-    """At 95 %."""
+    """95 % interval."""
     bound: Annotated[Bound | None, Field(strict=False)] = None
     """The kind of bound, where the value is one."""
     fidelity: Literal["quick", "full"]
@@ -136,7 +136,7 @@ class FirstPrediction(Spec):
     hostsim: str
     """Version."""
     changed_for: str = ""
-    """The mechanism that was changed for this measurement since; empty where none was."""
+    """The mechanism that was later changed for this measurement, if any."""
 
 
 def ledger_of(scenario: Scenario) -> Path:
@@ -145,10 +145,10 @@ def ledger_of(scenario: Scenario) -> Path:
 
 
 def read_ledger(file: Path) -> dict[str, FirstPrediction]:
-    """The first predictions of a ledger by measurement; none where there is no file.
+    """The first predictions of a ledger by measurement; none without a file.
 
     Raises:
-        InputError: an entry is of no measurement, or is not sound.
+        InputError: an entry is invalid, or its measurement is unknown.
     """
     tree = _tree(file)
     found, faults = {}, []
@@ -166,7 +166,7 @@ def read_ledger(file: Path) -> dict[str, FirstPrediction]:
 
 
 def refuse_again(file: Path, names: list[str]) -> None:
-    """Refuse to record measurements that the ledger has already.
+    """Refuse measurements that the ledger already has.
 
     Raises:
         InputError: a fault for each, with the line of its entry.
@@ -184,10 +184,10 @@ def refuse_again(file: Path, names: list[str]) -> None:
 
 
 def add(file: Path, entries: Mapping[str, FirstPrediction]) -> None:
-    """Add first predictions to a ledger, behind those that it has.
+    """Append first predictions to a ledger.
 
     Raises:
-        InputError: it has one of them already; nothing is written then.
+        InputError: the ledger already has one of them; nothing is written.
     """
     refuse_again(file, list(entries))
     text = read_text(file, display_name(file)) if file.is_file() else _HEAD
@@ -200,10 +200,10 @@ def add(file: Path, entries: Mapping[str, FirstPrediction]) -> None:
 
 
 def _tree(file: Path) -> Tree:
-    """The tree of a ledger; an empty one where there is no file.
+    """The tree of a ledger; empty without a file.
 
     Raises:
-        InputError: it cannot be read, or is no mapping.
+        InputError: it is unreadable, or not a mapping.
     """
     if not file.is_file():
         return Tree({}, {}, display_name(file))
@@ -216,7 +216,7 @@ def _tree(file: Path) -> Tree:
 def input_files(scenario: Scenario) -> tuple[Path, ...]:
     """The files of a scenario's inputs: its own, its servers', and those beside it that it names (arrivals, settings, guests).
 
-    Shipped platforms and guests carry costs, are the model, and are no inputs.
+    Shipped platforms and guests carry costs and belong to the model.
     """
     servers, folder = shipped_parts("hardware"), scenario.file.parent
     found: dict[Path, None] = {}
@@ -227,7 +227,7 @@ def input_files(scenario: Scenario) -> tuple[Path, ...]:
             continue
         found[file] = None
         for text in _texts(_content(file)):
-            if text in servers and file == scenario.file:  # a server's file says its own name
+            if text in servers and file == scenario.file:  # a server's file contains its own name
                 waiting.append(servers[text])
             elif ("/" in text or "." in text) and _is_file(folder / text):
                 waiting.append(folder / text)
@@ -258,7 +258,7 @@ def _label(entry: Mapping[str, Any]) -> str:
 
 
 def _content(file: Path) -> Any:
-    """What a file says: the tree of YAML, the hash of anything else."""
+    """Content of a file: the tree of YAML, or the hash of anything else."""
     if file.suffix in (".yaml", ".yml"):
         return read(file, display_name(file)).tree
     return hashlib.sha256(file.read_bytes()).hexdigest()
@@ -267,12 +267,12 @@ def _content(file: Path) -> Any:
 def _is_file(file: Path) -> bool:
     try:
         return file.is_file()
-    except (OSError, ValueError):  # a reason in words is too long for a name
+    except (OSError, ValueError):  # a reason is too long for a file name
         return False
 
 
 def _texts(tree: Any) -> Iterator[str]:
-    """Every text in a tree but keys."""
+    """Every text in a tree except keys."""
     match tree:
         case str():
             yield tree
@@ -287,14 +287,14 @@ def _texts(tree: Any) -> Iterator[str]:
 Chosen = Sequence[tuple[Scenario, frozenset[str]]]
 """Scenarios with the names of the measurements to predict, as `hostsim.scenario.selection.select` gives them."""
 TIMES = ("first", "today")
-"""Which of its two predictions a figure is about."""
+"""The two predictions of a measurement."""
 CHANGED_INPUTS = "inputs changed"
 CHANGED_MECHANISM = "mechanism changed for it"
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction of a measurement: what was published, what was predicted first, and what is predicted today."""
+    """The prediction of a measurement: published, first and today's value."""
 
     measurement: Measurement
     verdict: Verdict
@@ -302,11 +302,11 @@ class Prediction:
     digest: str
     """Of today's inputs."""
     first: FirstPrediction | None
-    """None where none has been recorded."""
+    """First prediction, or None."""
 
     @property
     def apart(self) -> str:
-        """Why it is scored apart from the others; empty where it is not."""
+        """Reason for a separate score, if any."""
         if self.first is None:
             return ""
         if self.first.changed_for:
@@ -314,32 +314,32 @@ class Prediction:
         return CHANGED_INPUTS if self.first.digest != self.digest else ""
 
     def value(self, time: str) -> float | None:
-        """The value that was predicted at one of `TIMES`; None where there is none, or only a bound."""
+        """The value predicted at one of `TIMES`; None without a value or for a bound."""
         answer = self.first if time == "first" else self.verdict
         return None if answer is None or answer.bound else answer.value
 
     def error(self, time: str) -> float | None:
-        """The relative error of a value, 0.1 for one that is 10 % above what was published; None where no number was."""
+        """The relative error of a value, 0.1 for 10 % above the published value; None without a published number."""
         value, published = self.value(time), self.measurement.number
         return None if value is None or not published or self.measurement.kind == "direction" else value / published - 1
 
     def in_band(self, time: str) -> bool | None:
-        """True when a value lies in the published band; None where nothing was predicted."""
+        """True if a value is in the published band; None without a prediction."""
         answer = self.first if time == "first" else self.verdict
         if answer is None or answer.value is None:
             return None
         return not answer.bound and self.measurement.band.holds(answer.value)
 
     def side_is_right(self, time: str) -> bool | None:
-        """True when a quotient or a sign lies on the published side of 1, or of 0; None where nothing was published of that."""
+        """True if a ratio is on the published side of 1, or a sign of 0; None without a published side."""
         value, side = self.value(time), self.measurement.side
         neutral = 0 if self.measurement.unit == "sign" else 1
         return None if value is None or not side else (value - neutral) * side > 0
 
     def is_in_order(self, other: Prediction, time: str) -> bool | None:
-        """True when it and another are predicted in the published order.
+        """True if it and another are predicted in the published order.
 
-        None where that says nothing: another source or unit, bands that are not apart, or one that is not predicted.
+        None if not comparable: another source or unit, overlapping bands, or a missing prediction.
         """
         one, two, here, there = self.measurement, other.measurement, self.value(time), other.value(time)
         if one.publication != two.publication or one.unit != two.unit or one.side or here is None or there is None:
@@ -350,36 +350,36 @@ class Prediction:
         return None
 
     def orders(self, others: Iterable[Prediction], time: str) -> list[bool]:
-        """Every order that it is in, right or not: its side, and the pairs of it and another."""
+        """Every order with it, right or wrong: its side, and its pairs with others."""
         found = [self.side_is_right(time), *(self.is_in_order(other, time) for other in others if other is not self)]
         return [right for right in found if right is not None]
 
 
 @dataclass(frozen=True)
 class Score:
-    """How good the predictions of a kind were at one time."""
+    """Score of the predictions of a kind at one time."""
 
     kind: str
     time: str
     """One of `TIMES`."""
     apart: str
-    """Why these are counted apart from others of the kind; empty for the rest."""
+    """Reason for a separate count, if any."""
     predicted: int
-    """How many have a value."""
+    """Number of predictions with a value."""
     median_error: float | None
-    """The median of the relative errors, without their signs; None where none has one."""
+    """Median of the absolute relative errors, or None."""
     in_band: int
     orders: int
-    """How many sides and pairs there are."""
+    """Number of sides and pairs."""
     right: int
-    """How many of them are predicted right."""
+    """Number of correctly predicted ones."""
 
 
 def require_measurements(chosen: Chosen) -> None:
     """Check that scenarios predict published measurements.
 
     Raises:
-        InputError: an expectation is of none; a fault for each.
+        InputError: an expectation is not a published measurement; a fault for each.
     """
     allowed = "a scenario whose expectations say measurement: ID"
     if faults := [
@@ -391,10 +391,10 @@ def require_measurements(chosen: Chosen) -> None:
 
 
 def predict(chosen: Chosen, fidelity: Fidelity, execution: ExecutionOptions) -> list[Prediction]:
-    """Predict measurements: run what the results folder does not hold.
+    """Predict measurements: run the missing runs.
 
     Raises:
-        InputError: a ledger is not sound, or the execution options cannot be met.
+        InputError: a ledger is invalid, or the execution options cannot be satisfied.
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
@@ -414,11 +414,11 @@ def predict(chosen: Chosen, fidelity: Fidelity, execution: ExecutionOptions) -> 
 
 
 def first_commits(chosen: Chosen) -> dict[str, str]:
-    """The commit of the inputs of each measurement that is to be predicted for the first time.
+    """The commit of the inputs of each measurement without a first prediction.
 
     Raises:
-        InputError: one has its first prediction, a file of its inputs is not committed as it is, or the inputs of another measurement
-            of the scenario have changed since that was predicted.
+        InputError: a measurement already has its first prediction, a file of its inputs has uncommitted changes, or the inputs of another
+            measurement of the scenario have changed since its prediction.
     """
     found: dict[str, str] = {}
     faults: list[Fault] = []
@@ -450,13 +450,13 @@ def record_first(
     """Write first predictions to the ledgers beside their scenarios; one without a value is left out.
 
     Args:
-        chosen: what was predicted.
-        commits: of `first_commits`, asked before anything ran.
-        predictions: what came out.
+        chosen: the predicted measurements.
+        commits: of `first_commits`, from before the runs.
+        predictions: the values.
         fidelity: of the runs.
 
     Raises:
-        InputError: one is there already; nothing is written of that scenario.
+        InputError: a first prediction exists already; nothing of that scenario is written.
     """
     today = datetime.now(UTC).date().isoformat()
     known = {found.measurement.id: found for found in predictions}
@@ -483,7 +483,7 @@ def record_first(
 
 
 def with_ledgers(chosen: Chosen, predictions: Iterable[Prediction]) -> list[Prediction]:
-    """Predictions with what the ledgers say now."""
+    """Predictions with the present ledgers."""
     ledgers = [read_ledger(ledger_of(scenario)) for scenario, _ in chosen]
     known = {
         name: ledger[name] for (_, names), ledger in zip(chosen, ledgers, strict=True) for name in names & ledger.keys()
@@ -492,7 +492,7 @@ def with_ledgers(chosen: Chosen, predictions: Iterable[Prediction]) -> list[Pred
 
 
 def scores(predictions: Sequence[Prediction]) -> list[Score]:
-    """Scores by kind, first and today; those scored apart follow the others of their kind."""
+    """Scores by kind, first and today; separate scores follow the others of their kind."""
     found = []
     for kind in CLAIM_KINDS:
         of_kind = [each for each in predictions if each.measurement.kind == kind]
@@ -525,14 +525,14 @@ HEADINGS = (
     "note",
 )
 _PLACE = HEADINGS.index("interval") + 1
-"""Of the column of prediction intervals, where there are any."""
+"""Heading of prediction intervals."""
 SCORE_HEADINGS = ("kind", "predicted", "measurements", "median error", "in band", "orders right", "scored apart")
 NONE = "–"
-"""In the place of what there is not."""
+"""Text of a missing value."""
 
 
 def rows(predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
-    """Two rows a prediction, the first and today's, under `headings`."""
+    """Two rows for each prediction, the first and today's, below `headings`."""
     found = [(each, time, _row(each, time, predictions)) for each in predictions for time in TIMES]
     if not _is_predicted(predictions):
         return [row for _, _, row in found]
@@ -541,7 +541,7 @@ def rows(predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
 
 
 def headings(predictions: Sequence[Prediction]) -> tuple[str, ...]:
-    """`HEADINGS`, with that of the prediction interval where there are any."""
+    """`HEADINGS`, with that of prediction intervals if any."""
     return (*HEADINGS[:_PLACE], PREDICTION, *HEADINGS[_PLACE:]) if _is_predicted(predictions) else HEADINGS
 
 
@@ -568,7 +568,7 @@ def _row(each: Prediction, time: str, others: Sequence[Prediction]) -> tuple[str
 
 
 def value_cell(each: Prediction, time: str) -> str:
-    """A value in words; a dash where there is none."""
+    """A value in words; a dash without one."""
     if time == "today":
         return value_text(each.verdict)
     first = each.first
@@ -590,7 +590,7 @@ def percent(share: float | None, *, sign: bool = False) -> str:
 
 
 def score_rows(predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
-    """The scores, one row a kind and time, under `SCORE_HEADINGS`."""
+    """The scores, one row for each kind and time, below `SCORE_HEADINGS`."""
     return [
         (
             score.kind,

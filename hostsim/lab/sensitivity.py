@@ -65,7 +65,7 @@ class ElementaryEffect:
     half: float
     """Half-width of its 95 % interval."""
     spread: float
-    """Standard deviation of the effects (sigma): as large as the mean where the effect is bent or depends on other constants."""
+    """Standard deviation of the effects (sigma): as large as the mean for a nonlinear effect or one that depends on other constants."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class SobolIndices:
     """Sobol indices of one constant: its share of the metric's variance, with half-widths of 95 % intervals."""
 
     first: float
-    """First-order index: its effect alone."""
+    """First-order index."""
     first_half: float
     total: float
     """Total index: with its interactions."""
@@ -88,7 +88,7 @@ def morris_sample(ends: Ends, trajectories: int, seed: int) -> FloatArray:
 
 
 def elementary_effects(ends: Ends, rows: FloatArray, outcomes: Sequence[float], seed: int) -> list[ElementaryEffect]:
-    """The elementary effect of each constant (Morris), from the outcomes of the rows that `morris_sample` made."""
+    """The elementary effect of each constant (Morris), from the outcomes of the rows of `morris_sample`."""
     from SALib.analyze.morris import analyze
 
     found = analyze(_problem(ends), rows, np.asarray(outcomes), num_levels=_LEVELS, seed=seed)
@@ -97,7 +97,7 @@ def elementary_effects(ends: Ends, rows: FloatArray, outcomes: Sequence[float], 
 
 
 def sobol_sample(ends: Ends, samples: int, seed: int) -> FloatArray:
-    """Sample for Sobol's method, a row for each run: samples times the number of constants and two more.
+    """Sample for Sobol's method, a row for each run: samples x (number of constants + 2).
 
     Args:
         ends: of every constant.
@@ -110,7 +110,7 @@ def sobol_sample(ends: Ends, samples: int, seed: int) -> FloatArray:
 
 
 def sobol_indices(ends: Ends, outcomes: Sequence[float], seed: int) -> list[SobolIndices]:
-    """The Sobol indices of each constant, from the outcomes of the rows that `sobol_sample` made."""
+    """The Sobol indices of each constant, from the outcomes of the rows of `sobol_sample`."""
     from SALib.analyze.sobol import analyze
 
     found = analyze(_problem(ends), np.asarray(outcomes), calc_second_order=False, seed=seed)
@@ -133,9 +133,9 @@ class FactorSensitivity:
     constant: Constant
     effect: ElementaryEffect
     share: SobolIndices | None = None
-    """None where the screening found the constant not influential."""
+    """None for a constant without influence in the screening."""
     at_ends: tuple[float, float] | None = None
-    """The metric with this constant alone at its low and its high end."""
+    """The metric with only this constant at its low and its high end."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,10 @@ class SensitivityResult:
 
 
 def variable_constants(scenario: Scenario, at: AxisValues, only: Sequence[str] = ()) -> tuple[Constant, ...]:
-    """The constants behind a point that can vary, choices of words apart: all, or those whose names match a pattern.
+    """The variable constants behind a point, without choices of words: all, or those whose names match a pattern.
 
     Raises:
-        InputError: there is none, or a pattern matches none.
+        InputError: there are none, or a pattern matches none.
     """
     known = {c.name: c for c in constants_at(scenario, at) if c.ends[0] < c.ends[1] and not c.words}
     if not known:
@@ -182,7 +182,7 @@ def variable_constants(scenario: Scenario, at: AxisValues, only: Sequence[str] =
 
 
 NOTICEABLE = 0.05
-"""Share of the largest effect that is worth a closer look."""
+"""Share of the largest effect from which a constant is influential."""
 _Row = list[Task]
 """The replications at one set of values."""
 
@@ -192,15 +192,15 @@ class SampleSize:
     """Sample size of a sensitivity analysis."""
 
     trajectories: int
-    """Effects of each constant that the screening takes: it runs as many times as there are constants, and once more, for each."""
+    """Trajectories of the screening, each with one more run than there are constants."""
     samples: int
-    """Power of 2: Sobol's method runs as many times as constants are left, and twice more, for each."""
+    """Power of 2: Sobol's method takes this many times the number of influential constants plus 2."""
     most: int
-    """Constants that are looked at closely."""
+    """Largest number of influential constants."""
 
 
 class Sensitivity:
-    """Sensitivity analysis as a sequential search: runs of the screening, then of a closer look at the influential constants (`hostsim.scenario.plan.Search`)."""
+    """Sensitivity analysis as a sequential search: runs of the screening, then of Sobol's method for the influential constants (`hostsim.scenario.plan.Search`)."""
 
     def __init__(
         self,
@@ -211,18 +211,18 @@ class Sensitivity:
         fidelity: Fidelity,
         sample_size: SampleSize,
     ) -> None:
-        """Prepare a sensitivity analysis; `hostsim.lab.sensitivity` reads its point and selects the constants.
+        """Prepare a sensitivity analysis of selected constants at a point.
 
         Args:
             scenario: the scenario.
             metric: name in the catalogue, with or without a subject.
             at: a value for every axis.
-            constants: what is moved, at least one.
+            constants: to vary, at least one.
             fidelity: with a number of replications.
             sample_size: of both methods.
 
         Raises:
-            InputError: an unknown metric, or an effort that cannot be.
+            InputError: an unknown metric, or an impossible sample size.
         """
         _check(metric, sample_size)
         require_measures(scenario, [metric], "--metric")
@@ -235,31 +235,31 @@ class Sensitivity:
         self._screening = [self._row(constants, values) for values in self._values]
         self._left: list[Constant] = []
         self._closer: list[_Row] | None = None
-        """Both ends of each constant that is left, then the rows of Sobol's method; None until the screening is over."""
+        """Both ends of each influential constant, then the rows of Sobol's method; None until the screening is finished."""
 
     def plan(self) -> Plan:
-        """All of it; the screening's runs are known from the start."""
+        """All runs; those of the screening are known from the start."""
         tasks = {task.key: task for task in self._base + _all(self._screening)}
         return Plan(self._scenario, self._fidelity, tuple(tasks.values()), (self,))
 
     def wants(self, done: Records) -> list[Task]:
-        """The runs of the screening, then of the closer look; no more once one has failed or measured nothing: see `Search`."""
+        """The runs of the screening, then of Sobol's method; none after a failed run or one without the metric: see `Search`."""
         missing = [task for task in self._base + _all(self._screening) if task.key not in done]
         return missing or [task for task in _all(self._closer_look(done)) if task.key not in done]
 
     def most(self) -> int:
-        """Runs of the screening, and of a closer look at as many constants as that takes at most: see `Search`."""
+        """Runs of the screening, and of Sobol's method for the largest number of constants: see `Search`."""
         close = min(self._sample_size.most, len(self._constants))
         rows = 1 + len(self._screening) + 2 * close + self._sample_size.samples * (close + 2)
         return rows * len(self._replications)
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The effect of each constant in the order of the result; nothing where a run failed: see `Search`."""
+        """The effect of each constant in the order of the result; empty after a failed run: see `Search`."""
         found = self.result(done)
         return SearchAnswer(self.name, tuple(one.effect.mean for one in found.factors) if found else ())
 
     def result(self, done: Records) -> SensitivityResult | None:
-        """The result of the runs; None where one is missing, has failed, or did not measure the metric."""
+        """The result of the runs; None if one is missing, has failed, or has no value of the metric."""
         screened = self._effects(done)
         base, outcomes = self._measure(self._base, done), [self._measure(row, done) for row in self._closer_look(done)]
         if not screened or not all(map(math.isfinite, (base, *outcomes))):
@@ -276,7 +276,7 @@ class Sensitivity:
         return SensitivityResult(self._metric, self._at, base, tuple(reversed(order)))
 
     def _closer_look(self, done: Records) -> list[_Row]:
-        """Its rows; none where nothing moves the metric, or the screening has come to nothing."""
+        """Rows of Sobol's method; none without an influential constant or a complete screening."""
         found = self._effects(done) if self._closer is None else []
         if found:
             largest = max((effect.mean for effect in found), default=0.0)
@@ -290,20 +290,20 @@ class Sensitivity:
         return self._closer or []
 
     def _effects(self, done: Records) -> list[ElementaryEffect]:
-        """Elementary effects of the screening; nothing where one of its runs is missing, has failed, or did not measure the metric."""
+        """Elementary effects of the screening; empty if a run is missing, has failed, or has no value of the metric."""
         outcomes = [self._measure(row, done) for row in self._screening]
         if not all(map(math.isfinite, outcomes)):
             return []
         return elementary_effects(_ends(self._constants), self._values, outcomes, self._fidelity.seed)
 
     def _row(self, constants: Sequence[Constant], values: Iterable[float]) -> _Row:
-        """The runs with these constants at these values, and the others at theirs."""
+        """The runs with constants at given values, and the others unchanged."""
         changed = {c.name: float(value) for c, value in zip(constants, values, strict=True)}
         point = point_at(with_constants(self._scenario, changed), self._at, self._fidelity)
         return [Task(point, replication, self._fidelity.seed) for replication in self._replications]
 
     def _measure(self, row: _Row, done: Records) -> float:
-        """The mean of the replications; NaN where one is missing, has failed, or did not measure the metric."""
+        """The mean of the replications; NaN if one is missing, has failed, or has no value of the metric."""
         records = [done.get(task.key) for task in row]
         sound = [record for record in records if record is not None and record.error is None]
         if len(sound) < len(row):
@@ -336,7 +336,7 @@ def _all(rows: Iterable[_Row]) -> list[Task]:
 
 
 HEADINGS = ("constant", "varied", "known by", "effect", "spread", "share of variance", "by itself", "at its ends")
-"""Of the table on the command line."""
+"""Headings of the table on the command line."""
 
 
 def rows(result: SensitivityResult) -> list[tuple[str, ...]]:
@@ -357,7 +357,7 @@ def interval_text(constant: Constant) -> str:
 
 
 def draw(result: SensitivityResult, scenario: str) -> Axes:
-    """Draw the tornado plot of the influential constants; there must be one.
+    """Draw the tornado plot of the influential constants, at least one.
 
     Args:
         result: of the analysis.
@@ -379,7 +379,7 @@ def draw(result: SensitivityResult, scenario: str) -> Axes:
 
 
 def write(result: SensitivityResult, scenario: str, folder: Path) -> list[Path]:
-    """Write the table of all constants, and the tornado plot where one of them affects the metric, named after the metric.
+    """Write the table of all constants, and the tornado plot if one affects the metric, named after the metric.
 
     Raises:
         StoreError: the folder cannot be written.

@@ -1,1 +1,1 @@
-"""CALIBRATION of the cost model to published claims."""
+"""Calibration of the cost model to published claims, or of a user's own host."""

@@ -1,9 +1,9 @@
 """Best fit: the maximum a posteriori host of the published claims, by Gauss-Newton steps over real runs with common random numbers.
 
-Every number is a standard normal variable through its prior, as for the chains of `hostsim.lab.calibration.posterior`. The host sought has the
-least sum of the squared residuals of the claims and of the squared variables: with linear claims, the maximum of the posterior. The derivatives
-are differences of runs; one that the noise of a run explains counts as none, and between two measurements of the derivatives a rank-one update
-(Schubert, "Modification of a quasi-Newton method for nonlinear equations with a sparse Jacobian", Math. Comp. 24, 1970) corrects those that are left.
+Every number is transformed to a standard normal variable by its prior, as for the chains of `hostsim.lab.calibration.posterior`. The fit minimises
+the sum of the squared residuals of the claims and of the squared variables: with linear claims, the maximum of the posterior. Derivatives are
+differences of runs; those within the noise of a run count as zero. Between two measurements, a rank-one update corrects the others
+(Schubert, "Modification of a quasi-Newton method for nonlinear equations with a sparse Jacobian", Math. Comp. 24, 1970).
 """
 
 from __future__ import annotations
@@ -35,36 +35,36 @@ from hostsim.scenario.scenario import Scenario
 __all__ = ["BestFit", "Choice", "Fitted", "Runs", "Step", "covariance", "linear_fit", "updated"]
 
 STEP = 0.7
-"""Standard deviations of the prior by which a number is moved for a derivative."""
+"""Step of a number for a derivative, in standard deviations of its prior."""
 WORST = 10.0
-"""Largest residual, in half-widths; that of a claim without a value as well."""
+"""Largest residual, in half-widths, also used for a claim without a value."""
 NOISE = 2.0
-"""A difference of less than so many standard deviations of the noise of a run is none."""
+"""Smallest difference that counts, in standard deviations of the noise of a run."""
 SHORT = 12
-"""Length of runs that test whether a number has any effect, as a share of a run."""
+"""Length of runs that test for any effect of a number, as a share of a run."""
 MOST_EFFORT = 250 * 10**12
-"""The points of least effort that are run for it, of each scenario: their effort together, or two of them."""
+"""Points of the least effort of each scenario for this test: limit of their total effort, or two points."""
 LEAST_NOISE = 0.05
-"""In half-widths: so few seeds now and then agree by chance."""
+"""Smallest noise in half-widths, as few seeds may agree by chance."""
 TINY = 0.01
-"""A relative change of what is seen by less is no effect."""
+"""Smallest relative change that counts as an effect."""
 _SEEN = ("host_cpu", "guest_cpu", "throughput", "loss")
-"""What shows an effect."""
+"""Counters that show an effect."""
 WIDTH = 1.5
-"""A step moves no number by more standard deviations of its prior."""
+"""Largest step of a number, in standard deviations of its prior."""
 SHRINK = 0.4
-"""Share of its width that the next step has after one that was refused."""
+"""Factor of the width after a refused step."""
 LEAST_WIDTH = 0.15
-"""A narrower step is not tried."""
+"""Smallest width of a step."""
 LEAST_GAIN = 0.5
-"""A step that lowers the objective by less is the last."""
+"""Decrease of the objective below which the fit ends."""
 FAR = 4.0
-"""A difference of so many half-widths is no derivative: the number is moved again, by as much as moves the claim by half of that."""
+"""Largest difference for a derivative, in half-widths; beyond, the derivative is repeated with a smaller step that should move the claim by half of it."""
 AT_ONCE = 24
-"""Hosts of a scenario whose runs are made at the same time."""
+"""Number of hosts of a scenario that run at the same time."""
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 SEEDS = 3
-"""Number of root seeds that the noise is measured with; a step is judged by the first two, and a derivative by the first."""
+"""Number of root seeds for the noise; steps use the first two, derivatives the first."""
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,18 @@ class Step:
     """A step of the fit: a host with its claims."""
 
     variables: FloatArray
-    """Standard normal variables, one a prior."""
+    """Standard normal variables, one for each prior."""
     values: FloatArray
-    """Of the claims, in their units; NaN where one has none."""
+    """Values of the claims in their units; NaN without a value."""
     residuals: FloatArray
-    """Of the claims, in half-widths."""
+    """Residuals of the claims, in half-widths."""
     objective: float
-    """Sum of the squared residuals and the squared variables, those of choices among words left out: these are equally likely."""
+    """Sum of the squared residuals and the squared variables, without choices among words, which are equally likely."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A word of a choice, with the objective of the best fit where it is taken."""
+    """A word of a choice, with the objective of the best fit with it."""
 
     name: str
     word: str
@@ -96,9 +96,9 @@ class Fitted:
     """A best fit with the derivatives at it."""
 
     steps: tuple[Step, ...]
-    """The accepted ones; the last is the best."""
+    """Accepted steps; the last is the best."""
     jacobian: FloatArray
-    """Derivatives of the claims by the variables, in units of the claims: one row a claim, one column a prior."""
+    """Derivatives of the claims by the variables, in units of the claims: one row for each claim, one column for each prior."""
     noise: FloatArray
     """Standard deviation of the claims from run to run, in their units."""
     choices: tuple[Choice, ...]
@@ -142,18 +142,18 @@ class Runs:
         return found
 
     def is_behind(self, place: int, host: int) -> bool:
-        """True where a number is one of a scenario's."""
+        """True if a number belongs to a scenario."""
         return any(name in self._behind[host] for name in self._priors[place].members)
 
     def evaluate(self, asked: Sequence[tuple[FloatArray, int, int]], *, short: bool = False) -> list[dict[str, float]]:
         """The claims of hosts.
 
         Args:
-            asked: variables, root seed and the place of the scenario among `hosts`, each.
-            short: only what shows whether two hosts differ at all, of short runs.
+            asked: variables, root seed and index of the scenario in `hosts`, for each.
+            short: short runs, which only show whether two hosts differ.
 
         Returns:
-            Of each, its claims by id.
+            Claims of each by id.
         """
         keys = [self._key(variables, seed, host, short) for variables, seed, host in asked]
         missing = {key: one for key, one in zip(keys, asked, strict=True) if key not in self._known}
@@ -227,15 +227,15 @@ class BestFit:
 
     @property
     def is_free(self) -> BoolArray:
-        """False of a choice, which has no derivative, and of what is never fitted."""
+        """False for a choice, which has no derivative, and for numbers that are never fitted."""
         return np.array([not prior.is_choice and prior.name not in self.fixed for prior in self.priors])
 
     def fit(self, start: FloatArray, *, steps: int = 8) -> Fitted:
-        """Fit by Gauss-Newton steps, each accepted where it lowers the objective.
+        """Fit by Gauss-Newton steps; a step is accepted if it decreases the objective.
 
         Args:
-            start: variables to begin with.
-            steps: at most.
+            start: initial variables.
+            steps: largest number of steps.
         """
         noise = self._noise(start)
         at = self._step(start)
@@ -258,7 +258,7 @@ class BestFit:
         return Fitted(tuple(found), jacobian, noise, choices, self.runs.processor_s)
 
     def _choices(self, at: Step) -> Iterator[Choice]:
-        """The objective with every other word in place of the one that a choice has."""
+        """The objective with every other word of a choice."""
         for place, prior in enumerate(self.priors):
             if not prior.is_choice:
                 continue
@@ -276,7 +276,7 @@ class BestFit:
         return np.clip(np.nan_to_num(found, nan=WORST), -WORST, WORST)
 
     def values(self, variables: FloatArray, names: Collection[str]) -> FloatArray:
-        """Claims of a host by one run: those of the scenarios that some of them need; the others are NaN."""
+        """Claims of a host by one run, of the scenarios of the requested claims; the others are NaN."""
         hosts = [place for place, host in enumerate(self.runs.hosts) if set(host.names) & set(names)]
         return self._values(self.runs.evaluate([(variables, self.seeds[0], host) for host in hosts]))
 
@@ -284,7 +284,7 @@ class BestFit:
         return np.array([one.half for one in self.observations])
 
     def _move(self, jacobian: FloatArray, at: Step, width: float) -> FloatArray:
-        """The step to the least objective of the linear model, each variable by at most a width."""
+        """The step to the minimum of the linear model, limited to a width for each variable."""
         from scipy.optimize import least_squares
 
         places = np.flatnonzero(np.any(jacobian != 0, axis=0))
@@ -305,7 +305,7 @@ class BestFit:
         return np.array([claims.get(one.name, np.nan) for one in self.observations])
 
     def _seeds(self, variables: FloatArray, seeds: Sequence[int]) -> FloatArray:
-        """The claims with several root seeds: one row a seed."""
+        """The claims with several root seeds, one row for each seed."""
         hosts = range(len(self.runs.hosts))
         answers = self.runs.evaluate([(variables, seed, host) for seed in seeds for host in hosts])
         return np.array(
@@ -318,12 +318,12 @@ class BestFit:
         return Step(variables, values, residuals, float(residuals @ residuals + free @ free))
 
     def _noise(self, variables: FloatArray) -> FloatArray:
-        """Standard deviation of the claims from seed to seed."""
+        """Standard deviation of the claims over seeds."""
         measured = np.std(self._seeds(variables, self.seeds), axis=0, ddof=1)
         return np.asarray(np.maximum(measured, LEAST_NOISE * self._scales()))
 
     def _effects(self, variables: FloatArray) -> BoolArray:
-        """Whether a number has any effect on a scenario: one row a prior, one column a scenario."""
+        """Whether a number has any effect on a scenario: one row for each prior, one column for each scenario."""
         hosts = range(len(self.runs.hosts))
         pairs = [
             (place, host)
@@ -344,7 +344,7 @@ class BestFit:
         return found
 
     def _moved(self, variables: FloatArray, place: int) -> FloatArray:
-        """The variables with one of them moved towards its median, as far as it takes to change the number."""
+        """The variables with one moved towards its median, far enough to change the number."""
         moved = variables.copy()
         sign = -1.0 if variables[place] > 0 else 1.0
         name = self.priors[place].members[0]
@@ -355,7 +355,7 @@ class BestFit:
         return moved
 
     def _derivatives(self, variables: FloatArray, effect: BoolArray, noise: FloatArray) -> FloatArray:
-        """Derivatives of the claims by differences of runs; zero where noise explains the difference."""
+        """Derivatives of the claims by differences of runs; zero within noise."""
         rows = [
             [row for row, one in enumerate(self.observations) if one.name in host.names] for host in self.runs.hosts
         ]
@@ -396,7 +396,7 @@ class BestFit:
 
 
 def updated(jacobian: FloatArray, at: Step, step: Step) -> FloatArray:
-    """Derivatives that explain a further step, by Schubert's sparse update: what was zero stays so."""
+    """Derivatives updated by a further step (Schubert's sparse update); zeros stay."""
     move, found = step.variables - at.variables, jacobian.copy()
     for row in range(len(found)):
         pattern = found[row] != 0
@@ -412,7 +412,7 @@ def covariance(jacobian: FloatArray, scales: FloatArray) -> FloatArray:
 
     Args:
         jacobian: derivatives of the claims by the variables.
-        scales: standard deviation of each claim about what was published, in the claim's unit.
+        scales: standard deviation of each claim about its published value, in the claim's unit.
     """
     weighted = jacobian / scales[:, None]
     return np.asarray(np.linalg.inv(weighted.T @ weighted + np.eye(jacobian.shape[1])))
@@ -423,7 +423,7 @@ def linear_fit(fit: BestFit, jacobian: FloatArray, best: Step, kept: BoolArray) 
     from scipy.optimize import least_squares
 
     def model(variables: FloatArray) -> FloatArray:
-        values = best.values + jacobian @ (variables - best.variables)  # of choices it has no derivatives
+        values = best.values + jacobian @ (variables - best.variables)  # choices have no derivatives
         return np.concatenate([fit.residuals(values)[kept], variables])
 
     found = np.asarray(least_squares(model, np.zeros(len(best.variables))).x)
@@ -443,7 +443,7 @@ def _cheapest(plan: Plan) -> Plan:
 
 
 def _shows(answer: Mapping[str, float], base: Mapping[str, float]) -> bool:
-    """True where a quarter of the points or more show a change that is not tiny: at one point alone a short run may fall the other way by chance."""
+    """True if at least a quarter of the points show a change that is not tiny, as one short run may differ by chance."""
     changes: dict[str, float] = {}
     for name, value in base.items():
         _, _, point = name.partition(".")

@@ -1,4 +1,4 @@
-"""Calibrated hosts: the ensemble, the member nearest its centre, residuals, and the files that are written of them."""
+"""Calibrated hosts: the ensemble, the member nearest its centre, residuals, and their files."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["HELD", "Calibrated", "Residual", "calibrated"]
 
 HELD = 0.7
-"""A number is held by the data where less than this share of its prior standard deviation is left, or its mean has moved by `LEAST_MOVED`."""
+"""The data determine a number if less than this share of its prior standard deviation remains, or its mean has moved by `LEAST_MOVED`."""
 FEW_CHAINS = 100
-"""Hosts of the posterior of your own host, whose chains would else take longer than its runs."""
+"""Number of posterior hosts for a user's own host; more chains would take longer than its runs."""
 
 
 @dataclass(frozen=True)
@@ -57,24 +57,24 @@ class Calibrated:
     ensemble: Mapping[int, Mapping[str, float]]
     """Values of constants and inputs by name, by the number of the member."""
     centre: int
-    """Member nearest the centre of the ensemble, by the numbers that the data hold."""
+    """Member nearest the centre of the ensemble, by the numbers that the data determine."""
     residuals: tuple[Residual, ...]
     host: OwnHost | None = None
-    """One's own; None of the shipped calibration."""
+    """The user's own host; None for the shipped calibration."""
 
     @property
     def held(self) -> list[Learnt]:
-        """The numbers that the data hold, the best known first."""
+        """The numbers that the data determine, the best known first."""
         return sorted((one for one in self.summary.learnt if is_held(one)), key=lambda one: one.kept)
 
     @property
     def prediction(self) -> Predicted | None:
-        """What is predicted of your own host."""
+        """Predictions for your own host."""
         return None if self.host is None else self.host.prediction()
 
     @property
     def next(self) -> list[Next]:
-        """What may be measured next, the best first."""
+        """Possible next measurements, the best first."""
         return [] if self.host is None else self.host.next_measurements()
 
     def as_json(self) -> dict[str, Any]:
@@ -92,11 +92,11 @@ class Calibrated:
         """Write the ensemble, the summary, the residuals as a figure, and the parts of the host nearest the centre, into the calibration's folder.
 
         Args:
-            scenarios: whose parts are written.
-            reason: why a constant has its value, for these.
+            scenarios: with the parts to write.
+            reason: for the values of constants.
 
         Returns:
-            The files of the parts, by the path of the setting that names the part, and by its name there.
+            The files of the parts, by path of the setting that names the part, and by its name there.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -115,7 +115,7 @@ class Calibrated:
         return parts
 
     def draw(self, figure: Figure | None = None) -> Axes:
-        """Draw the residuals, into a new figure by default; gives the axes."""
+        """Draw the residuals, by default into a new figure; returns the axes."""
         from hostsim.views.plots.tornado import draw_residuals
 
         rows = []
@@ -126,23 +126,23 @@ class Calibrated:
 
 
 def is_held(one: Learnt) -> bool:
-    """True of a number that the data hold."""
+    """True for a number that the data determine."""
     return one.kept < HELD or abs(one.moved) >= LEAST_MOVED
 
 
 def calibrated(joint: Joint, host: OwnHost | None = None) -> Calibrated:
-    """The result of a calibration whose waves were run.
+    """The result of a calibration with finished waves.
 
     Args:
         joint: the calibration.
-        host: your own, if it is of one.
+        host: your own host, if it is calibrated.
     """
     summary = summarize(joint, CHAINS if host is None else FEW_CHAINS)
     return Calibrated(joint, summary, joint.ensemble(), _centre(joint, summary), tuple(_residuals(joint)), host)
 
 
 def _centre(joint: Joint, summary: Summary) -> int:
-    """The member nearest the median of the ensemble; a number counts by how much was learnt of it, because the others are as their priors."""
+    """The member nearest the median of the ensemble; numbers are weighted by the reduction of their uncertainty, as the others follow their priors."""
     shares, numbers = joint.shares(), list(joint.last_wave())
     rows = np.array([shares[number] for number in numbers])
     weights = np.array([max(1 - one.kept**2, 0.0) for one in summary.learnt])
@@ -162,7 +162,7 @@ def _residuals(joint: Joint) -> list[Residual]:
 
 
 def _finite(value: Any) -> Any:
-    """The same value with None for what is no number, which strict JSON has none of."""
+    """The value for strict JSON, with None for NaN."""
     if isinstance(value, Mapping):
         return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

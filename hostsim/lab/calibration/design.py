@@ -27,29 +27,29 @@ from hostsim.scenario.scenario import Scenario
 __all__ = ["Design", "Evaluated", "Subjects", "evaluate", "read_log", "run_members"]
 
 AT_ONCE = (4, 50)
-"""Members whose runs are made at the same time, so that no worker waits for the last run of one: at least, and at most."""
+"""Smallest and largest number of members that run at the same time, so that no worker waits for the last run of a member."""
 BATCH_S = 30.0
-"""Processor time of the runs that are made at the same time, where members are short: workers take a while to start."""
+"""Processor time of members that run at the same time, if they are short, as workers take time to start."""
 Subjects = Sequence[tuple[Scenario, Collection[str]]]
 """Scenarios, each with the ids of its claims."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """Design over the priors: a scrambled Sobol sequence, so that more members can be added and any of them made separately.
+    """Design over the priors: a scrambled Sobol sequence, so that members can be added, and each can be computed separately.
 
     Member 0 is the host of the medians.
     """
 
     priors: tuple[Prior, ...]
     seed: int = 1
-    """Of the scrambling."""
+    """Seed of the scrambling."""
 
     def shares(self, count: int) -> FloatArray:
-        """Shares of the priors' probability, one row a member and one column a prior.
+        """Shares of the priors' probability, one row for each member and one column for each prior.
 
         Args:
-            count: of members.
+            count: number of members.
         """
         from scipy.stats import qmc
 
@@ -60,22 +60,22 @@ class Design:
         return np.asarray(rows[:count], dtype=float)
 
     def values(self, shares: FloatArray) -> dict[str, float]:
-        """Values of the priors by name at one row of shares; an input that scenarios share is there under each of its names."""
+        """Values of the priors by name at one row of shares; a shared input has each of its names."""
         found = [float(prior.quantiles(np.array([share]))[0]) for prior, share in zip(self.priors, shares, strict=True)]
         return {name: value for prior, value in zip(self.priors, found, strict=True) for name in prior.members}
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A host of a design that was run: its claims."""
+    """A finished host of a design, with its claims."""
 
     member: int
     claims: Mapping[str, float]
-    """By id, in their units; NaN where a claim has no value."""
+    """Claims by id, in their units; NaN without a value."""
     processor_s: float
     """Processor time of its runs."""
     error: str = ""
-    """Why the host cannot be; its claims then have no values."""
+    """Reason if the host is impossible; its claims then have no values."""
 
 
 def run_members(
@@ -88,23 +88,23 @@ def run_members(
     budget_s: float = math.inf,
     tell: Callable[[Evaluated], None] | None = None,
 ) -> list[Evaluated]:
-    """Run hosts of a design, each added to a log as soon as it is there; those of the log are not run again.
+    """Run hosts of a design, each added to a log when it is finished; hosts of the log are not repeated.
 
     Args:
         members: values of constants and inputs, by number of the member, in the order in which they are run.
         hosts: scenarios with the claims to evaluate.
-        log: a CSV file; made where there is none.
-        execution: what runs are made with. None of them is kept: a member is a row of the log.
+        log: a CSV file; created if missing.
+        execution: workers and limits. Runs are not stored: a member is a row of the log.
         seed: root seed of the noise.
-        budget_s: processor time after which no further member is begun, that of the log included.
-        tell: called with each member that was run.
+        budget_s: processor time, including that of the log, after which no further member starts.
+        tell: called with each finished member.
 
     Returns:
         The members of the log.
 
     Raises:
-        InputError: the log is of other claims, or the execution options cannot be met.
-        KeyboardInterrupt: Ctrl-C; the members of the log are kept.
+        InputError: the log has other claims, or the execution options cannot be satisfied.
+        KeyboardInterrupt: Ctrl-C; the log is kept.
     """
     names = [name for host in hosts for name in host.names]
     _cut_unfinished(log)
@@ -129,16 +129,16 @@ def evaluate(
     execution: ExecutionOptions,
     seed: int,
 ) -> list[Evaluated]:
-    """Evaluate claims on several hosts; noise differs from host to host, as the root seed of a member is its own.
+    """Evaluate claims on several hosts; each member has its own root seed, so that noise differs.
 
     Args:
         hosts: scenarios at fixed points.
         members: values of constants and inputs, by number of the member.
-        execution: what runs are made with; its results folder is not used.
+        execution: workers and limits; its results folder is not used.
         seed: of the design.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; what was run of these hosts is lost.
+        KeyboardInterrupt: Ctrl-C; the runs of these hosts are lost.
     """
     plans, refused = [], {}
     for number, values in members.items():
@@ -169,7 +169,7 @@ def read_log(log: Path, names: Collection[str]) -> Iterator[Evaluated]:
     """Read the members of a log.
 
     Raises:
-        InputError: it is of other claims.
+        InputError: the log has other claims.
     """
     with log.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
@@ -194,7 +194,7 @@ def read_log(log: Path, names: Collection[str]) -> Iterator[Evaluated]:
 
 
 def _cut_unfinished(log: Path) -> None:
-    """Cut off a last row that was not written whole: its member is run again."""
+    """Remove an incomplete last row; its member is repeated."""
     text = log.read_bytes() if log.exists() else b""
     if text and not text.endswith(b"\n"):
         whole = text[: text.rfind(b"\n") + 1]
@@ -202,7 +202,7 @@ def _cut_unfinished(log: Path) -> None:
 
 
 def _append(log: Path, names: Sequence[str], one: Evaluated) -> None:
-    """Add a row, flushed to the disk: who kills the command loses the members that were running."""
+    """Add a row, flushed to disk, so that killing the command loses only running members."""
     is_new = not log.exists()
     with log.open("a", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")

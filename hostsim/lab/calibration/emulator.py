@@ -1,4 +1,4 @@
-"""Emulators of claims: Gaussian processes over the priors, trained on the hosts of a design, with the error that they make on hosts left out."""
+"""Emulators of claims: Gaussian processes over the priors, trained on the hosts of a design, with their cross-validation error."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["Emulator", "features_of", "require_library", "single_thread", "train"]
 
 MOST_ACTIVE = 12
-"""A process has at most this many inputs; what the others do is in its straight lines and its noise."""
+"""Largest number of inputs of a process; the effect of others is in its linear terms and its noise."""
 FOLDS = 5
-"""Of the cross-validation."""
+"""Number of folds of the cross-validation."""
 LEAST = 12
-"""Members that an emulator needs at least."""
+"""Smallest number of members for an emulator."""
 
 
 @dataclass(frozen=True)
 class Emulator:
-    """Emulator of one output over the priors: straight lines in all inputs that matter, and a Gaussian process of the rest in those that matter most."""
+    """Emulator of one output over the priors: linear terms in all influential inputs, and a Gaussian process of the rest in the most influential ones."""
 
     active: tuple[int, ...]
-    """Inputs of the process, by their place among the priors, the strongest first."""
+    """Inputs of the process, by index of their prior, the strongest first."""
     error: float
-    """Root mean square of what it misses on members left out, in the unit of the output: of the emulator, and of the noise of a run."""
+    """Root mean square error on left-out members, in the unit of the output: of the emulator and the noise of a run."""
     spread: float
-    """Standard deviation of the output over the members: an emulator whose error is as large knows nothing."""
+    """Standard deviation of the output over the members; an emulator with an equal error is useless."""
     _lines: LassoCV | None
     _process: GaussianProcessRegressor | None
     _mean: float
@@ -44,14 +44,14 @@ class Emulator:
         """Predict the output of hosts.
 
         Args:
-            shares: of the priors' probability, one row a host and one column a prior.
+            shares: of the priors' probability, one row for each host and one column for each prior.
             features: `features_of` the same shares, for callers of several emulators.
 
         Returns:
-            One number a host.
+            One number for each host.
         """
         found = np.full(len(shares), self._mean)
-        # what the library's own methods compute, without their checks: chains ask a hundred thousand times
+        # the library's computation without its checks, as chains predict a hundred thousand times
         if self._lines is not None:
             found = (features_of(shares) if features is None else features) @ self._lines.coef_ + self._lines.intercept_
         if self._process is not None:
@@ -68,8 +68,8 @@ def train(shares: FloatArray, outputs: FloatArray, seed: int = 1) -> Emulator:
     """Train an emulator, and find its error by cross-validation.
 
     Args:
-        shares: one row a member, one column a prior.
-        outputs: of each member; NaN where it has none, and such members are left out.
+        shares: one row for each member, one column for each prior.
+        outputs: of each member; members with NaN are left out.
         seed: of the folds and of the optimizer's starts.
 
     Raises:
@@ -94,10 +94,10 @@ def train(shares: FloatArray, outputs: FloatArray, seed: int = 1) -> Emulator:
 
 
 def require_library() -> None:
-    """Check that scikit-learn is there, before anything is run for it.
+    """Check that scikit-learn is installed, before any run.
 
     Raises:
-        InputError: it is not.
+        InputError: it is not installed.
     """
     import importlib.util
 
@@ -110,7 +110,7 @@ def require_library() -> None:
 
 
 def single_thread() -> AbstractContextManager[object]:
-    """Context in which linear algebra takes one thread: matrices are small, and threads that wait for one another take ten times as long where processors are busy."""
+    """Context in which linear algebra uses one thread: matrices are small, and several threads take ten times as long on busy processors."""
     from threadpoolctl import threadpool_limits
 
     limits: AbstractContextManager[object] = threadpool_limits(limits=1)
@@ -118,13 +118,13 @@ def single_thread() -> AbstractContextManager[object]:
 
 
 def features_of(shares: FloatArray) -> FloatArray:
-    """Features of the straight lines: each input and its square, both without a mean over the prior."""
+    """Features of the linear terms: each input and its square, both with mean 0 over the prior."""
     inputs = 2 * shares - 1
     return np.hstack([inputs, inputs**2 - 1 / 3])
 
 
 def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | None = None) -> Emulator:
-    """Fit lines and process; ``like`` another one, with its lengths of correlation, so that a fold costs little."""
+    """Fit linear terms and process; with ``like``, its correlation lengths, so that a fold is cheap."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -148,7 +148,7 @@ def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | No
         process = GaussianProcessRegressor(kernel, alpha=0.0, n_restarts_optimizer=0, random_state=seed)
     if process is not None:
         with warnings.catch_warnings():
-            # a length at its bound is that of an input in which the rest is flat
+            # a length at its bound means that the rest does not depend on the input
             warnings.simplefilter("ignore", ConvergenceWarning)
             process.fit(2 * shares[:, list(active)] - 1, rest)
     return Emulator(active, 0.0, 0.0, lines, process, float(np.mean(outputs)))

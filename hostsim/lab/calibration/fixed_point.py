@@ -1,7 +1,7 @@
-"""Fixed points of claims: where each is measured on any host of a calibration, thresholds included, without a search.
+"""Fixed points of claims: the points at which each claim, including thresholds, is measured on any host of a calibration, without a search.
 
-A threshold takes a few values of its axis about the published one, the same on every host, and lies where the metric crosses the limit between
-two of them. So a host costs as many runs as another, and its claims are smooth functions of its constants.
+A threshold uses a few values of its axis around the published one, the same on every host; it is the interpolated crossing of the limit. So
+all hosts need the same number of runs, and claims are smooth functions of constants.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from hostsim.scenario.shipped_data import claims
 __all__ = ["FixedPoints", "Measured", "crossing", "grid", "threshold_crossing"]
 
 SPREAD = (0.65, 0.85, 0.97, 1.05, 1.2)
-"""Values of the axis of a threshold, as shares of the published one: close together about it, and some for hosts that are far off."""
+"""Values of the axis of a threshold, as shares of the published one: dense around it, and some for distant hosts."""
 FARTHEST = 3.0
-"""A crossing beyond the last value is at most this many times as far away as the last two are apart."""
+"""Largest distance of a crossing beyond the last value, in units of the last two values' distance."""
 _LOAD = "host_cpu"
-"""Signal that a metric loses its bound: it rises with the load in a straight line, and stops where the host is full."""
+"""CPU utilisation above which a metric may become infinite: it rises linearly with the load up to the full host."""
 
 
 @dataclass(frozen=True)
@@ -38,34 +38,33 @@ class Measured:
 
     value: float
     metric: float
-    """In its unit; infinite where it has no bound."""
+    """Value in its unit, or infinity."""
     load: float
     """CPU utilisation of the host there, percent."""
 
 
 def grid(published: float) -> tuple[int, ...]:
-    """The values of the axis at which the metric of a threshold is measured, whatever the bracket of its search: hosts are farther off than those that are judged."""
+    """The values of the axis at which the metric of a threshold is measured, independent of the bracket of its search, as hosts of a calibration differ more."""
     return tuple(sorted({max(round(share * published), 1) for share in SPREAD}))
 
 
 def crossing(find: Find, measured: Sequence[Measured]) -> float:
-    """Crossing of a limit by a metric that was measured along an axis, beyond the last value by the slope there.
+    """Crossing of a limit by a metric that was measured along an axis; beyond the last value by extrapolation.
 
-    Between a value at which the metric has a bound and one at which it has none, the crossing is where the line of the load would reach the
-    load of the full host.
+    Between a finite and an infinite value, the crossing is where the linear load would reach that of the full host.
 
     Args:
         find: the threshold.
         measured: rising along the axis.
 
     Returns:
-        Where the metric reaches the limit, as a check counts it: half a step before the crossing. NaN without two measurements.
+        The value at which the metric reaches the limit, as in a check: half a step before the crossing. NaN without two measurements.
     """
     found = [one for one in measured if not math.isnan(one.metric)]
     if len(found) < 2:
         return math.nan
     holds = [(one.metric < find.below) == find.largest for one in found]
-    # the last change counts: what a metric does far below its limit is noise
+    # the last change counts: changes far below the limit are noise
     changes = [place for place in range(len(found) - 1) if holds[place] and not holds[place + 1]]
     if not changes:
         first, last = found[-2:] if holds[-1] else found[:2]
@@ -79,14 +78,14 @@ def crossing(find: Find, measured: Sequence[Measured]) -> float:
 
 
 def _full(first: Measured, last: Measured, load: float) -> float:
-    """The value of the axis at which the line of the load through two measurements reaches that of the full host."""
+    """The value of the axis at which the linear load through two measurements reaches that of the full host."""
     slope = (last.load - first.load) / (last.value - first.value) if last.value > first.value else 0.0
     slope = slope if slope > 0 else last.load / last.value  # through the origin
     return last.value + (load - last.load) / slope
 
 
 def _extrapolated(below: Measured, above: Measured, limit: float, *, beyond: bool) -> float:
-    """The crossing by two measurements on one side of it: by the slope of the metric, and beyond the last one where the host is full at the latest."""
+    """The crossing by two measurements on one side of it: by the slope of the metric, and at the latest where the host is full."""
     first, low, last, high = below.value, below.metric, above.value, above.metric
     width = last - first
     farthest = last + FARTHEST * width if beyond else first - width
@@ -113,18 +112,18 @@ class FixedPoints:
         self._grids = dict(self._make_grids())
 
     def plan(self, host: Scenario, fidelity: Fidelity) -> Plan:
-        """The runs of one host, one replication each; raises InputError where the host cannot be.
+        """The runs of one host, one replication each; raises InputError for an impossible host.
 
         Args:
             host: the scenario with other constants.
-            fidelity: its root seed differs by host, so that noise is not mistaken for an effect of constants.
+            fidelity: with a root seed for each host, so that noise does not look like an effect of constants.
         """
         maker = PointMaker(host, fidelity)
         tasks = [maker.task(point, 0) for point in maker.distinct(self._points(maker))]
         return Plan(host, fidelity, tuple({task.key: task for task in tasks}.values()), ())
 
     def values(self, host: Scenario, fidelity: Fidelity, outcome: Outcome) -> dict[str, float]:
-        """The smooth value of each claim on a host, in its unit; NaN where it has none.
+        """The smooth value of each claim on a host, in its unit; NaN without one.
 
         Args:
             host: as for `plan`.
@@ -144,13 +143,13 @@ class FixedPoints:
             answers[name] = SearchAnswer(name, () if math.isnan(found) else (found,))
         judged = {
             verdict.expectation.name: verdict.value
-            # as plain records, for stored ones bear no expectation where they are short
+            # as plain records, as expectations ignore short stored runs
             for verdict in judge_expectations(_finite(host), dict(outcome.records), answers, fidelity)
         }
         return {name: math.nan if (number := judged[name]) is None else number for name in self.names}
 
     def _make_grids(self) -> Iterator[tuple[str, tuple[Find, tuple[int, ...]]]]:
-        """By name of a threshold: where its metric is measured; thresholds of one host share their points."""
+        """Points of each threshold, by name; thresholds of one host share their points."""
         finds = {
             entry.name: (entry, entry.form) for entry in self.scenario.expectations if isinstance(entry.form, Find)
         }
@@ -159,7 +158,7 @@ class FixedPoints:
             yield name, (find, grid(sum(alike) / len(alike)))
 
     def _points(self, maker: PointMaker) -> Iterator[Point]:
-        """Every point is as short as a search far from its end probes it: an emulator averages the noise of all hosts."""
+        """Every point has the length of a short probe of a search, as an emulator averages the noise of all hosts."""
         for entry in self.scenario.expectations:
             if not isinstance(entry.form, Find):
                 yield from map(maker.short, entry.form.required_points())
@@ -168,7 +167,7 @@ class FixedPoints:
 
 
 def _finite(host: Scenario) -> Scenario:
-    """The host with response times that stay finite where requests pile up: of two hosts that do not keep up there is a ratio, too."""
+    """The host with raw response times, which stay finite if requests pile up, so that two overloaded hosts have a ratio."""
     return replace(host, expectations=tuple(_finite_entry(entry) for entry in host.expectations))
 
 
@@ -184,7 +183,7 @@ def _at(find: Find, value: int) -> AxisValues:
 
 
 def _published(entry: Expectation, find: Find) -> float:
-    """What was published of a threshold; in words, the middle of its band; of no claim, that of its bracket."""
+    """The published value of a threshold; for a text the middle of its band, without a claim that of its bracket."""
     claim = claims().get(entry.name) if entry.is_claim else None
     low, high = (claim.band.low, claim.band.high) if claim else (None, None)
     if claim is not None:
@@ -195,15 +194,15 @@ def _published(entry: Expectation, find: Find) -> float:
 
 
 def threshold_crossing(below: tuple[float, float], above: tuple[float, float], *, limit: float) -> float:
-    """Threshold crossing: where a metric that is known at two values of an axis reaches a limit, by interpolation.
+    """Threshold crossing: the value of an axis at which a metric, known at two values, reaches a limit, by interpolation.
 
-    A share that is nothing at the one is taken as what does not get through at the other: the rest of the other's load is what does.
-    Otherwise the metric is taken to grow by a factor with each step; where it has no bound at the other, the limit lies halfway.
+    A share that is 0 at one value counts as the excess load at the other. Otherwise the metric is assumed to grow by a factor with each
+    step; if it is infinite at the other value, the crossing is halfway.
 
     Args:
         below: the smaller value of the axis, and the metric there.
-        above: the larger one, likewise.
-        limit: lies between the metrics.
+        above: the larger value, and the metric there.
+        limit: between the metrics.
     """
     (first, low), (last, high) = below, above
     if low <= 0 or high <= 0:

@@ -31,28 +31,28 @@ __all__ = [
 ]
 
 LEAST_MOVED = 0.1
-"""A number that the fit moves by fewer standard deviations of its prior keeps its stated value."""
+"""Smallest move of a number by the fit, in standard deviations of its prior."""
 
 INFORMATIVE = ("scale", "ratio", "direction")
-"""Kinds of claims that can fail for another reason than arithmetic of the wire or a rule that is coded as it was published."""
+"""Kinds of claims that can fail for other reasons than arithmetic of the wire or a coded rule."""
 
 
 class FittedInput(Spec):
-    """A constant or input whose value was chosen after the verdict of a claim had been seen."""
+    """A constant or input whose value was chosen with the verdict of a claim known."""
 
     claims: tuple[str, ...] = Field(min_length=1)
-    """Ids of the claims whose verdict had been seen."""
+    """Ids of the claims with known verdicts."""
     evidence: str = Field(min_length=1)
-    """Outcome that was seen, and the page or decision that says so."""
+    """The known outcome, and the page or decision about it."""
 
 
 class _FittedInputs(Spec):
-    """The file of them."""
+    """File of the chosen numbers."""
 
     fitted: Mapping[str, FittedInput]
-    """By name: the file and the path in it."""
+    """Chosen numbers by name: file and path."""
     fixed: Mapping[str, str] = Field(default_factory=dict)
-    """Reasons why the fit leaves a number as it is, by name."""
+    """Reasons to leave a number out of the fit, by name."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class FittedCount:
     """The numbers that were fitted to published claims, and the claims that can fail."""
 
     effective: float
-    """Effective parameters of the calibration: as many free parameters hold the claims as well."""
+    """Effective number of parameters of the calibration."""
     moved: tuple[str, ...]
     """Names of the constants and inputs that the calibration moved from their stated values; one name for each choice."""
     chosen: tuple[str, ...]
-    """Names of those that were chosen after an outcome had been seen."""
+    """Names of numbers that were chosen with an outcome known."""
     informative: tuple[str, ...]
     """Ids of the claims that can fail."""
 
@@ -88,7 +88,7 @@ def count_fitted() -> FittedCount:
 
     An input that several scenarios have under the same key with the same value is one choice. A claim can fail when it is of kind scale,
     ratio or direction and is not computed from other expectations: rules and the arithmetic of a wire hold by construction, and a ratio of
-    two thresholds that are claims repeats them. Known reds are included, since they failed.
+    two claimed thresholds repeats them. Known reds are included, as they failed.
     """
     found = json.loads((data_root() / "calibration" / "fit.json").read_text(encoding="utf-8"))
     moved = tuple(one["name"] for one in found["numbers"] if abs(one["moved"]) >= LEAST_MOVED)
@@ -101,7 +101,7 @@ def count_fitted() -> FittedCount:
 
 
 def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
-    """Read a file of numbers that were chosen after a verdict had been seen; the shipped one by default.
+    """Read a file of numbers that were chosen with a verdict known; the shipped one by default.
 
     Raises:
         InputError: carries every fault with its line.
@@ -110,7 +110,7 @@ def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
 
 
 def read_fixed() -> Mapping[str, str]:
-    """Read the numbers that the fit leaves as they are: reasons by name."""
+    """Read the numbers that are left out of the fit: reasons by name."""
     return _read(None).fixed
 
 
@@ -144,7 +144,7 @@ def _inputs() -> dict[str, Constant]:
 
 
 def _switches() -> list[str]:
-    """Names of the assumed inputs of shipped scenarios that are true or false, which no study and no calibration moves."""
+    """Names of boolean assumed inputs of shipped scenarios, which no study and no calibration changes."""
     return [
         f"{name}.{assumption.path}"
         for name in shipped()

@@ -1,4 +1,4 @@
-"""Calibration of your own host from options to files: what is calibrated, with what budget, where to, and what is written."""
+"""Calibration of your own host, from options to files."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from hostsim.scenario.scenario import Scenario
 __all__ = ["calibrate_own", "own_host", "own_reason", "read_budget", "read_waves"]
 
 FOLDER = "calibration"
-"""In the results folder; holds a folder for each scenario where none is named."""
+"""Default folder in the results folder, with a folder for each scenario."""
 
 
 def read_budget(budget: str | float, members: Sequence[int] | None) -> float | Waves:
-    """A budget in seconds of processor time, or the sizes of the waves that are asked for in its place.
+    """A budget in seconds of processor time, or the sizes of waves.
 
     Raises:
-        InputError: it is neither.
+        InputError: the text is neither.
     """
     if members is not None:
         return read_waves(members)
@@ -46,7 +46,7 @@ def read_waves(members: Sequence[int]) -> Waves:
     """Sizes of the waves.
 
     Raises:
-        InputError: too few of them, or too large or small ones.
+        InputError: too few waves, or too small or large ones.
     """
     first, *others = members or (0,)
     if not (
@@ -72,20 +72,20 @@ def own_host(
     """Prepare a calibration to your own host: nothing is run.
 
     Args:
-        scenario: the host as far as it is known.
-        to: CSV file of measurements; None for the scenario's own expectations.
+        scenario: the host with its known values.
+        to: CSV file of measurements; None for the scenario's expectations.
         output: folder; None for one in the results folder.
-        execution: names the results folder.
+        execution: with the results folder.
         predict: ``METRIC@axis=value``.
         seed: root seed.
 
     Raises:
-        InputError: what was measured or is to be predicted cannot be, scikit-learn is not installed, or the scenario holds its hardware
-            itself.
+        InputError: a measurement or prediction is impossible, scikit-learn is not installed, or the hardware is a mapping in the
+            scenario.
         StoreError: the folder cannot be written.
     """
     require_library()
-    if scenario.resolver.parts.in_place is not None:  # a calibration writes files of parts
+    if scenario.resolver.parts.in_place is not None:  # a calibration writes part files
         message = "hardware is part of the scenario; a calibration needs a file to extend"
         raise InputError(Fault(message, "hardware", allowed="the name of a server, or the path of a hardware file"))
     measured = scenario.expectations if to is None else read_measured(Path(to), scenario)
@@ -96,7 +96,7 @@ def own_host(
 
 
 def own_reason(to: str | Path | None, scenario: Scenario) -> str:
-    """Why a constant of a part of your own has its value."""
+    """Reason for the value of a constant in your own part."""
     what = f"what {scenario.name} expects" if to is None else display_name(Path(to))
     return f"Calibrated to {what}; the range holds 90 % of the ensemble."
 
@@ -112,25 +112,25 @@ def calibrate_own(
     seed: int = 1,
     tell: Callable[[Evaluated], None] | None = None,
 ) -> tuple[Calibrated, Mapping[str, Mapping[str, Path]]]:
-    """Calibrate your own host, and write what was found.
+    """Calibrate your own host, and write the result.
 
     Args:
         scenario: as for `own_host`, as are ``to``, ``output``, ``predict`` and ``seed``.
         to: measurements.
-        budget: as `read_budget` gives it.
-        execution: what runs are made with.
+        budget: from `read_budget`.
+        execution: workers and limits.
         output: folder.
-        predict: what is to be predicted.
+        predict: the measure to predict.
         seed: root seed.
-        tell: called with each host that was run.
+        tell: called with each finished host.
 
     Returns:
-        The result, and the files of parts by the path of the setting that names the part, and by its name there.
+        The result, and the part files by path of the setting that names the part, and by its name there.
 
     Raises:
         InputError: as `own_host` and `calibrate_host`.
         StoreError: the folder cannot be written.
-        KeyboardInterrupt: Ctrl-C; what was run is kept.
+        KeyboardInterrupt: Ctrl-C; finished hosts are kept.
     """
     host = own_host(scenario, to, output, execution, predict=predict, seed=seed)
     calibrate_host(host, execution, budget, tell)

@@ -1,7 +1,7 @@
 """Joint calibration: all numbers at once against all observations, by waves of real runs, emulators and chains, to an ensemble of hosts.
 
-Wave 0 spreads over the priors. Each wave after it runs hosts that the chains draw by the emulators so far, so that these learn where it
-matters; the last of them is the ensemble. Everything that was run is in two files of a folder, from which a killed calibration goes on.
+Wave 0 covers the priors. Each further wave runs hosts that chains draw with the current emulators, which improves them where the posterior
+is; the last wave is the ensemble. Two files of a folder have all results, from which a killed calibration resumes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hostsim.scenario.plan import Fidelity
 __all__ = ["Joint", "Waves", "claim_values"]
 
 WAVE = 1000
-"""Numbers of members a wave has room for: member 2003 is the third of wave 2."""
+"""Range of member numbers of a wave: member 2003 is the third of wave 2."""
 LOG, MEMBERS, IDENTITY = "log.csv", "members.csv", "calibration.json"
 FARTHEST = 60.0
 """Distance beyond which an emulator need not distinguish hosts; infinite values count as this distance."""
@@ -44,18 +44,18 @@ class Waves:
     first: int = 160
     """Members of the design over the priors."""
     others: tuple[int, ...] = (50, 50)
-    """Members of each wave after it; the last is the ensemble."""
+    """Members of each further wave; the last is the ensemble."""
 
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint calibration: its priors and observations, and the folder of what was run."""
+    """A joint calibration: priors, observations, and the folder of its results."""
 
     design: Design
     hosts: tuple[FixedPoints, ...]
     observations: tuple[Observation, ...]
     folder: Path
-    """Holds ``log.csv``, a row a member with its claims, and ``members.csv``, the shares of the members that chains have drawn."""
+    """Contains ``log.csv``, one row for each member with its claims, and ``members.csv``, the shares of members drawn by chains."""
 
     @property
     def experiments(self) -> tuple[str, ...]:
@@ -70,20 +70,20 @@ class Joint:
         budget_s: float = math.inf,
         tell: Callable[[Evaluated], None] | None = None,
     ) -> bool:
-        """Run the waves as far as they are not in the folder.
+        """Run the missing members of waves.
 
         Args:
             waves: their sizes.
-            execution: what runs are made with.
-            budget_s: processor time of all members together after which none is begun.
-            tell: called with each member that was run.
+            execution: workers and limits.
+            budget_s: processor time of all members after which none starts.
+            tell: called with each finished member.
 
         Returns:
-            True when every wave is there, False where the budget ended it.
+            True if every wave is finished, False at the end of the budget.
 
         Raises:
             InputError: the folder contains another calibration.
-            KeyboardInterrupt: Ctrl-C; what was run is kept.
+            KeyboardInterrupt: Ctrl-C; finished members are kept.
         """
         self._claim_folder()
         shares = self.design.shares(waves.first)
@@ -100,7 +100,7 @@ class Joint:
         return True
 
     def last_wave(self) -> dict[int, Evaluated]:
-        """The members of the last wave that could be run, by number: the ensemble. Reads the whole log."""
+        """The possible members of the last wave, by number: the ensemble. Reads the whole log."""
         members = {number: one for number, one in self.evaluated().items() if not one.error}
         wave = max(number // WAVE for number in members)
         return {number: one for number, one in members.items() if number // WAVE == wave}
@@ -111,25 +111,25 @@ class Joint:
         return {number: self.design.values(shares[number]) for number in self.last_wave()}
 
     def evaluated(self) -> dict[int, Evaluated]:
-        """The members that were run, by number."""
+        """The finished members, by number."""
         if not (self.folder / LOG).exists():
             return {}
         names = [name for host in self.hosts for name in host.names]
         return {one.member: one for one in read_log(self.folder / LOG, names)}
 
     def shares(self) -> dict[int, FloatArray]:
-        """Shares of the priors' probability of every member, by number: those of the design, and those that were drawn."""
+        """Shares of the priors' probability of every member, by number: designed and drawn ones."""
         drawn = self._read_members()
         first = max((number for number in self.evaluated() if number < WAVE), default=0) + 1
         return dict(enumerate(self.design.shares(first))) | drawn
 
     def emulators(self) -> dict[str, Emulator]:
-        """The emulators of the observations by name, trained on every member that was run: of distances (`Observation.distance`).
+        """The emulators of the observations by name, trained on all finished members, of distances (`Observation.distance`).
 
-        An observation without a value on enough members has none.
+        An observation with too few values has no emulator.
 
         Raises:
-            InputError: none has.
+            InputError: no observation has one.
         """
         members, shares = self.evaluated(), self.shares()
         numbers = [number for number, one in members.items() if not one.error]
@@ -161,8 +161,8 @@ class Joint:
 
         Args:
             emulators: of all observations.
-            without: an experiment that is left out.
-            chains: each gives one host.
+            without: an experiment to leave out.
+            chains: number of chains, one host each.
             seed: of the chains.
         """
         experiments = self.experiments
@@ -174,7 +174,7 @@ class Joint:
         return sample(targets, len(self.design.priors), len(experiments), chains=chains, seed=seed)
 
     def _drawn(self, wave: int, count: int) -> dict[int, FloatArray]:
-        """The members of a wave: those of the file, or new ones by the emulators of all waves before it."""
+        """The members of a wave: from the file, or drawn with the emulators of earlier waves."""
         before = self._read_members()
         kept = {number: row for number, row in before.items() if number // WAVE == wave}
         if not kept:
@@ -184,10 +184,10 @@ class Joint:
         return kept
 
     def _claim_folder(self) -> None:
-        """Say in the folder whose it is, or check that it is this calibration's.
+        """Write the identity of the calibration to its folder, or check it.
 
         Raises:
-            InputError: it is another one's.
+            InputError: the folder belongs to another calibration.
         """
         file, own = self.folder / IDENTITY, self._identity()
         if not file.exists():
@@ -209,7 +209,7 @@ class Joint:
             )
 
     def _identity(self) -> dict[str, object]:
-        """What makes a calibration: digests of everything but its size."""
+        """Identity of a calibration: digests of everything except its size."""
         fidelity = Fidelity(quick=True, seed=self.design.seed)
         hosts = [task.point.id for host in self.hosts for task in host.plan(host.scenario, fidelity).tasks]
         return {

@@ -35,13 +35,13 @@ def name_at(metric: str, at: AxisValues) -> str:
 
 
 def expected_at(metric: str, at: AxisValues, value: float = 0.0, interval: float = math.inf) -> Expectation:
-    """A metric at a point as an expectation; any value will do without an interval.
+    """A metric at a point as an expectation; without an interval any value passes.
 
     Args:
         metric: of the catalogue.
         at: values of axes.
         value: measured, in the metric's unit.
-        interval: half-width of its 95 % interval, likewise.
+        interval: half-width of its 95 % interval, in the same unit.
     """
     band = Band(value - interval, value + interval) if math.isfinite(interval) else Band(None, None)
     unit = CATALOGUE[metric].unit
@@ -52,7 +52,7 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
     """Read the measurements of a host.
 
     The columns are axes of the scenario, ``metric``, ``value`` and ``interval``: the half-width of its 95 % interval. Values are numbers in
-    the metric's unit, or have a unit; those of an axis are written as in the scenario, or as numbers in the unit that tables have. An axis without a column has the first value of its sweep.
+    the metric's unit, or have a unit; axis values are written as in the scenario, or as numbers in the unit of tables. An axis without a column has the first value of its sweep.
 
     Raises:
         InputError: every fault of the file with its line.
@@ -92,10 +92,10 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
 
 
 def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place) -> tuple[str, AxisValues]:
-    """A metric and a value for every axis, as the scenario writes them; one that is not named has the first value of its sweep.
+    """A metric and a value for every axis, as in the scenario; by default the first value of the sweep.
 
     Raises:
-        InputError: an unknown metric or axis, or a host that cannot be.
+        InputError: an unknown metric or axis, or an impossible host.
     """
     lookup = Lookup(
         Tree({"metric": metric, **at}, dict.fromkeys([("metric",), *((axis,) for axis in at)], place), place.file),
@@ -117,16 +117,16 @@ def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place)
 
 
 def _in_unit(value: Scalar, axis: Axis | None) -> Scalar:
-    """The value as the axis writes it; a bare number is in the unit that tables have, where there is one."""
+    """The value as the axis writes it; a plain number is in the unit of tables, if any."""
     unit = common_unit(axis.values) if axis is not None and isinstance(value, int | float) else ""
     return axis.known(f"{value:.12g} {unit}") if axis is not None and unit else value
 
 
 def read_prediction(text: str, scenario: Scenario) -> tuple[str, AxisValues]:
-    """Read what is to be predicted: ``METRIC@axis=value,axis=value``.
+    """Read the measure to predict: ``METRIC@axis=value,axis=value``.
 
     Raises:
-        InputError: it is no such text, or names what is unknown.
+        InputError: an invalid text, or an unknown name.
     """
     metric, _, point = text.partition("@")
     at: dict[str, Scalar] = {}
@@ -161,7 +161,7 @@ def _require_columns(columns: list[str], scenario: Scenario, name: str) -> None:
 
 
 def _measured(row: Mapping[str, Any], scenario: Scenario, place: Place) -> Expectation:
-    """A row; all keys are known columns but None, which has the excess values."""
+    """A row; all keys are known columns except None, which has excess values."""
     if None in row or None in row.values():
         raise InputError(Fault("has another number of values than columns", file=place.file, line=place.line))
     written: dict[str, Scalar] = {column: _scalar(text) for column, text in row.items()}
@@ -184,7 +184,7 @@ def _measured(row: Mapping[str, Any], scenario: Scenario, place: Place) -> Expec
 
 
 def _scalar(text: str) -> Scalar:
-    """A number where it is one, as in YAML, and else the text."""
+    """A number, as in YAML, or else the text."""
     try:
         value = parse_value(text, "")
     except InputError:

@@ -12,33 +12,33 @@ from hostsim.results.expect import Expectation
 __all__ = ["Observation", "observations_of"]
 
 STRAIGHT = 10.0
-"""Half-widths up to which a distance counts as it is. Beyond, its logarithm does: no claim that is far from every host outweighs the others, and an emulator of it still ranks far hosts."""
+"""Largest linear distance in half-widths; beyond, its logarithm counts, so that a claim far from every host does not dominate, and its emulator still ranks distant hosts."""
 EDGE = 0.05
 """Half-width of a band with one end, as a share of that end."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """An observation of one quantity: a published value with its band, or a band anywhere in which is as good."""
+    """An observation of one quantity: a published value with its band, or a band of equally good values."""
 
     name: str
     experiment: str
     centre: float
     """The published value, the middle of the band, or its one end; in the quantity's unit."""
     half: float
-    """Half of the band, likewise."""
+    """Half of the band, in the quantity's unit."""
     is_aimed: bool
-    """True where nearer to the centre is better: of what was published as a number."""
+    """True if a value nearer to the centre is better, as for a published number."""
     low: float = -STRAIGHT * math.asinh(1 / STRAIGHT)
-    """Distance of the end of the band from the centre; infinite where it is open."""
+    """Distance of the end of the band from the centre; infinite for an open end."""
     high: float = STRAIGHT * math.asinh(1 / STRAIGHT)
 
     def distance(self, value: float) -> float:
-        """Distance of a value from the centre, in half-widths of the band; of more than `STRAIGHT`, by its logarithm."""
+        """Distance of a value from the centre, in half-widths of the band; beyond `STRAIGHT` logarithmic."""
         return STRAIGHT * math.asinh((value - self.centre) / self.half / STRAIGHT)
 
     def residual(self, value: float) -> float:
-        """Residual of a value: its distance from what was published in half-widths, or, where anything in the band is as good, what lies beyond the nearest end over `EDGE` of that end."""
+        """Residual of a value: its distance from the published value in half-widths, or, for a band of equally good values, the excess over the nearest end, divided by `EDGE` of that end."""
         if self.is_aimed:
             return (value - self.centre) / self.half
         low, high = self.ends
@@ -48,12 +48,12 @@ class Observation:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Ends of the band, in the quantity's unit; infinite where it is open."""
+        """Ends of the band, in the quantity's unit; infinite if open."""
         low, high = (end if math.isinf(end) else self.value(end) for end in (self.low, self.high))
         return low, high
 
     def holds(self, value: float) -> bool:
-        """True of a value in the band."""
+        """True for a value in the band."""
         low, high = self.ends
         return low <= value <= high
 
@@ -63,7 +63,7 @@ class Observation:
 
 
 def observations_of(expectations: Iterable[tuple[str, Expectation]]) -> list[Observation]:
-    """The observations that expectations state; those without a width say yes or no, and are none.
+    """The observations of expectations; conditions, which have no width, are left out.
 
     Args:
         expectations: each with the name of its experiment.
@@ -74,7 +74,7 @@ def observations_of(expectations: Iterable[tuple[str, Expectation]]) -> list[Obs
 
 def _observation(experiment: str, entry: Expectation) -> Observation | None:
     low, high = entry.band.low, entry.band.high
-    # a share or quotient that may be nothing at all is bounded above only
+    # a share or ratio that may be 0 is bounded above only
     low = None if entry.kind == "direction" and low == 0 else low
     if low is not None and high is not None:
         if high <= low:

@@ -26,16 +26,16 @@ from hostsim.scenario.scenario import Scenario
 __all__ = ["LEAST", "Next", "OwnHost", "Predicted", "calibrate_host", "explained", "hosts_within", "prepare"]
 
 SHARES = (0.6, 0.2, 0.2)
-"""Of the budget: the design over the priors, and two waves by the emulators."""
+"""Shares of the budget: the design over the priors, and two waves by the emulators."""
 LEAST = 40
-"""Hosts at least: fewer teach the emulators nothing."""
+"""Smallest number of hosts for emulators."""
 MOST = 400
 LEAST_OF_WAVE = 8
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """A number that was not measured, on the calibrated hosts: 5, 50 and 95 % of the ensemble, in the metric's unit."""
+    """A number without a measurement on the calibrated hosts: 5, 50 and 95 % of the ensemble, in the metric's unit."""
 
     name: str
     metric: str
@@ -47,40 +47,40 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Next:
-    """A point that may be measured next, and what it would do for the prediction."""
+    """A possible next measurement, and its benefit for the prediction."""
 
     name: str
     narrows: float
-    """Share of the standard deviation of the prediction that the measurement would take away."""
+    """Share of the standard deviation of the prediction that the measurement would remove."""
 
 
 @dataclass(frozen=True)
 class OwnHost:
-    """A host that is calibrated to its own measurements."""
+    """A host that is calibrated to its measurements."""
 
     joint: Joint
     scenario: Scenario
     wanted: Expectation | None
-    """What is to be predicted."""
+    """The measure to predict."""
     candidates: tuple[Expectation, ...]
-    """Points of the sweep that were not measured, by the metrics that were; none where nothing is to be predicted."""
+    """Points of the sweep without a measurement, for the measured metrics; none without a prediction."""
 
     def prediction(self) -> Predicted | None:
-        """What the ensemble predicts of what is wanted; None where nothing is."""
+        """Prediction of the ensemble for the requested measure; None without one."""
         return None if self.wanted is None else _predicted(self.wanted, self.joint.last_wave())
 
     def predictions(self) -> list[Predicted]:
-        """What the ensemble predicts of what was not measured."""
+        """Predictions of the ensemble for points without a measurement."""
         asked = (*((self.wanted,) if self.wanted else ()), *self.candidates)
         wave = self.joint.last_wave()
         return [_predicted(one, wave) for one in asked]
 
     def next_measurements(self) -> list[Next]:
-        """The points that may be measured next, the one that would narrow the prediction most first.
+        """Possible next measurements, the one that narrows the prediction most first.
 
-        Members that agree on everything measured so far still differ in the prediction. A measurement that goes with it among them takes
-        away the part of its variance that a straight line explains, less what the measurement's own noise leaves: as large a share of the
-        value as that of the measurements so far. What is wanted itself may be measured, too.
+        Members that agree with all measurements still differ in the prediction. A correlated measurement removes the part of its variance
+        that a linear regression explains, reduced by the noise of the measurement, which is assumed to be the same share of the value as in
+        earlier measurements. The predicted measure can be measured, too.
         """
         if self.wanted is None:
             return []
@@ -133,14 +133,14 @@ def prepare(
     """Prepare a calibration to your own host: nothing is run.
 
     Args:
-        scenario: the host as far as it is known.
-        measured: what was measured on it (`hostsim.lab.calibration.measured.read_measured`), or the scenario's own expectations.
-        folder: for everything that is run and found.
-        predicted: a metric and a value for every axis at which it is to be predicted.
+        scenario: the host with its known values.
+        measured: its measurements (`hostsim.lab.calibration.measured.read_measured`), or the scenario's expectations.
+        folder: for runs and results.
+        predicted: metric to predict, with a value for every axis.
         seed: root seed.
 
     Raises:
-        InputError: nothing that was measured has a width, or what is to be predicted was measured.
+        InputError: no measurement has a width, or the measure to predict was measured.
     """
     observations = observations_of((scenario.name, one) for one in measured)
     if not observations:
@@ -186,17 +186,17 @@ def calibrate_host(
     budget: float | Waves,
     tell: Callable[[Evaluated], None] | None = None,
 ) -> None:
-    """Calibrate a host: as many hosts as the budget has time for, by what the first one takes, or as many as are asked for.
+    """Calibrate a host with as many hosts as the budget allows, by the time of the first one, or with given waves.
 
     Args:
-        host: that was prepared.
-        execution: what runs are made with.
+        host: prepared before.
+        execution: workers and limits.
         budget: processor time of all runs in seconds, or the waves.
-        tell: called with each host that was run.
+        tell: called with each finished host.
 
     Raises:
         InputError: there is no time for enough hosts, or the folder contains another calibration.
-        KeyboardInterrupt: Ctrl-C; what was run is kept.
+        KeyboardInterrupt: Ctrl-C; finished hosts are kept.
     """
     if isinstance(budget, Waves):
         host.joint.run(budget, execution, tell=tell)

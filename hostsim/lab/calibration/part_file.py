@@ -32,15 +32,15 @@ def write_parts(
 ) -> dict[str, dict[str, Path]]:
     """Write a file for each platform, server, peer and guest of a scenario that has calibrated constants.
 
-    A platform, guest or peer extends the one that it takes the place of; a server, which cannot, is written whole. The range of a constant holds
-    90 % of the ensemble.
+    A platform, guest or peer extends the one that it replaces; a server is written completely. The range of a constant contains 90 % of the
+    ensemble.
 
     Args:
-        scenario: whose parts are written.
+        scenario: with the parts to write.
         members: the ensemble, by number.
-        centre: member whose values the files have.
-        folder: they are written into its folders ``platforms``, ``hardware``, ``peers`` and ``guests``.
-        reason: why a constant has its value.
+        centre: member with the values of the files.
+        folder: with the folders ``platforms``, ``hardware``, ``peers`` and ``guests``.
+        reason: for the values of constants.
 
     Returns:
         The files, by the path of the setting that names the part, and by its name there.
@@ -64,7 +64,7 @@ def write_parts(
 
 
 def _head(scenario: Scenario, name: str, kind: str, word: str, target: Path) -> Tree:
-    """What the file begins with: its name and what it extends, or all of a server."""
+    """The head of a file: its name and the extended part, or a whole server."""
     file = find_part(kind, name, scenario.file.parent, scenario.resolver.root)
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
     title = f"{_stem(name)}-calibrated"
@@ -76,7 +76,7 @@ def _head(scenario: Scenario, name: str, kind: str, word: str, target: Path) -> 
 
 
 def _entries(constant: Constant, value: float, values: Any, reason: str) -> list[tuple[KeyPath, Any, Place]]:
-    """The changes to a file that give a constant its value, with the range of the ensemble."""
+    """The changes of a file for a constant, with the range of the ensemble."""
     value = _short(value)
     low, high = (_short(float(end)) for end in np.quantile(values, (0.05, 0.95)))
     low, high = min(low, value), max(high, value)
@@ -90,10 +90,10 @@ def _entries(constant: Constant, value: float, values: Any, reason: str) -> list
 
 
 def _stem(name: str) -> str:
-    """Name of the file that takes the place of a part: its own, of a path with dashes for slashes."""
+    """Name of the file that replaces a part: its name, with dashes for slashes of a path."""
     return name.removesuffix(".yaml").removesuffix(".yml").strip("./").replace("/", "-")
 
 
 def _short(value: float) -> float:
-    """To the six digits of an ensemble's file."""
+    """Rounds to the six digits of an ensemble's file."""
     return float(f"{value:.6g}")

@@ -1,7 +1,7 @@
-"""Posterior of the constants: Markov chains over the priors that weigh hosts by how far emulated claims lie from the published ones.
+"""Posterior of the constants: Markov chains over the priors that weight hosts by the distance of emulated claims from published ones.
 
 The chains move by the preconditioned Crank-Nicolson proposal (Cotter, Roberts, Stuart and White, "MCMC methods for functions", Statistical
-Science 28, 2013), which leaves the prior as it is: a number that no claim depends on keeps its prior, however many there are of these.
+Science 28, 2013), which preserves the prior: any number of constants without effect on claims keep their priors.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from hostsim.lab.calibration.observation import Observation
 __all__ = ["Posterior", "Target", "sample"]
 
 BAND_SD = 2.0
-"""Half of a band is so many standard deviations of what was published."""
+"""Half-width of a band in standard deviations of the published value."""
 ACCEPT = 0.25
-"""Share of the proposals that chains are tuned to accept."""
+"""Target acceptance rate of the chains."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """An observation as a target of the chains: the emulator of its distance, and whose experiment it is."""
+    """An observation as a target of the chains: the emulator of its distance, and its experiment."""
 
     observation: Observation
     experiment: int
-    """Place of the experiment among all."""
+    """Index of the experiment."""
     emulator: Emulator
-    """Of the distance from the centre (`Observation.distance`)."""
+    """Emulator of the distance from the centre (`Observation.distance`)."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Posterior:
     """Posterior sample: hosts that agree with the claims within bands, noise, the emulators' errors and the discrepancies."""
 
     shares: FloatArray
-    """Of the priors' probability: one row a host, the last of each chain; one column a prior."""
+    """Shares of the priors' probability: one row for each host, the last of each chain; one column for each prior."""
     discrepancies: FloatArray
-    """Standard deviation of what the model misses of each experiment, as a distance: one row a host, one column an experiment."""
+    """Standard deviation of the discrepancy of each experiment, as a distance: one row for each host, one column for each experiment."""
     accepted: float
-    """Share of the proposals that were accepted after the tuning."""
+    """Acceptance rate after tuning."""
     mixing: float
-    """Potential scale reduction of the log likelihood over the halves of the chains; near 1 where they have forgotten their starts."""
+    """Potential scale reduction of the log likelihood over the halves of the chains; near 1 for converged chains."""
 
 
 def sample(
@@ -57,13 +57,13 @@ def sample(
     steps: int = 4000,
     seed: int = 1,
 ) -> Posterior:
-    """Sample the posterior by chains that know nothing of one another.
+    """Sample the posterior by independent chains.
 
     Args:
         targets: claims with their emulators.
         priors: number of priors.
         experiments: number of experiments; each has a discrepancy whose standard deviation is half-normal with scale 1, one half-width.
-        chains: each gives one host.
+        chains: number of chains, one host each.
         steps: of each chain; the first half tunes the step size.
         seed: of the random numbers.
     """
@@ -118,7 +118,7 @@ def _log_likelihood(
 
 
 def _scale_reduction(trace: FloatArray) -> float:
-    """Gelman and Rubin's potential scale reduction of traces, one column a chain, each split into halves."""
+    """Gelman and Rubin's potential scale reduction of traces, one column for each chain, each split into halves."""
     half = len(trace) // 2
     if half < 2:
         return float("nan")

@@ -1,4 +1,4 @@
-"""Prior distributions of the constants and inputs: what facts and ranges say of a number before any claim is asked."""
+"""Prior distributions of constants and inputs, from sources and ranges, before any claim is used."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from hostsim.scenario.scenario import Scenario
 __all__ = ["Prior", "points_of", "priors_of"]
 
 WIDE = 4.0
-"""A range whose ends differ by more than this factor is one of magnitudes: its prior is even in the logarithm."""
+"""Ratio of the ends of a range above which its prior is log-uniform."""
 FARTHEST = 2.5
-"""Standard deviations from its median of a number at an end of its range."""
+"""Largest distance of a number from its median, in standard deviations."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior distribution of one number: half of its probability lies below its median and half above, each half even out to its end of the range.
+    """Prior distribution of one number: half of its probability lies below its median and half above, each half uniform up to its end of the range.
 
-    A range over magnitudes is even in the logarithm. A choice among words is even over all of them, and a median at an end of its range has
-    all of the probability on the other side.
+    A range over magnitudes is log-uniform. A choice among words is uniform. A median at an end of its range has all of the probability on
+    the other side.
     """
 
     name: str
-    """Of the constant: the file and the path in it. Of an input that several scenarios share, the path in the first of them."""
+    """File and path of a constant; for an input that several scenarios share, the path in the first of them."""
     members: tuple[str, ...]
-    """Every name that this number has: that of the constant, or those of the same input in all scenarios that share it."""
+    """All names of the number: that of the constant, or those of the input in all scenarios that share it."""
     value: float
-    """The median: the ``prior`` beside the number, or else the number."""
+    """The stated value: the ``prior`` beside the number, or else the number."""
     low: float
     high: float
     unit: str
     is_whole: bool = False
     words: tuple[str, ...] = ()
-    """Of a choice: all its values; its value is an index into them."""
+    """Values of a choice; its value is an index into them."""
 
     def __post_init__(self) -> None:
         if not self.low <= self.value <= self.high or self.low == self.high:
@@ -54,17 +54,17 @@ class Prior:
 
     @property
     def is_logarithmic(self) -> bool:
-        """True of a prior that is even in the logarithm."""
+        """True for a log-uniform prior."""
         return not self.words and self.low > 0 and self.high / self.low > WIDE
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
-        """Quantiles of the prior: the numbers below which these shares of its probability lie.
+        """Quantiles of the prior at shares of its probability.
 
         Args:
             shares: from 0 to 1.
 
         Returns:
-            As many, in the constant's unit; whole ones and choices are rounded.
+            Numbers in the constant's unit; integers and choices are rounded.
         """
         if self.words:
             return np.asarray(np.minimum(np.floor(shares * len(self.words)), len(self.words) - 1))
@@ -80,16 +80,16 @@ class Prior:
 
     @property
     def is_choice(self) -> bool:
-        """True of a choice among words, or between two whole numbers."""
+        """True for a choice among words, or between two integers."""
         return bool(self.words) or (self.is_whole and self.high - self.low == 1)
 
     @property
     def is_one_sided(self) -> bool:
-        """True of a number whose stated value is an end of its range."""
+        """True if the stated value is an end of the range."""
         return not self.words and self.value in (self.low, self.high)
 
     def at(self, variable: float) -> float:
-        """The number at a standard normal variable: at 0 the stated value, which is the median, or, of a number stated at an end of its range, that end."""
+        """The number at a standard normal variable; at 0 the stated value, which is the median or an end of the range."""
         from scipy.special import ndtr
 
         share = float(ndtr(variable))
@@ -99,7 +99,7 @@ class Prior:
         return float(self.quantiles(np.array([share]))[0])
 
     def variable(self, value: float) -> float:
-        """The variable of a number, at most `FARTHEST` from 0; of a choice that in the middle of its word's share."""
+        """The variable of a number, at most `FARTHEST` from 0; for a choice, the middle of its word's share."""
         from scipy.special import ndtri
 
         if self.words:
@@ -117,16 +117,15 @@ class Prior:
 
 
 def priors_of(subjects: Iterable[tuple[Scenario, Collection[str]]]) -> tuple[Prior, ...]:
-    """The priors of every constant and owned input behind the points that some expectations are judged by.
+    """The priors of all constants and inputs behind the points of some expectations.
 
-    An input that several scenarios have under the same key, with the same value and range, is one number. A constant whose source leaves no
-    range is known, and has no prior.
+    An input with the same key, value and range in several scenarios is one number. A constant without a range is known, and has no prior.
 
     Args:
         subjects: scenarios, each with the names of its expectations.
 
     Raises:
-        InputError: a number with both ends of its range at one place.
+        InputError: a number with equal ends of its range.
     """
     parts: dict[str, Prior] = {}
     inputs: dict[tuple[object, ...], list[tuple[str, Constant]]] = {}
@@ -148,7 +147,7 @@ def priors_of(subjects: Iterable[tuple[Scenario, Collection[str]]]) -> tuple[Pri
 
 
 def points_of(scenario: Scenario, names: Collection[str]) -> Iterator[AxisValues]:
-    """The points that some expectations of a scenario are judged by."""
+    """The points of some expectations of a scenario."""
     for expectation in scenario.expectations:
         if expectation.name in names:
             for point in expectation.form.required_points():

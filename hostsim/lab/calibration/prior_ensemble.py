@@ -1,4 +1,4 @@
-"""Ensemble of the priors: hosts drawn from the sources of the constants and inputs alone, before any claim is asked."""
+"""Ensemble of the priors: hosts drawn from the priors of constants and inputs, before any claim is used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["can_be", "draw_from_priors"]
 
 
 def draw_from_priors(subjects: Subjects, count: int, seed: int = 1) -> list[dict[str, float]]:
-    """Draw hosts from the priors, independently of each other; one that a scenario cannot be is drawn again.
+    """Draw independent hosts from the priors; an impossible host is drawn again.
 
     Args:
         subjects: scenarios with the names of their expectations.
@@ -35,7 +35,7 @@ def draw_from_priors(subjects: Subjects, count: int, seed: int = 1) -> list[dict
 
 
 def can_be(scenarios: Sequence[Scenario], ensemble: Ensemble) -> bool:
-    """True when every point of some scenarios can be the host of the first member."""
+    """True if every point of some scenarios is possible on the first member."""
     try:
         for scenario in scenarios:
             make_plan(scenario, Fidelity(replications=1, ensemble=ensemble))

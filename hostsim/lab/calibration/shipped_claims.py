@@ -1,4 +1,4 @@
-"""The shipped calibration: the best fit to all published claims that do not follow from others, and what it says of their constants."""
+"""The shipped calibration: the best fit to all published claims that do not follow from others, and its results for constants."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = ["FittedClaim", "FittedNumber", "ShippedFit", "draw_hosts", "prepare_s
 Z90 = 1.6449
 """Half-width of an interval of 90 %, in standard deviations."""
 FACTORS = ".costs.generations."
-"""In the names of the factors of processors, which are never fitted: claims cannot separate a processor from its software (docs/decisions/0148)."""
+"""Part of the names of processor factors, which are never fitted, as claims cannot separate a processor from its software (docs/decisions/0148)."""
 DRAWS = 1000
-"""Hosts drawn for a quantile; they take no runs."""
+"""Number of hosts drawn for a quantile, without runs."""
 
 
 @dataclass(frozen=True)
@@ -44,21 +44,21 @@ class FittedNumber:
 
     name: str
     is_free: bool
-    """False of a choice, and of a number that the fit leaves as it is."""
+    """False for a choice, and for a number that is left out of the fit."""
     members: tuple[str, ...]
-    """Every name that it has (`hostsim.lab.calibration.prior.Prior.members`)."""
+    """All its names (`hostsim.lab.calibration.prior.Prior.members`)."""
     unit: str
     stated: float
-    """By its source."""
+    """Value by its source."""
     prior: tuple[float, float, float]
     """Quantiles of 5, 50 and 95 %."""
     value: float
-    """At the best fit."""
+    """Value at the best fit."""
     posterior: tuple[float, float, float]
     moved: float
-    """From the stated value, in standard deviations of the prior."""
+    """Distance from the stated value, in standard deviations of the prior."""
     kept: float
-    """Standard deviation of the posterior over that of the prior: 1 where no claim holds it."""
+    """Standard deviation of the posterior over that of the prior; 1 if no claim depends on it."""
     held_by: tuple[str, ...]
     """Claims that it moves most, in half-widths."""
 
@@ -74,7 +74,7 @@ class FittedClaim:
     value: float
     residual: float
     interval: tuple[float, float]
-    """Of 90 %, by the constants that the claims leave open, and the noise of a run."""
+    """Interval of 90 %, by the uncertainty of constants and the noise of a run."""
     noise: float
     """Standard deviation of a run."""
 
@@ -85,7 +85,7 @@ class ShippedFit:
 
     processor_h: float
     objectives: tuple[float, ...]
-    """After each step; the first is that of the host before."""
+    """Objective after each step; the first is that of the initial host."""
     effective: float
     """Effective number of parameters."""
     numbers: tuple[FittedNumber, ...]
@@ -93,10 +93,10 @@ class ShippedFit:
     left_out: tuple[LeftOut, ...]
     choices: tuple[Choice, ...]
     discrepancies: Mapping[str, float]
-    """By kind of a claim: relative error of the model itself, learnt from the experiments that were left out."""
+    """Relative error of the model by kind of claim, from left-out experiments."""
 
     def write(self, folder: Path) -> Path:
-        """Write all of it to ``fit.json``."""
+        """Write the fit to ``fit.json``."""
         text = json.dumps(asdict(self), indent=1, allow_nan=False)
         return write_whole(folder / "fit.json", (text + "\n").encode())
 
@@ -112,14 +112,14 @@ def prepare_shipped(
     """Prepare the best fit to the published claims: nothing is run.
 
     Args:
-        folder: for the log of everything that is run.
-        execution: what runs are made with.
-        experiments: names of those whose claims it is to; all by default.
+        folder: for the log of all runs.
+        execution: workers and limits.
+        experiments: names of experiments with the claims to fit; all by default.
         seed: first root seed.
         tell: gets a line on each step.
 
     Returns:
-        The fit, and the variables of the shipped host to begin with.
+        The fit, and the initial variables of the shipped host.
     """
     forms = {entry.name: entry for name in shipped() for entry in load(name).expectations if entry.is_claim}
     names = [name for name, entry in forms.items() if _is_asked(entry)]
@@ -147,12 +147,12 @@ def prepare_shipped(
 
 
 def _is_asked(entry: Expectation) -> bool:
-    """False of rules, which hold as they were coded, and of a quotient of two claims, which enter themselves."""
+    """False for rules, which hold by construction, and for a ratio of two claims, which are fitted themselves."""
     return entry.kind != "rule" and not (isinstance(entry.form, Ratio) and isinstance(entry.form.of, str))
 
 
 def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:
-    """What a best fit says of numbers and claims; each experiment is predicted by the others, with one run of the host that fits these."""
+    """Results of a best fit for numbers and claims; each experiment is predicted by the others, with one run of their best host."""
     best, jacobian = fitted.best, fitted.jacobian
     scales = np.array([one.half for one in fit.observations])
     spread = covariance(jacobian, scales)
@@ -175,7 +175,7 @@ def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:
 def draw_hosts(fit: BestFit, fitted: Fitted, count: int, seed: int = 1) -> dict[int, dict[str, float]]:
     """Draw an ensemble about the best fit: values of constants and inputs by name, by the number of the member.
 
-    A choice among words is drawn by the objective with each of them. A host that no scenario can be is drawn again.
+    A choice among words is drawn by the objective of each word. An impossible host is drawn again.
 
     Args:
         fit: the fit.
@@ -241,7 +241,7 @@ def _claims(fit: BestFit, fitted: Fitted, spread: FloatArray) -> list[FittedClai
 
 
 def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]]:
-    """Each claim as the other experiments predict it: beside it its error and the standard deviation of the prediction, as shares of the value."""
+    """Prediction of each claim by the other experiments, with its error and the standard deviation of the prediction, as shares of the value."""
     best, jacobian = fitted.best, fitted.jacobian
     scales = np.array([one.half for one in fit.observations])
     rows: list[tuple[Observation, float, float, float]] = []
@@ -279,7 +279,7 @@ def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]
 
 
 def _error(one: Observation, value: float) -> float:
-    """Error of a prediction as a share of it: from the published value, or beyond the nearest end of a band that is all there is."""
+    """Relative error of a prediction: from the published value, or beyond the nearest end of a band."""
     if one.is_aimed:
         return (value - one.centre) / max(abs(value), 1e-9)
     low, high = one.ends
@@ -287,7 +287,7 @@ def _error(one: Observation, value: float) -> float:
 
 
 def _discrepancy(rows: Sequence[tuple[Any, float, float]]) -> float:
-    """Relative error of the model itself: that with which the errors of predictions are most likely, beside the standard deviations that these have without it."""
+    """Relative error of the model: the value with the largest likelihood of the prediction errors, in addition to the other standard deviations."""
     from scipy.optimize import minimize_scalar
 
     if not rows:
@@ -302,7 +302,7 @@ def _discrepancy(rows: Sequence[tuple[Any, float, float]]) -> float:
 
 
 def _ends(one: Observation, value: float, wide: float) -> tuple[float, float]:
-    """The interval of 90 %: of a positive quantity by a factor, so that it stays positive."""
+    """The interval of 90 %; multiplicative for a positive quantity, so that it stays positive."""
     if value > 0 and one.centre > 0:
         factor = math.exp(min(Z90 * wide / value, 5.0))
         return value / factor, value * factor

@@ -1,4 +1,4 @@
-"""Summary of a joint calibration: priors beside posteriors, what the data determined, how far emulators err, and predictions of what was left out."""
+"""Summary of a joint calibration: priors and posteriors, determined numbers, errors of emulators, and predictions of left-out experiments."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from hostsim.lab.calibration.posterior import Posterior
 __all__ = ["Learnt", "LeftOut", "Observed", "Pull", "Summary", "interval_score", "left_out", "summarize"]
 
 LEVEL = 0.9
-"""Of the intervals."""
+"""Level of the intervals."""
 CHAINS = 400
-"""Hosts behind a posterior that is summarized; a member of an ensemble takes runs, these take none."""
+"""Number of hosts of a summarised posterior, without runs."""
 QUANTILES = (0.05, 0.5, 0.95)
 """Quantiles that summarise a number over an ensemble or a posterior."""
 MIDDLE = (0.25, 0.75)
 """Quantiles about the middle half of a posterior."""
 LEAST_MOVED = 0.3
-"""In standard deviations of the prior: a number whose mean has moved by less has not moved, as chains of a few hundred hosts leave a noise of a tenth."""
+"""Smallest move of a mean, in standard deviations of the prior, as chains of a few hundred hosts have a noise of a tenth."""
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """What the observations taught of one number: its prior beside its posterior, quantiles of 5, 50 and 95 %."""
+    """Prior and posterior of one number: quantiles of 5, 50 and 95 %."""
 
     name: str
     unit: str
@@ -39,9 +39,9 @@ class Learnt:
     middle: tuple[float, float]
     """Middle half of the posterior: quantiles of 25 and 75 %."""
     moved: float
-    """Distance of the means, in standard deviations of the prior; medians of what has few values jump."""
+    """Distance of the means, in standard deviations of the prior; medians of few values jump."""
     kept: float
-    """Standard deviation of the posterior over that of the prior: 1 where nothing was learnt."""
+    """Standard deviation of the posterior over that of the prior; 1 without information."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +53,16 @@ class Observed:
     centre: float
     half: float
     error: float
-    """Of the emulator, as a distance; the noise of a run included."""
+    """Error of the emulator, as a distance, including the noise of a run."""
     prior: tuple[float, float, float]
     posterior: tuple[float, float, float]
     depends_on: tuple[str, ...]
-    """Numbers that move it most."""
+    """Most influential numbers."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Prediction of an observation by a posterior that its experiment is left out of."""
+    """Prediction of an observation by a posterior without its experiment."""
 
     name: str
     experiment: str
@@ -73,24 +73,24 @@ class LeftOut:
     median: float
     high: float
     hosts: tuple[float, float]
-    """The interval without the discrepancy: of the hosts and the noise alone, as an ensemble gives it."""
+    """The interval without the discrepancy: hosts and noise only, as by an ensemble."""
     prior: tuple[float, float]
-    """The interval by the prior alone."""
+    """The interval by the prior."""
 
     @property
     def holds(self) -> bool:
-        """True when what was published lies in the interval."""
+        """True if the published value is in the interval."""
         return self.low <= self.centre <= self.high
 
 
 @dataclass(frozen=True)
 class Pull:
-    """What an experiment does to a number that the others hold, too: two that pull one number to opposite sides pull against each other."""
+    """Effect of an experiment on a number; experiments with opposite effects contradict each other."""
 
     name: str
     experiment: str
     by: float
-    """Mean of the posterior less that of the posterior without the experiment, in standard deviations of the prior."""
+    """Mean of the posterior minus that without the experiment, in standard deviations of the prior."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,10 @@ class Summary:
     learnt: tuple[Learnt, ...]
     observed: tuple[Observed, ...]
     discrepancies: Mapping[str, tuple[float, float, float]]
-    """By experiment: how far the model is off beyond its constants, as a distance: in half-widths where it is small."""
+    """Discrepancy of the model by experiment, as a distance: in half-widths if small."""
     left_out: tuple[LeftOut, ...]
     pulls: tuple[Pull, ...]
-    """Those of `LEAST_MOVED` at least, the strongest first."""
+    """Effects of at least `LEAST_MOVED`, the strongest first."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -115,10 +115,10 @@ class Summary:
 
 
 def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
-    """Summarize a calibration whose waves were run.
+    """Summarise a calibration with finished waves.
 
     Args:
-        joint: the calibration; a single experiment is not left out, for nothing would be left.
+        joint: the calibration; a single experiment is not left out.
         chains: hosts of the posterior.
     """
     emulators = joint.emulators()
@@ -148,16 +148,16 @@ def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
 def left_out(
     joint: Joint, experiment: str, emulators: Mapping[str, Emulator], prior: FloatArray, posterior: Posterior
 ) -> list[LeftOut]:
-    """Leave-one-out prediction of an experiment by all others: intervals of the hosts that agree with these, the noise and a discrepancy as large as may be.
+    """Leave-one-out prediction of an experiment by all others: intervals from their posterior hosts, noise and a discrepancy.
 
-    The emulators know how claims depend on constants and nothing of what was published, so that they stay.
+    Emulators do not depend on published values and are not trained again.
 
     Args:
         joint: the calibration.
-        experiment: that is left out.
+        experiment: to leave out.
         emulators: of all observations.
         prior: shares of hosts drawn from the prior.
-        posterior: without the experiment, of as many hosts.
+        posterior: without the experiment, with the same number of hosts.
     """
     random = np.random.default_rng(joint.design.seed)
     place = joint.experiments.index(experiment)
@@ -187,7 +187,7 @@ def _pulls(joint: Joint, experiment: str, posterior: Posterior, without: Posteri
 
 
 def interval_score(low: float, high: float, value: float, level: float = LEVEL) -> float:
-    """Interval score of a prediction (Gneiting and Raftery, 2007): the width, and what the value lies beyond it, weighed by the level; smaller is better."""
+    """Interval score of a prediction (Gneiting and Raftery, 2007): the width plus the weighted distance of the value outside it; smaller is better."""
     miss = max(low - value, 0.0) + max(value - high, 0.0)
     return high - low + 2 / (1 - level) * miss
 

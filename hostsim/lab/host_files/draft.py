@@ -1,7 +1,7 @@
-"""Draft of a host from its files: ``hardware.yaml``, ``scenario.yaml``, ``measured.csv``, arrivals, and ``found.csv`` with all that was read.
+"""Draft of a host from its files: ``hardware.yaml``, ``scenario.yaml``, ``measured.csv``, arrivals, and ``found.csv`` with all readings.
 
-Each value of the draft has the place that it was read at behind it. A key that no file states is a comment that begins with ``unknown``:
-nothing is guessed, so that a draft is not valid until the keys that are marked as required have values.
+Each value of the draft is followed by its place in the files. A missing key is a comment that begins with ``unknown``: nothing is guessed, so
+that a draft is not valid until its required keys have values.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class Measured:
     metric: str
     value: float
     half: float | None
-    """Half-width of the interval; None of a single sample, which has none."""
+    """Half-width of the interval; None for a single sample."""
     samples: int
     source: str
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft of a host, from what its files state."""
+    """A draft of a host from its files."""
 
     name: str
     found: Found
@@ -71,7 +71,7 @@ class Draft:
 
     @cached_property
     def measured(self) -> list[Measured]:
-        """The measures that the files have samples of; where several files have samples of one, those of the most samples."""
+        """The measures with samples; of several files, the one with most samples."""
         best: dict[str, Series] = {}
         for series in self.found.series:
             if series.metric not in best or len(series.samples) > len(best[series.metric].samples):
@@ -80,7 +80,7 @@ class Draft:
 
     @property
     def unknown(self) -> list[str]:
-        """The required keys that no file states, by dotted path."""
+        """The required keys that are in no file, by dotted path."""
         missing = [f"{HARDWARE}: cpu.{key}" for key in _CPU if f"cpu.{key}" not in self._values and key != "threads"]
         nics = self._nics
         for nic in nics:
@@ -98,13 +98,13 @@ class Draft:
         return {reading.to: reading for reading in reversed(self.found.readings) if reading.given is not None}
 
     def _groups(self, kind: str) -> list[str]:
-        """Names of the NICs, switches or VMs that the files name, in their order."""
+        """Names of NICs, switches or VMs in the files, in their order."""
         names = (one.to.split(".")[1] for one in self.found.readings if one.to.startswith(f"{kind}."))
         return list(dict.fromkeys(names))
 
     @cached_property
     def _nics(self) -> list[str]:
-        """NICs whose link is up, or whose link no file states."""
+        """NICs whose link is up or unknown."""
         down = {one.to.split(".")[1] for one in self.found.readings if one.to.endswith(".down")}
         named = {one.given for one in self.found.readings if one.to.endswith(".uplinks")}
         return sorted({*self._groups("nics"), *named} - down, key=lambda nic: (len(nic), nic))
@@ -120,7 +120,7 @@ class Draft:
         return {name: list(uplinks.values()) for name, uplinks in switches.items()}
 
     def conflicts(self) -> list[str]:
-        """Keys for which files state several values: the draft has the first."""
+        """Keys with several values in the files; the draft has the first."""
         values: dict[str, dict[str, Reading]] = {}
         for one in self.found.readings:
             if (
@@ -205,7 +205,7 @@ class Draft:
             lines += [f"  {vm}:", "    count: 1", *self._keys(path, _VM, "    ", optional={"vcpus"})]
             ports = [one for one in self.found.readings if one.to == f"{path}.networks"]
             own = list({one.subject: one for one in ports if one.file == ports[0].file}.values()) if ports else []
-            if ports and ports[0].column:  # esxtop has a port a column, all under the name of the VM
+            if ports and ports[0].column:  # esxtop has a column for each port, all with the name of the VM
                 own = [one for one in ports if one.file == ports[0].file]
             if own:
                 places = _comment(", ".join(dict.fromkeys(one.place for one in own)))
@@ -235,14 +235,14 @@ class Draft:
         return lines
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the files of the draft; what is there is not overwritten.
+        """Write the files of the draft; existing files are not overwritten.
 
         Returns:
             The files.
 
         Raises:
-            InputError: one of them is there.
-            StoreError: one cannot be written.
+            InputError: a file exists already.
+            StoreError: a file cannot be written.
         """
         contents: dict[str, str] = {
             HARDWARE: self.hardware(),
@@ -280,7 +280,7 @@ def _row(one: Reading) -> tuple[object, ...]:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """CSV; a text that a spreadsheet would take as a formula has an apostrophe before it."""
+    """CSV; a text that a spreadsheet would read as a formula gets a leading apostrophe."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -296,7 +296,7 @@ def _scalar(value: Any) -> str:
 
 
 def _comment(text: str) -> str:
-    """A text in a comment: on one line, without characters that a terminal obeys."""
+    """A text in a comment: on one line, without control characters."""
     return "".join(c if c.isprintable() else "?" for c in text[:400])
 
 
@@ -305,7 +305,7 @@ def _trace_name(number: int) -> str:
 
 
 def _trace(arrivals: Arrivals) -> tuple[str, int, float]:
-    """Text of an arrival trace, number of its packets, and its length in seconds: as much as a scenario reads."""
+    """Text of an arrival trace up to the limit of a scenario, number of its packets, and its length in seconds."""
     lines: list[str] = []
     size = 0
     for nanoseconds in _within(arrivals.instants_ns):

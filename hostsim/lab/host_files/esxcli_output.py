@@ -1,7 +1,7 @@
 """Reader of the output of commands on a host: ``esxcli network nic`` and ``hardware cpu``, ``vsish``, ``vmware -v``, one after another.
 
 A file may be the output of one command, a session of a terminal with several, or a piece of a ``vm-support`` bundle such as
-``commands/nicinfo.sh.txt``. Blocks are found by how they begin; what is of no known block is passed over.
+``commands/nicinfo.sh.txt``. Blocks are recognised by their first lines; other text is ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CPU = re.compile(r"\s*CPU:\s?(?P<number>\d{1,5})\s*")
 _VSISH = re.compile(r"\s*(?P<title>\S.*?)\s*\{\s*")
 _VERSION = re.compile(r".*\bVMware ESXi (?P<version>\d+\.\d+(?:\.\d+)?)\b.*")
 _NAMED = re.compile(r".*(?:\bNIC:\s*|-n[= ]|--nic-name[= ]|/pNics/)(?P<nic>vmnic\d+)\b.*")
-"""A line that names the NIC of what comes below it: a command, or the heading of ``nicinfo.sh``."""
+"""A line with the NIC of the following text: a command, or the heading of ``nicinfo.sh``."""
 _PORT = re.compile(r".*/net/portsets/(?P<switch>[^/\s]+)/ports/(?P<port>\d+)/.*")
 _CLIENT = re.compile(r"\s*(?:clientName|client name)\s*:\s*(?P<name>.+?)\s*", re.IGNORECASE)
 _PLATFORM = {"4.0", "4.1", "5.0", "5.1", "5.5", "6.0", "7.0"}
@@ -42,12 +42,12 @@ _SKYLAKE_SP, _LAST_SKYLAKE = (6, 85), 4
 """Skylake-SP is one of three generations with this model; later steppings are Cascade Lake, which has the same core."""
 _CASCADE_LAKE = range(5, 8)
 _HEAD = 2000
-"""Lines among which a known block is looked for."""
+"""Number of lines that are searched for a known block."""
 _GLOBAL = {"CPU Packages", "CPU Cores", "CPU Threads"}
 
 
 def is_esxcli_output(text: str) -> bool:
-    """True where the first lines have a known block."""
+    """True if the first lines have a known block."""
     found = Found()
     _Reader("", found).read(lines_of(text)[:_HEAD])
     return bool(found.readings)
@@ -58,14 +58,14 @@ def read_esxcli_output(text: str, file: str, found: Found) -> None:
 
     Args:
         text: of the file.
-        file: what places call it.
-        found: what the readings are added to.
+        file: its name in places.
+        found: gets the readings.
     """
     _Reader(file, found).read(lines_of(text))
 
 
 class _Reader:
-    """The state between lines: the block that is open, and the NIC and port that were named last."""
+    """The state between lines: the open block, and the last NIC and port."""
 
     def __init__(self, file: str, found: Found) -> None:
         self._file, self._found = file, found
@@ -94,7 +94,7 @@ class _Reader:
         self._state_cpu()
 
     def _opens(self, number: int, line: str) -> bool:
-        """True where a line begins a block."""
+        """True if a line begins a block."""
         for pattern, block in ((_TABLE, "table"), (_STATS, "stats"), (_CPU, "cpu")):
             if match := pattern.fullmatch(line):
                 self._flush()
@@ -175,7 +175,7 @@ class _Reader:
     def _row(self, number: int, line: str) -> None:
         """A line of ``esxcli network nic list`` below its heading."""
         if set(line.strip()) <= {"-", " "}:
-            # headings of numbers are set to the right, so that only the dashes below them show where columns begin
+            # headings of numbers are right-aligned, so that only the dashes below them show the columns
             starts = [match.start() for match in re.finditer("-+", line)]
             names = [name for name, _ in self._columns]
             if len(starts) == len(names):

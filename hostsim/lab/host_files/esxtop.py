@@ -1,7 +1,7 @@
 r"""Reader of ``esxtop -b``: CSV whose first line has the paths of counters, ``\\HOST\Object(instance)\Counter``, and each other line a sample.
 
 Sources of the grammar: captures and scripts in public repositories. A capture may have a message of the terminal before its first line,
-cells without quotes and no name of a host, after a spreadsheet has written it, and a last line that was cut off.
+an incomplete last line, and, after editing in a spreadsheet, no quotes and no host name.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _NETWORLD = re.compile(r"NetWorld-")
 _UPLINK = re.compile(r"vmnic\d+")
 MOST_COLUMNS = 200_000
 MOST_CELLS = 40_000_000
-"""Numbers that are kept: 300 MiB of memory."""
+"""Largest number of values, 300 MiB of memory."""
 _MOST_JUNK = 20
-"""Lines before the first one of the table among which it is looked for."""
+"""Number of lines that are searched for the head of the table."""
 _ROUNDING = 0.005
 """esxtop writes two decimals."""
 _CPU = {"% Used": "guest_cpu", "% Ready": "guest_ready", "% CoStop": "guest_costop"}
@@ -45,7 +45,7 @@ class _Column:
     """A counter of the header."""
 
     number: int
-    """From 1; the time is in the first one."""
+    """Column from 1; the first has the time."""
     path: str
     object: str
     instance: str
@@ -57,12 +57,12 @@ class _Column:
 
 
 def read_esxtop(lines: Iterable[str], file: str, found: Found) -> None:
-    """Read a capture. Its first sample covers the time since the host has started, and is left out where there are others.
+    """Read a capture. Its first sample covers the time since the host started, and is left out if there are others.
 
     Args:
         lines: of the file.
-        file: what faults and places call it.
-        found: what the readings are added to.
+        file: its name in faults and places.
+        found: gets the readings.
 
     Raises:
         InputError: no header, too many columns or numbers, or no samples.
@@ -89,7 +89,7 @@ def read_esxtop(lines: Iterable[str], file: str, found: Found) -> None:
 
 
 def _header(source: Iterator[str], file: str) -> tuple[list[_Column], int]:
-    """The counters, and the number of the line that has them."""
+    """The counters, and the number of their line."""
     for number, line in zip(range(1, _MOST_JUNK + 1), source, strict=False):
         at = line.find(_START)
         if at < 0:
@@ -114,7 +114,7 @@ def _column(number: int, path: str) -> _Column:
 
 
 def _samples(source: Iterator[str], file: str, header: int, count: int, found: Found) -> tuple[FloatArray, list[str]]:
-    """The samples, shape (samples, columns), and the time of each as it is written."""
+    """The samples, shape (samples, columns), and the time of each as written."""
     most = max(1, MOST_CELLS // max(count, 1))
     rows: list[FloatArray] = []
     times: list[str] = []
@@ -149,7 +149,7 @@ def _samples(source: Iterator[str], file: str, header: int, count: int, found: F
 
 
 def _numbers(cells: list[str]) -> tuple[FloatArray, int]:
-    """The numbers of a line, NaN where a cell has none, and how many cells have something else."""
+    """The numbers of a line, NaN for empty cells, and the number of invalid cells."""
     try:
         row = np.array(cells, dtype=np.float64)
         unread = 0
@@ -169,7 +169,7 @@ def _numbers(cells: list[str]) -> tuple[FloatArray, int]:
 
 
 def _measure(columns: list[_Column], values: dict[int, FloatArray], file: str, found: Found) -> dict[int, str]:
-    """Take the measures; returns the measure of each column that one was made of."""
+    """Add the measures; returns the measure of each used column."""
     used: dict[int, str] = {}
 
     def take(metric: str, chosen: list[_Column], *, mean: bool, scale: float = 1.0) -> None:

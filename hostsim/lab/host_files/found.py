@@ -16,27 +16,27 @@ from hostsim.results.estimate import LEAST_BATCHES, batch_means, student
 __all__ = ["MOST_READINGS", "Arrivals", "Found", "Reading", "Series", "group_name", "mean_of"]
 
 MOST_READINGS = 200_000
-"""Readings that are kept; a capture of esxtop with 1,000 VMs has half as many columns."""
+"""Largest number of readings; a capture of esxtop with 1,000 VMs has half as many columns."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A value or a counter that a file states."""
+    """A value or a counter in a file."""
 
     file: str
     line: int
     subject: str
-    """What it is a reading of: ``vmnic0``, ``Group Cpu(1:web)``."""
+    """Its object: ``vmnic0``, ``Group Cpu(1:web)``."""
     name: str
     """Its name in the file."""
     value: str | int | float
-    """Of a counter the mean of its samples."""
+    """Value; for a counter the mean of its samples."""
     samples: int = 0
-    """Number of samples; 0 of a plain value."""
+    """Number of samples; 0 for a plain value."""
     half: float | None = None
-    """Half-width of the 95 % interval of the mean; None where there is none."""
+    """Half-width of the 95 % interval of the mean, or None."""
     to: str = ""
-    """Key of the draft, or measure, that it was used for; empty where hostsim has no use for it."""
+    """Key of the draft, or measure, that uses it; empty if unused."""
     given: Any = None
     """Value of that key."""
     column: int = 0
@@ -44,7 +44,7 @@ class Reading:
 
     @property
     def place(self) -> str:
-        """File, line and column, as comments of the draft have them."""
+        """File, line and column, as in comments of the draft."""
         return f"{self.file}:{self.line}" + (f", column {self.column}" if self.column else "")
 
 
@@ -54,9 +54,9 @@ class Series:
 
     metric: str
     samples: FloatArray
-    """In the measure's unit, in order of time, shape (samples,)."""
+    """Samples in the measure's unit, in order of time, shape (samples,)."""
     rounding: float
-    """Half of the step in which the file writes its numbers, in the measure's unit."""
+    """Half of the rounding step of the file's numbers, in the measure's unit."""
     source: str
     """Place of the samples, in words."""
 
@@ -69,7 +69,7 @@ class Arrivals:
     instants_ns: tuple[int, ...]
     """Nanoseconds since the first one, ascending."""
     octets: tuple[int, ...]
-    """Bytes of each frame; empty where the file does not state them."""
+    """Bytes of each frame; empty if unknown."""
 
 
 @dataclass
@@ -80,11 +80,11 @@ class Found:
     series: list[Series] = field(default_factory=list)
     arrivals: list[Arrivals] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What a user should know before the draft is used, one sentence each."""
+    """Notes on the draft, one sentence each."""
     _called: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def called(self, kind: str, name: str) -> str:
-        """Name of a VM or a switch in the draft, the same for the same name, and for each another one.
+        """Name of a VM or a switch in the draft, unique for each name.
 
         Args:
             kind: ``vm`` or ``switch``.
@@ -98,24 +98,24 @@ class Found:
         raise AssertionError("one more name than there are")
 
     def add(self, reading: Reading) -> None:
-        """Keep a reading, up to `MOST_READINGS`."""
+        """Add a reading, up to `MOST_READINGS`."""
         if len(self.readings) < MOST_READINGS:
             self.readings.append(reading)
         elif len(self.readings) == MOST_READINGS:
             self.note(f"{reading.file}: has more than {MOST_READINGS} counters; the others are not listed")
 
     def note(self, text: str) -> None:
-        """Keep a note, once."""
+        """Add a note, once."""
         if text not in self.notes:
             self.notes.append(text)
 
     def measure(self, metric: str, columns: Sequence[FloatArray], rounding: float, source: str, *, mean: bool) -> None:
-        """Keep the sum or the mean of several series of samples as samples of a measure; nothing where there are none.
+        """Add the sum or the mean of several series of samples as samples of a measure; nothing without samples.
 
         Args:
             metric: of the catalogue.
-            columns: samples in the metric's unit, each of shape (samples,); NaN where a sample has no value.
-            rounding: of each of them.
+            columns: samples in the metric's unit, each of shape (samples,); NaN for missing values.
+            rounding: of each.
             source: their place, in words.
             mean: True for the mean, False for the sum.
         """
@@ -125,7 +125,7 @@ class Found:
         whole = table[:, np.isfinite(table).all(axis=0)]
         if whole.shape[1]:
             values = whole.mean(axis=0) if mean else whole.sum(axis=0)
-            # roundings of several columns are independent: they add up as the root of their number
+            # rounding errors of several columns are independent: their sum grows as the root of their number
             spread = rounding * len(columns) ** 0.5 / (len(columns) if mean else 1)
             self.series.append(Series(metric, values, spread, source))
 
@@ -139,15 +139,15 @@ def group_name(vm: str) -> str:
 def mean_of(samples: FloatArray, rounding: float) -> tuple[float, float | None, int]:
     """Mean of the samples of a counter, half-width of its 95 % interval, and number of samples.
 
-    From 20 samples on the interval is that of batch means, since neighbours depend on each other; of fewer it is Student's. It is never
-    narrower than the numbers are rounded.
+    From 20 samples on the interval is that of batch means, as neighbours are dependent; with fewer it is Student's. It is at least as wide as
+    the rounding of the numbers.
 
     Args:
-        samples: in order of time, shape (samples,); NaN where a sample has no value.
-        rounding: half of the step in which the numbers are written.
+        samples: in order of time, shape (samples,); NaN for missing values.
+        rounding: half of the rounding step of the numbers.
 
     Returns:
-        The half-width is None of a single sample, and the mean NaN of none.
+        The half-width is None for a single sample, and the mean NaN without samples.
     """
     known = samples[np.isfinite(samples)]
     count = len(known)

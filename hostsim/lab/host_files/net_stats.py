@@ -27,12 +27,12 @@ Values = dict[str, float]
 
 
 def read_net_stats(text: str, file: str, found: Found) -> None:
-    """Read the output of ``net-stats -A``, with whichever counters ``-t`` has chosen.
+    """Read the output of ``net-stats -A``, with any counters of ``-t``.
 
     Args:
-        text: of the file; what stands before the first brace is passed over.
-        file: what faults and places call it.
-        found: what the readings are added to.
+        text: of the file; text before the first brace is ignored.
+        file: its name in faults and places.
+        found: gets the readings.
 
     Raises:
         InputError: not JSON, or without intervals.
@@ -64,7 +64,7 @@ def read_net_stats(text: str, file: str, found: Found) -> None:
 
 
 class _Lines:
-    """Lines on which ports and worlds are first named; the parser of JSON keeps none."""
+    """First lines of ports and worlds, which the JSON parser does not have."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[str, int] = {}
@@ -90,7 +90,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _number(value: Any) -> float:
-    """A number; NaN of anything else."""
+    """A number; NaN for anything else."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return float(value) if math.isfinite(value) else math.nan
@@ -110,7 +110,7 @@ def _worlds(entry: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any]]:
 
 
 def _by_name(entries: Iterable[Any]) -> dict[str, dict[str, Any]]:
-    """Entries by name; the second of a name, since VMs may share one, has its id behind it."""
+    """Entries by name; a repeated name, as VMs may share one, is followed by its id."""
     found: dict[str, dict[str, Any]] = {}
     for entry in map(_dict, entries):
         name = entry.get("name")
@@ -127,7 +127,7 @@ def _is_uplink(port: Mapping[str, Any]) -> bool:
 
 
 def _measure(intervals: list[dict[str, Any]], file: str, found: Found) -> Callable[[str, str], str]:
-    """Take the measures; returns a function from the name of a port or world and of a counter to the measure that it is part of."""
+    """Add the measures; returns a function from the name of a port or world and of a counter to its measure."""
 
     def over(values: Iterator[float]) -> FloatArray:
         return np.array(list(values), dtype=np.float64)
@@ -188,7 +188,7 @@ def _measure_host(intervals: list[dict[str, Any]], file: str, found: Found) -> N
 
 
 def _counters(intervals: list[dict[str, Any]]) -> Iterator[tuple[str, str, FloatArray]]:
-    """All numbers: of what, their name, and their samples."""
+    """All numbers: object, name and samples."""
     columns: dict[tuple[str, str], Values | FloatArray] = {}
 
     def walk(subject: str, prefix: str, value: Any, at: int, depth: int = 0) -> None:

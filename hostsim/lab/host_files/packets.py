@@ -1,6 +1,6 @@
 """Reader of captures of packets: their instants and sizes, from pcap, pcapng, or the text that ``tshark`` writes.
 
-Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Only the headers of records are read, never what the packets carry.
+Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Only the headers of records are read, never the contents of packets.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Source(Protocol):
     """A stream of bytes."""
 
     def read(self, count: int, /) -> bytes:
-        """So many bytes, or fewer at its end."""
+        """A number of bytes, or fewer at its end."""
 
 
 def read_pcap(stream: Source, file: str, found: Found) -> None:
     """Read the instants and sizes of the packets of a pcap or pcapng file.
 
     Raises:
-        InputError: no packets, or a record that cannot be one.
+        InputError: no packets, or an invalid record.
     """
     start = stream.read(4)
     read = _Reader(stream, file)
@@ -56,7 +56,7 @@ def read_pcap(stream: Source, file: str, found: Found) -> None:
 
 
 def is_tshark(text: str) -> bool:
-    """True where the first lines are times of packets, as ``tshark -T fields -e frame.time_epoch`` writes them, or its list of packets."""
+    """True if the first lines are times of packets, as ``tshark -T fields -e frame.time_epoch`` writes them, or its list of packets."""
     lines = [line for line in lines_of(text[:4096])[:5] if line.strip()]
     rows = lines[1:] if lines and lines[0].lstrip().startswith("frame.time") else lines
     times = [_time(line) for line in rows[:3]]
@@ -64,7 +64,7 @@ def is_tshark(text: str) -> bool:
 
 
 def read_tshark(text: str, file: str, found: Found) -> None:
-    """Read the instants, and the sizes where a second column has them.
+    """Read the instants, and the sizes in a second column if any.
 
     Raises:
         InputError: a line that is not a time, or no packets.
@@ -96,14 +96,14 @@ def _time(line: str) -> Packet | None:
 
 
 class _Reader:
-    """Reads so many bytes, and knows where it is."""
+    """Reads bytes and counts its position."""
 
     def __init__(self, stream: Source, file: str) -> None:
         self._stream, self._at = stream, 4
         self.file = file
 
     def take(self, count: int) -> bytes | None:
-        """The next bytes; None at the end of the file, also of one that was cut off."""
+        """The next bytes; None at the end of the file, even if truncated."""
         if not 0 <= count <= _LONGEST_RECORD:
             allowed = f"at most {_LONGEST_RECORD} bytes"
             raise InputError(
@@ -134,7 +134,7 @@ def _pcapng(read: _Reader) -> Iterator[Packet]:
     units: list[Callable[[int], int]] = []
     kind: int | None = 0x0A0D0D0A
     while True:
-        if kind == 0x0A0D0D0A:  # a section: the byte order comes behind the length
+        if kind == 0x0A0D0D0A:  # a section: the byte order follows the length
             head = read.take(8)
             if head is None:
                 return
@@ -161,7 +161,7 @@ def _pcapng(read: _Reader) -> Iterator[Packet]:
 
 
 def _unit(options: bytes, order: str) -> Callable[[int], int]:
-    """From the times of an interface to nanoseconds, by its option ``if_tsresol``: microseconds by default."""
+    """Conversion of an interface's times to nanoseconds, by its option ``if_tsresol``; microseconds by default."""
     at = 0
     while at + 4 <= len(options):
         code, length = struct.unpack(order + "HH", options[at : at + 4])

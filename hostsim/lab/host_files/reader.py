@@ -1,4 +1,4 @@
-"""Choice of the reader of a file by its content, with limits of size for files of strangers."""
+"""Selection of the reader of a file by its content, with size limits for untrusted files."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from hostsim.scenario.yaml.foreign_text import decoded, format_of
 __all__ = ["MAX_CAPTURE", "MAX_JSON", "read_host_files"]
 
 MAX_CAPTURE = 512 << 20
-"""Longest capture of esxtop or of packets that is read, after decompression; one of a large host has 300 MB in an hour."""
+"""Largest capture of esxtop or of packets after decompression; one of a large host has 300 MB in an hour."""
 MAX_JSON = 64 << 20
-"""Longest output of net-stats."""
+"""Largest output of net-stats."""
 MAX_LINES = 100_000
-"""Longest output of other commands in lines, as of a list of settings."""
+"""Most lines of the output of other commands, such as a list of settings."""
 MOST_FILES = 200
 _HEAD = 64 << 10
 _LONGEST_LINE = 32 << 20
-"""Longest line of a capture: one of esxtop has a cell of some 60 bytes for each counter."""
+"""Longest line of a capture; one of esxtop has about 60 bytes for each counter."""
 _KINDS = "esxtop -b, net-stats -A, esxcli network nic and hardware cpu, vsish, pcap, pcapng, tshark"
 _SETTINGS = {
     "a .vmx file": "vms: GROUP: {vmx: {file: NAME}}",
     "the output of `esxcli system settings advanced list`": "host: {advanced: {file: NAME}}",
 }
-"""Formats that a scenario reads itself, and how it names a file of them."""
+"""Formats that scenarios read directly, and their keys."""
 
 
 def read_host_files(files: Iterable[str | Path]) -> Found:
     """Read the files of a host, each by its content.
 
     Args:
-        files: files, and folders of an unpacked ``vm-support`` bundle: of these the files in the folder and in its ``commands`` are
-            read that have a known format, and the others are passed over.
+        files: files, and folders of an unpacked ``vm-support`` bundle: files of a known format in the folder and its ``commands``
+            are read, others are ignored.
 
     Returns:
         Their contents, with the place of each value.
@@ -72,7 +72,7 @@ def _read_folder(folder: Path, found: Found) -> None:
         for place in places
         if place.is_dir() and not (place != folder and place.is_symlink())
         for file in sorted(place.iterdir())
-        if file.is_file() and not file.is_symlink()  # a link of a stranger's bundle may lead anywhere
+        if file.is_file() and not file.is_symlink()  # a link in an untrusted bundle may lead anywhere
     ]
     read, passed = 0, 0
     for file in files:
@@ -147,7 +147,7 @@ def _read_stream(stream: _Limited, name: str, found: Found) -> None:
 
 
 class _Limited:
-    """A stream that ends with a fault where it is longer than allowed."""
+    """A stream that raises a fault beyond its size limit."""
 
     def __init__(self, stream: BinaryIO | gzip.GzipFile, name: str) -> None:
         self._stream, self._name = stream, name
@@ -155,12 +155,12 @@ class _Limited:
         self.most = MAX_BYTES
 
     def peek(self, count: int) -> bytes:
-        """The first bytes, which are read again."""
+        """The first bytes, without consuming them."""
         self._start = self._take(count)
         return self._start
 
     def read(self, count: int = -1, /) -> bytes:
-        """So many bytes, or all that are left."""
+        """A number of bytes, or all remaining ones."""
         wanted = self.most + 1 if count < 0 else count
         data, self._start = self._start[:wanted], self._start[wanted:]
         data += self._take(wanted - len(data))

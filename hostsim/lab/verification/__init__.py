@@ -1,1 +1,1 @@
-"""VERIFICATION of the simulator's own parts against queueing theory and closed forms."""
+"""Verification of the simulator's parts against queueing theory and closed forms."""

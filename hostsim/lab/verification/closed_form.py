@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Cycle = tuple[float, float, float]
-"""Of interrupts: their rate, the mean number of packets that each announces, the mean delay of a packet."""
+"""Interrupts: rate, mean number of packets for each, mean delay of a packet."""
 
 
 def mg1_wait(load: float, cv2: float) -> float:
@@ -43,7 +43,7 @@ def mm1_sojourn_quantile(load: float, share: float) -> float:
 
 
 def processor_sharing_sojourn(load: float) -> float:
-    """Mean sojourn in M/G/1 with processor sharing, whatever the distribution of service."""
+    """Mean sojourn in M/G/1 with processor sharing, for any distribution of service."""
     return 1 / (1 - load)
 
 
@@ -91,7 +91,7 @@ def bulk_root(rate: float, most: int) -> float:
     def equation(r: float) -> float:
         return float(r ** (most + 1) - (rate + 1) * r + rate)
 
-    low, high = 0.0, 1 - 1e-9  # positive at 0; negative just below 1, which is the root that is not meant
+    low, high = 0.0, 1 - 1e-9  # positive at 0; negative just below the other root, 1
     while high - low > 1e-15:
         middle = (low + high) / 2
         if middle in (low, high):
@@ -101,14 +101,14 @@ def bulk_root(rate: float, most: int) -> float:
 
 
 def bulk_wait(rate: float, most: int) -> float:
-    """Mean wait in M/M^(1,b)/1: a free server takes all that wait, ``most`` at a time, and later arrivals wait."""
+    """Mean wait in M/M^(1,b)/1: a free server takes all waiting customers, up to ``most``, and later arrivals wait."""
     r = bulk_root(rate, most)
     weight = 1 / (1 / rate + 1 / (1 - r))
     return weight * r / (1 - r) ** 2 / rate
 
 
 def coalesced(rate: float, depth: float, timeout: float) -> Cycle:
-    """Interrupts when ``depth`` packets pend or ``timeout`` after the first of them; Poisson packets, taken at once.
+    """Interrupts at ``depth`` pending packets or ``timeout`` after the first of them; Poisson packets, taken at once.
 
     The cycle ends with packet k + 2 or later exactly if at most k come within the timeout after the first.
     """
@@ -130,7 +130,7 @@ def coalesced(rate: float, depth: float, timeout: float) -> Cycle:
 
 
 def paced_interrupts(rate: float, interval: float) -> Cycle:
-    """Interrupts at once, but never sooner than ``interval`` after the one before; Poisson packets, taken at once.
+    """Immediate interrupts at intervals of at least ``interval``; Poisson packets, taken at once.
 
     A cycle lasts until the later of the interval's end and the first packet: ``interval + exp(-rate * interval) / rate`` on
     average. Packets within the interval, ``rate * interval`` of them, wait for half of it; one that comes later does not wait.
@@ -140,7 +140,7 @@ def paced_interrupts(rate: float, interval: float) -> Cycle:
 
 
 def ticked(rate: float, ticks: float) -> Cycle:
-    """A tick at a fixed rate announces whatever came since the last, and nothing when nothing came."""
+    """A tick at a fixed rate announces all packets since the last tick, if any."""
     some = -math.expm1(-rate / ticks)
     return ticks * some, rate / ticks / some, 1 / (2 * ticks)
 
@@ -152,7 +152,7 @@ def polling_wait(queues: int, load: float, switch: float, service: str) -> float
         queues: number of queues.
         load: of the server, all queues together.
         switch: time to turn to the next queue.
-        service: ``exhaustive`` (until the queue is empty), ``gated`` (what was there when the visit began) or
+        service: ``exhaustive`` (until the queue is empty), ``gated`` (customers at the start of the visit) or
             ``limited`` (at most one a visit).
     """
     rate = load / queues

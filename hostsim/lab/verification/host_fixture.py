@@ -21,13 +21,13 @@ __all__ = ["PER_SECOND", "SERVICE_PS", "WARM_UP", "mean_time", "measure", "point
 SERVICE_PS = 10_000_000
 """Mean length of a burst in `queue.yaml`: the unit of time of the closed forms."""
 PER_SECOND = SECOND / SERVICE_PS
-"""Services a second: what a rate of one a service is in a scenario file."""
+"""Services a second: the rate in a scenario file for one arrival per mean service."""
 WARM_UP = 16
-"""One part in this many of every run is cut: a fixed share, so that no rule looks at what it is to judge."""
+"""The first of this many parts of every run is cut: a fixed share, independent of the measured values."""
 
 
 def point(file: str, **settings: str) -> PointSpec:
-    """A point of one of the scenario files beside this module; dots in paths of settings are written as two underscores."""
+    """A point of a scenario file beside this module; two underscores replace dots in paths of settings."""
     return _point(file, tuple(sorted((path.replace("__", "."), value) for path, value in settings.items())))
 
 
@@ -43,10 +43,10 @@ def measure(spec: PointSpec, streams: Streams, length: int, warm_up: int = 0) ->
         spec: the point.
         streams: its random streams.
         length: picoseconds, warm-up included.
-        warm_up: least picoseconds to cut.
+        warm_up: smallest cut in picoseconds.
 
     Raises:
-        InvariantError: a law was broken.
+        InvariantError: a conservation law does not hold.
     """
     spec = spec.model_copy(update={"length": length})
     host = build_host(spec, streams)
@@ -69,7 +69,7 @@ def measure(spec: PointSpec, streams: Streams, length: int, warm_up: int = 0) ->
 
 
 def mean_time(record: RunRecord, name: str) -> tuple[float, int]:
-    """Mean time of a histogram over the window, in picoseconds, exact; and of how many packets or bursts."""
+    """Exact mean time of a histogram over the window, in picoseconds, and its number of packets or bursts."""
     histogram = record.histograms[name]
     count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
     total = int((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum())

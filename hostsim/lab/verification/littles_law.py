@@ -1,4 +1,4 @@
-"""Little's law at the stages of a packet's way through a whole host: what rings hold, seen from outside, and how long packets wait."""
+"""Little's law at the stages of a packet's path through a whole host: packets in rings, observed from outside, and their waits."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ RATE = 50_000
 """Packets a second."""
 STAGES = ("NIC ring", "split-receive queue", "vNIC ring")
 _COSTS_US = {"driver_rx": 4, "split_enqueue": 2, "vnic_deliver": 8, "guest_rx_packet": 5}
-"""NetPoll, split-receive contexts and guests are busy for 0.6, 0.4 and 0.4 of the time; nothing else costs anything."""
+"""NetPoll, split-receive contexts and guests are busy for 0.6, 0.4 and 0.4 of the time; all other costs are 0."""
 
 
 class _TimedRing(Ring[Any]):
-    """A ring that adds up how long what is taken from it has been here.
+    """A ring that adds up the waits of the packets taken from it.
 
-    A guest's poll takes at its beginning what comes until it ends, each packet at the instant at which the poll comes to it. Until
-    that instant a packet that has come is in the ring for an observer.
+    A guest's poll takes at its start all packets until its end, each at the instant of its processing. Until that instant an arrived packet
+    is in the ring for an observer.
     """
 
     def __init__(self, capacity: int, clock: Clock, *, from_wire: bool) -> None:
@@ -57,7 +57,7 @@ class _TimedRing(Ring[Any]):
         return train
 
     def held_at(self, now: int) -> int:
-        """Return the number of packets in the ring, those included that a poll takes later."""
+        """Return the number of packets in the ring, including those that a poll takes later."""
         self.settle(now)
         self._ahead = [(taken, ready) for taken, ready in self._ahead if taken > now]
         return self.held + sum(instant <= now for _, ready in self._ahead for instant in ready)
@@ -82,7 +82,7 @@ def _spec() -> PointSpec:
 
 
 class _Observer:
-    """Looks at rings at Poisson instants, which see what a time average sees."""
+    """Observes rings at Poisson instants, which see time averages."""
 
     def __init__(self, host: Host, rings: list[list[_TimedRing]], gaps: Lengths) -> None:
         self._host, self._rings, self._gaps = host, rings, gaps

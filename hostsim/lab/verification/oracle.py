@@ -15,18 +15,18 @@ __all__ = ["LEVEL", "Oracle", "OracleOutcome", "OracleResult", "Quantity", "comp
 LEVEL = 0.999
 """Confidence of the intervals."""
 ROUNDING = 1e-9
-"""Share by which an interval without width, of something that does not vary, may miss theory."""
+"""Tolerated relative deviation of a constant value from theory."""
 
 
 class OracleOutcome(Enum):
     """Outcome of one quantity of an oracle: pass, fail or error."""
 
     PASS = "pass"  # noqa: S105  # an outcome, not a secret
-    """The interval is narrow enough and contains what theory says."""
+    """The interval is narrow enough and contains the theoretical value."""
     FAIL = "fail"
     """The interval is narrow enough and does not contain it."""
     ERROR = "error"
-    """The interval is too wide to say anything: an error of the test, whatever it contains."""
+    """The interval is too wide: an error of the test."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Quantity:
     """In words, with its unit: ``mean wait, services``."""
     theory: float
     most_half: float = 0.01
-    """Half-width of the interval that is still a test, as a share of ``theory``."""
+    """Largest half-width of the interval, as a share of ``theory``."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ class Oracle:
     group: str
     """Heading in the report."""
     name: str
-    """Unique, and all that its random streams depend on besides the seed."""
+    """Unique name; its random streams depend only on this and the seed."""
     parameters: str
     """In words."""
     quantities: tuple[Quantity, ...]
     simulate: Callable[[Streams, float], Sequence[float]]
-    """One replication: given its streams and its portion of the full length, an estimate of each quantity."""
+    """One replication: an estimate of each quantity from its streams and its share of the full length."""
 
     def run(self, seed: int, replication: int, portion: float) -> tuple[float, ...]:
-        """Run one replication, with its own random streams: no two oracles draw the same numbers."""
+        """Run one replication with random streams that differ from those of other oracles."""
         own = zlib.crc32(self.name.encode()) * 1000 + replication
         values = tuple(self.simulate(Streams(seed, own), portion))
         assert len(values) == len(self.quantities)
@@ -70,7 +70,7 @@ class OracleResult:
     quantity: Quantity
     interval: Interval
     most_half: float
-    """Half-width that was allowed, as a share of theory."""
+    """Allowed half-width, as a share of theory."""
     outcome: OracleOutcome
 
     @property
@@ -85,7 +85,7 @@ def compare_with_theory(oracle: Oracle, values: Sequence[Sequence[float]], widen
     Args:
         oracle: the case.
         values: an estimate of each quantity, shape (replications, quantities).
-        widening: factor on the half-widths allowed, for shortened runs.
+        widening: factor on the allowed half-widths, for shortened runs.
     """
     results = []
     for quantity, samples in zip(oracle.quantities, zip(*values, strict=True), strict=True):

@@ -1,7 +1,7 @@
-"""Test rigs of the oracles: arrangements of the product's own parts that no scenario file describes.
+"""Test rigs of the oracles: arrangements of the simulator's parts that a scenario file cannot describe.
 
-Clock, scheduler, PCPUs, worlds, rings, timers, arrivals, vNICs and latency logs are the product's; the code here only
-hands them to each other. Times are in picoseconds.
+Clock, scheduler, PCPUs, worlds, rings, timers, arrivals, vNICs and latency logs are the simulator's; this module only connects them. Times
+are in picoseconds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hostsim.units import SECOND
 __all__ = ["Guest", "Lengths", "Poller", "Pool", "Receiver", "Tick", "bare_host", "poisson"]
 
 ROOM = 1 << 40
-"""Packets that fit where nothing is to be lost."""
+"""Capacity of rings without loss."""
 
 
 def bare_host(pcpus: int, *, quantum: int = 1000 * SECOND, lag_quanta: int = 10**9) -> Scheduler:
@@ -54,7 +54,7 @@ def poisson(rate: float, random: np.random.Generator) -> Arrivals:
 
 
 class Lengths:
-    """Lengths of bursts one by one, drawn in blocks."""
+    """Lengths of bursts, drawn in blocks."""
 
     def __init__(self, draw: Callable[[int], FloatArray]) -> None:
         self._draw = draw
@@ -95,10 +95,7 @@ class _Job(World):
 
 
 class Pool:
-    """Bursts of work that each get a world of their own, as many worlds as there are bursts at a time.
-
-    So it is the scheduler, and it alone, that decides who waits for whom.
-    """
+    """Bursts of work with a world for each, so that only the scheduler decides their order."""
 
     def __init__(
         self,
@@ -132,9 +129,9 @@ class Receiver:
     """A receiver of packets at interrupts.
 
     Attributes:
-        interrupts: those at which something was there.
+        interrupts: number of interrupts with packets.
         first, last: instants of the first and the last of them.
-        flow: its packets, with the delays from their coming to their being taken.
+        flow: its packets, with delays from arrival to reading.
     """
 
     def __init__(self) -> None:
@@ -151,7 +148,7 @@ class Receiver:
 
 
 class Guest(Receiver):
-    """A guest that never halts and takes what its vNIC announces in no time."""
+    """A guest that never halts and takes announced packets in no time."""
 
     def __init__(self, clock: Clock, scheme: CoalescingScheme, arrivals: Arrivals) -> None:
         super().__init__()
@@ -160,7 +157,7 @@ class Guest(Receiver):
 
 
 class _Taker(InterruptTarget):
-    """The vCPU of such a guest: of a world it has no more than what a vNIC asks for."""
+    """The vCPU of such a guest, with only the methods that a vNIC calls."""
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
@@ -173,7 +170,7 @@ class _Taker(InterruptTarget):
 
 
 class Tick(Receiver):
-    """A timer that looks at a ring at a fixed rate and takes what is there."""
+    """A timer that empties a ring at a fixed rate."""
 
     def __init__(self, clock: Clock, interval: int, arrivals: Arrivals) -> None:
         super().__init__()
@@ -191,13 +188,13 @@ class Tick(Receiver):
 
 
 class Poller(World):
-    """One helper world that visits several rings in turn; every turn takes time, work or not.
+    """A world that visits several rings in turn; every switch takes time.
 
     Args:
-        scheduler: whose first PCPU it has to itself.
+        scheduler: with its PCPU.
         arrivals: of each ring.
-        lengths: of the bursts, one after another wherever they come from.
-        switch: time to turn to the next ring.
+        lengths: of all bursts in order of service.
+        switch: time to switch to the next ring.
         service: ``exhaustive``, ``gated`` or ``limited`` (to one).
     """
 
@@ -238,7 +235,7 @@ class Poller(World):
         return self._switch
 
     def end(self, now: int) -> None:
-        if self._allowed is None:  # has just turned to this ring
+        if self._allowed is None:  # has just switched to this ring
             held = self._settle(now).held
             self._allowed = {"exhaustive": float("inf"), "gated": float(held), "limited": 1}[self._service]
 

@@ -18,19 +18,19 @@ __all__ = ["FULL", "QUICK", "Effort", "all_passed", "verify"]
 
 @dataclass(frozen=True)
 class Effort:
-    """Effort of a verification: number and length of replications, and the interval width they allow."""
+    """Effort of a verification: number and length of replications, and the allowed interval width."""
 
     replications: int
     share: float
-    """Share of the full length, over all replications."""
+    """Total length of all replications, as a share of the full length."""
     widening: float
-    """Factor on the half-widths allowed."""
+    """Factor on the allowed half-widths."""
 
 
 FULL = Effort(replications=96, share=1.0, widening=1.0)
 QUICK = Effort(replications=24, share=1 / 20, widening=7.0)
-"""A twentieth of the length makes intervals 4.5 times as wide, a quarter of the replications again 1.1 times; the rest is room for
-the widths themselves, which vary by a sixth then."""
+"""A twentieth of the length makes intervals 4.5 times as wide, a quarter of the replications 1.1 times more; the rest allows for the
+variation of widths by a sixth."""
 
 
 def verify(
@@ -47,11 +47,11 @@ def verify(
         chosen: from the catalogue.
         seed: root of all random streams.
         effort: number and length of replications.
-        jobs: worker processes; None for one per processor that this process may use, 1 for none but this process.
-        progress: called with the number of finished runs and of all.
+        jobs: worker processes; None for one per available processor, 1 for this process only.
+        progress: called with the numbers of finished and all runs.
 
     Raises:
-        InputError: ``jobs`` is no number of workers.
+        InputError: ``jobs`` is not a number of workers.
         WorkerError: a worker process was killed.
     """
     portion = effort.share / effort.replications
@@ -70,7 +70,7 @@ def verify(
 
 
 def all_passed(results: Iterable[OracleResult]) -> bool:
-    """True when every quantity passed."""
+    """True if every quantity passed."""
     return all(result.outcome is OracleOutcome.PASS for result in results)
 
 
@@ -89,7 +89,7 @@ def _run(task: _Task) -> tuple[float, ...]:
 
 
 def _run_all(tasks: list[_Task], jobs: int | None) -> Iterator[tuple[_Task, tuple[float, ...]]]:
-    if worker_count(jobs) == 1:  # each is yielded before the next is begun
+    if worker_count(jobs) == 1:  # each result is yielded before the next starts
         yield from ((task, _run(task)) for task in tasks)
         return
     with worker_pool(jobs) as submit:

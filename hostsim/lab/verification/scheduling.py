@@ -21,7 +21,7 @@ __all__ = ["multiple_servers", "polling", "priority_classes", "processor_sharing
 
 
 def _lengths(streams: Streams, *scope: str, cv2: float = 1.0) -> Lengths:
-    """Lengths with mean one service: exponential unless another squared variation is given."""
+    """Lengths with mean one service: exponential by default, or with another squared variation."""
     values: dict[str, object] = {"mean": f"{SERVICE_PS} ps"}
     if cv2 != 1:
         values |= {"distribution": "gamma", "cv": math.sqrt(cv2)} if cv2 else {"distribution": "constant"}
@@ -29,7 +29,7 @@ def _lengths(streams: Streams, *scope: str, cv2: float = 1.0) -> Lengths:
 
 
 def _run(clock: Clock, length: int, *flows: Flow) -> list[tuple[float, int]]:
-    """Advance time; the mean latency of each flow after warm-up, in picoseconds, and its number."""
+    """Advance time; returns the mean latency of each flow after warm-up, in picoseconds, and its number of packets."""
     clock.advance(length // WARM_UP)
     before = []
     for flow in flows:
@@ -119,10 +119,10 @@ def priority_classes() -> Iterator[Oracle]:
 
 
 def processor_sharing() -> Iterator[Oracle]:
-    """Oracles of M/G/1 processor sharing: a quantum that is small against the service, extrapolated to none.
+    """Oracles of M/G/1 processor sharing: a small quantum, extrapolated to 0.
 
-    With a quantum of q services the mean sojourn misses that of processor sharing by something proportional to q. Twice the mean at q
-    less the mean at 2 q, with the same random numbers, is free of it. (With exponential service any quantum gives the same mean.)
+    With a quantum of q services the mean sojourn deviates from processor sharing in proportion to q. Twice the mean at q minus the mean at
+    2 q, with the same random numbers, removes the deviation. (With exponential service any quantum gives the same mean.)
     """
     for cv2, load, bursts, slices in ((0.0, 0.3, 1.4e5, 40), (1.0, 0.5, 1.35e6, 10), (2.0, 0.4, 1.7e6, 16)):
 

@@ -22,7 +22,7 @@ def _host(
 ) -> Callable[[Streams, float], Sequence[float]]:
     """A replication of the queue host: ``rate`` arrivals a service, ``bursts`` of them over all replications.
 
-    ``fill`` is the number of services after which a ring that overflows is full; it is cut as warm-up.
+    ``fill`` is the number of services until an overflowing ring is full; they are cut as warm-up.
     """
     settings = settings | {"traffic__bursts__rate": f"{rate * PER_SECOND:.15g} /s"}
 
@@ -88,7 +88,7 @@ def _lost(record: RunRecord) -> Sequence[float]:
 
 
 def finite_buffer() -> Iterator[Oracle]:
-    """Oracles of M/M/1/K: a ring with a finite buffer loses what overflows."""
+    """Oracles of M/M/1/K: a ring with a finite buffer and losses."""
     for load, capacity, bursts in ((0.9, 4, 2.5e6), (1.0, 4, 2.5e6), (1.2, 32, 7.5e6), (2.0, 512, 8e5)):
         fill = 2 * capacity / (load - 1) if load > 1 else 0.0
         yield Oracle(
