@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["answer"]
 
 MOST_SERIES = 6
-"""Series of a figure that are printed; of the others only the number."""
+"""Number of printed series of a figure; the others are counted."""
 MOST_PLACES = 4
-"""Values of x that are all printed; of more the first, the last, and an extreme between them."""
+"""Number of values of x that are all printed; of more, the first, the last, and an extreme between them."""
 MOST_POINTS = 4
-"""Points whose bottleneck is printed."""
+"""Number of points with a printed bottleneck."""
 
 
 def answer(found: Results) -> str:
@@ -74,7 +74,7 @@ def _values(rows: Sequence[Mapping[Any, Any]], x: str) -> str:
 
 
 def _judged(found: Results) -> list[str]:
-    """The expectations that have a value, as a table."""
+    """The expectations with a value, as a table."""
     from hostsim.results.verdicts import as_rows, headings
 
     judged = [verdict for verdict in found.verdicts if verdict.state is not VerdictState.MISSING]
@@ -82,7 +82,7 @@ def _judged(found: Results) -> list[str]:
 
 
 def _subjects(found: Results) -> Iterator[str]:
-    """Measures of each group of VMs, or traffic entry, where there are several, at the last point."""
+    """Measures of each VM group or traffic entry at the last point, if there are several."""
     from hostsim.views.report.breakdown import last_points, subject_rows
 
     for point in last_points(found)[-1:]:

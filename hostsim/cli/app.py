@@ -63,7 +63,7 @@ class _Commands(TyperGroup):
                 formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments; ``--ensemble`` takes the next one as its file if that is CSV: typer has no option with an optional value."""
+        """Parse arguments; ``--ensemble`` takes the next one as its file if it is CSV, as typer has no option with an optional value."""
         if "--ensemble" in args:
             from hostsim.campaign.run_option import SHIPPED
 
@@ -138,7 +138,7 @@ def _options(
 def _command(
     name: str, function: Callable[..., None], example: str, task: str, cls: type[TyperCommand] = Command
 ) -> None:
-    """Add a command with the task that its help is grouped by, and an example of its arguments."""
+    """Add a command with the task that groups it in the help, and an example of its arguments."""
     app.command(name, cls=cls, epilog=f"Example: hostsim {name} {example}".rstrip(), rich_help_panel=task)(function)
 
 

@@ -29,11 +29,11 @@ __all__ = ["calibrate"]
 BUDGET = "1 h"
 """Of your own host."""
 MEMBERS = 50
-"""Hosts of the ensemble about the best fit to the published claims."""
+"""Number of hosts of the ensemble about the best fit to the published claims."""
 LEAST_SHOWN = 0.25
-"""A number that moves by fewer standard deviations of its prior is not listed."""
+"""Smallest listed move of a number, in standard deviations of its prior."""
 MOST_SHOWN = 5
-"""Measurements that are off and are named."""
+"""Number of named measurements outside their intervals."""
 
 
 def calibrate(
@@ -162,7 +162,7 @@ def _calibrate_shipped(output: Path | None, options: RunOptions, *, dry_run: boo
 
 
 def _fit_answer(found: ShippedFit) -> str:
-    """The numbers that the best fit moves, and the claims that it misses."""
+    """The numbers moved by the best fit, and the missed claims."""
     moved = sorted((one for one in found.numbers if abs(one.moved) >= LEAST_SHOWN), key=lambda one: -abs(one.moved))
     rows = [
         (

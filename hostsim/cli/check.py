@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["check", "print_verdicts"]
 
 MOST_PLACES = 5
-"""Points that cannot be compared and are named; of the others only the number is printed."""
+"""Number of named points without a comparison; the others are counted."""
 
 
 def check(
@@ -111,7 +111,7 @@ def _check_shard(
 
 
 def _measured(subjects: Sequence[str], file: Path, root: Path | None, plugins: Sequence[str | Path]) -> Scenario:
-    """The one scenario that measurements are of, with these as its expectations."""
+    """The scenario of measurements, with these as its expectations."""
     from hostsim import api
     from hostsim.lab.calibration.measured import read_measured
 
@@ -186,7 +186,7 @@ def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
 
 
 def _swept(subjects: Sequence[str], root: Path | None, plugins: Sequence[str | Path]) -> list[Scenario]:
-    """The scenarios to compare, also those without expectations: their curves can move as well."""
+    """The scenarios to compare, including those without expectations, as their curves can move as well."""
     from hostsim.plugin.source import read_plugins
     from hostsim.scenario.load import load
     from hostsim.scenario.selection import select
@@ -202,7 +202,7 @@ def _swept(subjects: Sequence[str], root: Path | None, plugins: Sequence[str | P
 
 
 def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:
-    """The earlier results of a scenario, checked: its points can be found in them."""
+    """The earlier results of a scenario, checked for its points."""
     from hostsim.campaign.pipeline import ensemble_words
     from hostsim.results.compare import read_baseline, require_axes
 
@@ -226,7 +226,7 @@ class Comparison:
     failed: int = 0
     """Runs."""
     suites: list[Suite] = field(default_factory=list)
-    """For JUnit, one a scenario."""
+    """For JUnit, one for each scenario."""
 
 
 def _check_against(

@@ -1,4 +1,4 @@
-"""Command ``explore``: a page with script for each scenario, on which its results are looked at."""
+"""Command ``explore``: a page with script for each scenario to explore its results."""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Forecast", "dry_run_table", "ensemble_adds_s", "forecast"]
 
 PROBES = 3
-"""Runs that are tried, cut short, when the store has none of the plan to go by."""
+"""Number of shortened trial runs if the store has none of the plan."""
 CUT = 20
-"""Part of its length that such a run lasts is one in this many."""
+"""Divisor of the length of such a run."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class Forecast:
     runs: int
     stored: int
     searched: int
-    """Runs that the searches may ask for later: as many as in the last run of the scenario, else at most."""
+    """Runs that searches may request later: as in the last run of the scenario, else the largest number."""
     seconds: float
-    """Wall-clock seconds that everything missing takes on all workers together."""
+    """Wall-clock seconds of all missing runs on all workers together."""
     is_known: bool = False
-    """The last run of the scenario is known, and both are by it."""
+    """True if both are from the last run of the scenario."""
 
 
 def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
@@ -81,7 +81,7 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
 
 
 def _last_run(plan: Plan, folder: Path) -> Results | None:
-    """The results of the last run of a scenario with the same options, by whatever version of the code; None where there are none."""
+    """The results of the last run of a scenario with the same options, by any version of the code, or None."""
     from hostsim.campaign.pipeline import ensemble_words
     from hostsim.results.folder import read
 
@@ -98,7 +98,7 @@ def _last_run(plan: Plan, folder: Path) -> Results | None:
 
 
 def _is_judged(last: Results) -> bool:
-    """True when all expectations of the last run have a value, so that its searches are among its runs."""
+    """True if all expectations of the last run have a value, so that its searches are among its runs."""
     return all(verdict.state is not VerdictState.MISSING for verdict in last.verdicts)
 
 
@@ -137,7 +137,7 @@ def dry_run_table(
         known.append(_total(known))
     if (
         began is not None and known[-1].is_known
-    ):  # a run imports and plans the same, and its workers import it once more
+    ):  # a run takes the same imports and planning, and its workers import again
         known[-1] = replace(known[-1], seconds=known[-1].seconds + 2 * (time.monotonic() - began))
     say_warnings(warnings)
     if fidelity.ensemble is not None:
@@ -207,14 +207,14 @@ def _tried(plan: Plan) -> float:
 
 
 def _seconds(task: Task) -> float:
-    """Processor seconds of a run, extrapolated from a part of it; 0 if it fails, which the real run reports."""
+    """Processor seconds of a run, extrapolated from a part of it; 0 if it fails, which the whole run reports."""
     from hostsim.campaign.deferred_sigint import deferred_sigint
     from hostsim.campaign.simulate import simulate
     from hostsim.engine.random_stream import Streams
     from hostsim.model.build import build_host
 
     spec = task.point.spec.model_copy(update={"length": max(task.point.spec.length // CUT, 1)})
-    started = time.process_time()  # wall-clock time of a busy machine would mislead
+    started = time.process_time()  # wall-clock time is misleading on a busy machine
     try:
         with deferred_sigint():
             build_host(spec, Streams(task.seed, task.replication))
@@ -224,7 +224,7 @@ def _seconds(task: Task) -> float:
         )
     except (Exception, SystemExit):  # a plug-in may raise anything
         return 0.0
-    # a host is built once, however long it runs; and a short run may go on because it is all warm-up: what counts is how far it came
+    # building a host takes the same time for any length; and a short run may be lengthened for its warm-up, so its reached time counts
     building = built - started
     running = max(time.process_time() - built - building, 0.0)
     return building + running * task.point.spec.length / int(record.instants_ps[-1])

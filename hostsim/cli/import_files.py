@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["import_"]
 
 MOST_SHOWN = 12
-"""Unknown keys, and notes, that are printed; the draft has all of them."""
+"""Number of printed unknown keys and notes; the draft has all."""
 
 
 def import_(
@@ -55,7 +55,7 @@ def import_(
 
 
 def _answer(draft: Draft) -> str:
-    """What was read, what was measured, and what is unknown."""
+    """Summary: read files, measures, and unknown keys."""
     readings = draft.found.readings
     used = sum(bool(one.to) for one in readings)
     lines = [f"{draft.name}: {len(readings)} values and counters read, {used} used"]

@@ -106,10 +106,10 @@ def show(
 
 
 def _is_part(name: str) -> bool:
-    """True of the name of a shipped part, unless it is that of a scenario or of a file.
+    """True for the name of a shipped part, unless a scenario or a file has it.
 
     Raises:
-        InputError: no part and no scenario has it, and a part has the nearest name.
+        InputError: neither a part nor a scenario has it, and the nearest name is that of a part.
     """
     from hostsim.config.files import is_there
     from hostsim.scenario.shipped_data import predictions, shipped
@@ -232,7 +232,7 @@ def _section(title: str, headings: Sequence[str], rows: Iterable[Sequence[object
 
 
 SCHEMA_FILE = "hostsim-scenario.schema.json"
-"""Schema beside a copied scenario. Its first line names it, as editors with a YAML language server read it."""
+"""Schema beside a copied scenario, named in the first line for editors with a YAML language server."""
 
 
 def _copy(scenario: Scenario) -> None:

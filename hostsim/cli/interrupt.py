@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["GRACE_S", "CommandSigint"]
 
 GRACE_S = 1.5
-"""Processor time that a command may still take after Ctrl-C."""
+"""Limit of a command's processor time after Ctrl-C."""
 
 
 class CommandSigint:
@@ -28,7 +28,7 @@ class CommandSigint:
 
     def __init__(self) -> None:
         self.has_come = False
-        """True once a signal has come."""
+        """True after a signal."""
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Receives a signal."""
@@ -42,7 +42,7 @@ class CommandSigint:
         sys.__unraisablehook__(lost)
 
     def arrive(self) -> None:
-        """Bounds the processor time that is left; ends the process at the second call. A handler that defers the signal calls it, too."""
+        """Limits the remaining processor time; ends the process at the second call. A handler that defers the signal also calls it."""
         if self.has_come:
             end(b"interrupted\n")
         self.has_come = True

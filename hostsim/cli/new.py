@@ -27,7 +27,7 @@ SCHEMA_FILE = "hostsim-scenario.schema.json"
 
 @dataclass(frozen=True)
 class _Answers:
-    """What the scenario is to be of."""
+    """Choices for the scenario."""
 
     name: str
     platform: str
@@ -222,12 +222,12 @@ def _entry(kind: str) -> tuple[str, Traffic]:
 
 
 def _vnics(spec: Traffic) -> int:
-    """Number of vNICs that the traffic needs of a VM: two where it leaves by another one."""
+    """Number of vNICs that the traffic needs: two if it leaves by another one."""
     return 1 + int(getattr(spec, "leaves", 0))
 
 
 def _measure(spec: Traffic) -> str:
-    """What its users look at first."""
+    """Main measures of the traffic."""
     if spec.has_answers:
         return "response_time_p95"
     if spec.kind == "work":
@@ -239,7 +239,7 @@ def _check_loads(files: dict[str, str], scenario: str) -> None:
     """Load the scenario before it is written.
 
     Raises:
-        InputError: the parts do not go together.
+        InputError: the parts do not fit together.
     """
     from hostsim.scenario.load import load
 
@@ -253,7 +253,7 @@ def _check_loads(files: dict[str, str], scenario: str) -> None:
 
 
 def _placed(faults: Sequence[Fault]) -> list[Fault]:
-    """Faults of files that are not written, with the names that these would have."""
+    """Faults of files before they are written, with their future names."""
     return [replace(fault, file=Path(fault.file).name) for fault in faults]
 
 

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 Texts = list[str] | None
-"""Values of a repeatable option; None where it is absent."""
+"""Values of a repeatable option; None if absent."""
 
 
 def complete_shipped(incomplete: str) -> list[str]:
@@ -68,7 +68,7 @@ def complete_scenario(incomplete: str) -> list[str]:
 
 
 def complete_subject(incomplete: str) -> list[str]:
-    """What `check` takes: scenarios, files, and ids of claims."""
+    """Arguments of `check`: scenarios, files, and ids of claims."""
     from hostsim.scenario.shipped_data import claims
 
     return complete_scenario(incomplete) + [name for name in claims() if name.startswith(incomplete)]

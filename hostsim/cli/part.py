@@ -14,9 +14,9 @@ from hostsim.errors import Fault, InputError, nearest_name
 __all__ = ["COMPONENTS", "LISTED", "complete_part", "copy_file", "copy_part", "list_parts", "parts_named", "show_part"]
 
 COMPONENTS: Final = {"hardware": "hardware", "nics": "nic", "guests": "guest", "platforms": "platform", "peers": "peer"}
-"""Kinds of parts with files of their own, and what `hostsim schema` calls such a file."""
+"""Kinds of parts with files, and the names of these files for `hostsim schema`."""
 LISTED: Final = (*COMPONENTS, "traffic")
-"""What `hostsim list` lists beside scenarios."""
+"""Kinds for `hostsim list`, beside scenarios."""
 _USES: Final = {
     "hardware": "hardware: ./{file}",
     "nics": "model: {file}, of a NIC in a server's file",
@@ -25,7 +25,7 @@ _USES: Final = {
     "peers": "peer: ./{file}",
     "traffic": "an entry below traffic:",
 }
-"""What a scenario or a server says to use a copy."""
+"""Line of a scenario or a server that uses a copy."""
 
 
 def parts_named(name: str) -> list[tuple[str, str, Path]]:
@@ -48,7 +48,7 @@ def list_parts(kind: str) -> str:
     """The shipped parts of a kind as a table.
 
     Raises:
-        InputError: there is no such kind.
+        InputError: an unknown kind.
     """
     from hostsim.scenario.component import Parts
     from hostsim.scenario.shipped_data import part_title, shipped_parts
@@ -93,7 +93,7 @@ def only_part(name: str) -> tuple[str, str, Path]:
 
 
 def show_part(name: str) -> str:
-    """A shipped part: what it is, its file, and each of its values with its place; of a kind of traffic an entry to copy."""
+    """A shipped part: description, file, and each value with its place; for a kind of traffic, an entry to copy."""
     from hostsim.config.files import display_name
     from hostsim.scenario.component import Parts
     from hostsim.scenario.shipped_data import part_title
@@ -115,7 +115,7 @@ def _leaves(value: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | i
 
 
 def copy_part(name: str) -> None:
-    """Put the file of a shipped part into this folder, with the schema for editors; print what was written, and how a scenario uses it.
+    """Copy the file of a shipped part into this folder, with the schema for editors; print the file names, and the line that uses it.
 
     Raises:
         InputError: parts of several kinds have the name, or the file exists already.
@@ -139,7 +139,7 @@ def copy_file(content: bytes, target: Path, option: str = "--copy") -> None:
     """Write a new file and print its name.
 
     Raises:
-        InputError: it exists already, or cannot be written.
+        InputError: the file exists already, or cannot be written.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

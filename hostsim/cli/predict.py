@@ -1,4 +1,4 @@
-"""``predict``: predictions of published measurements that nothing is fitted to; the first is kept beside today's."""
+"""``predict``: predictions of published measurements without any fit; the first value is kept beside today's."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def sensitivity(
 
 
 def _result(question: Sensitivity, metric: str, records: Records) -> SensitivityResult:
-    """The influence of every constant; without failed runs, and with the metric in every run."""
+    """The influence of every constant, if no run failed and every run has the metric."""
     result = question.result(records)
     if result is None:
         _tell_failed(records)
@@ -141,9 +141,9 @@ def _announcement(constants: tuple[Constant, ...], screening: int, known: Foreca
     """The number of runs and an estimate of their time, in a sentence.
 
     Args:
-        constants: those that vary.
-        screening: runs of the screening.
-        known: all runs; those of the variance shares are known after the screening.
+        constants: to vary.
+        screening: number of runs of the screening.
+        known: number of all runs; that of the variance shares is known after the screening.
     """
     without = sum(constant.range is None for constant in constants)
     closer = f"{known.runs - screening}" if known.runs > screening else f"up to {known.searched}"

@@ -1,4 +1,4 @@
-"""``--shard`` and ``merge``: a campaign in parts, each by a job of a batch system, and their runs in one folder afterwards."""
+"""``--shard`` and ``merge``: a campaign in parts, one for each job of a batch system, and the merge of their runs."""
 
 from __future__ import annotations
 

@@ -19,4 +19,4 @@ class Status(IntEnum):
     INTERNAL = 4
     """An error in the program: there is a traceback."""
     INTERRUPTED = 130
-    """Ctrl-C; everything finished is kept."""
+    """Ctrl-C; finished runs are kept."""

@@ -92,7 +92,7 @@ def run(
     if dry_run:
         typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False, began=context.meta[BEGAN]))
         return
-    say_warnings(loaded.warnings)  # before the run: a setting without effect may be a reason to stop it
+    say_warnings(loaded.warnings)  # before the run, as a setting without effect may be a reason to stop
     with Reporter() as reporter:
         found = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
     files = write(found, folder)
@@ -118,7 +118,7 @@ def _require_capture(given: str, shard: str | None) -> None:
 
 
 def _write_captures(found: Results, scenario: Scenario, folder: Path) -> list[Path]:
-    """Write the first run of each point in the format of esxtop, and say which points have none."""
+    """Write the first run of each point in the format of esxtop, and report points without one."""
     from hostsim.config.files import write_whole
     from hostsim.results.confinement import confined
     from hostsim.views.esxtop import capture_name, to_esxtop

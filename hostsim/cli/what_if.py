@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["what_if"]
 
 LONGEST_S = 60.0
-"""Longest additional time for which the ensemble is the default."""
+"""Largest additional time of the ensemble by default."""
 
 
 def what_if(
@@ -125,7 +125,7 @@ def what_if(
 
 
 def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) -> tuple[str | None, str]:
-    """The default ensemble of a comparison, or none if it takes long, and a note on it."""
+    """The default ensemble of a comparison, or None if it takes long, and a note on it."""
     from hostsim.campaign.run_option import SHIPPED
     from hostsim.cli.forecast import ensemble_adds_s
     from hostsim.cli.output import duration
@@ -152,7 +152,7 @@ def _print_differences(found: WhatIf, metrics: Sequence[str], *, as_json: bool) 
     elif metrics and shown:
         typer.echo(f"{found.sentence_of(metrics)}\n\n{columns(*difference_rows(shown))}")
     elif shown := shown.distinct.certain:
-        moved = list(dict.fromkeys(entry.metric for entry in shown))  # of a subject, whose measures have no headlines
+        moved = list(dict.fromkeys(entry.metric for entry in shown))  # measures of a subject have no headline
         typer.echo(f"{found.sentence or found.sentence_of(moved[:4])}\n\n{columns(*difference_rows(shown))}")
         known = {entry.metric for entry in shown}
         same = [

@@ -1,6 +1,6 @@
-"""Modules of plug-ins: executed from their text, once a process, under a name that only the same text of the same file has.
+"""Modules of plug-ins: executed from their text, once for each process, under a name that is unique to text and file.
 
-A point carries its plug-ins as text (`hostsim.config.plugin.PluginSpec`). Wherever a run happens, the module is made from that, and no file is looked for (docs/decisions/0121).
+A point carries its plug-ins as text (`hostsim.config.plugin.PluginSpec`). Every worker makes the module from the text and reads no file (docs/decisions/0121).
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ __all__ = ["module_of", "place_of", "registry_of"]
 
 _PREFIX = "hostsim_plugin_"
 _LOCK = threading.RLock()
-"""A worker of a cluster reads several points at a time."""
+"""Lock, as a worker of a cluster reads several points at a time."""
 
 
 def module_of(plugin: PluginSpec) -> ModuleType:
-    """The module of a plug-in; executed where this process does not have it.
+    """The module of a plug-in, executed once in this process.
 
     Raises:
         InputError: it is not Python, or fails.
     """
-    # the same text under another path is a module of its own, so that messages name the right file
+    # the same text under another path is a separate module, so that messages name the right file
     name = _PREFIX + hashlib.sha256(f"{plugin.file}\0{plugin.digest}".encode()).hexdigest()
     with _LOCK:
         if name not in sys.modules:
@@ -60,10 +60,10 @@ def _compiled(plugin: PluginSpec) -> CodeType:
 
 @functools.lru_cache(maxsize=32)
 def registry_of(plugins: tuple[PluginSpec, ...]) -> Registry:
-    """The registry with what plug-ins bring.
+    """The registry with the additions of plug-ins.
 
     Raises:
-        InputError: one is not Python, has no ``register``, fails, or registers what is no policy, or a name that is taken.
+        InputError: a plug-in is not Python, has no ``register``, fails, or registers an invalid object or a used name.
     """
     registry = Registry()
     for plugin in plugins:
@@ -90,17 +90,17 @@ def _words(error: BaseException) -> str:
 
 
 def _line(error: BaseException) -> int | None:
-    """The line of a plug-in that an error comes from."""
+    """The line of a plug-in that raised an error."""
     return next((line for _, line in _frames(error)), None)
 
 
 def place_of(error: BaseException) -> str:
-    """File and line of the plug-in that an error of a run comes from; empty where none is involved."""
+    """File and line of the plug-in that caused an error of a run; empty without one."""
     return next((f"{file}:{line}" for file, line in _frames(error)), "")
 
 
 def _frames(error: BaseException) -> Iterator[tuple[str, int]]:
-    """Files and lines of plug-ins that an error has passed, the innermost first; those of its causes before its own."""
+    """Files and lines of plug-ins in the traceback of an error, the innermost first, with those of its causes before."""
     if (cause := error.__cause__ or error.__context__) is not None:
         yield from _frames(cause)
     walked = list(traceback.walk_tb(error.__traceback__))

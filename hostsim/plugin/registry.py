@@ -1,4 +1,4 @@
-"""Registry of what scenario files name: kinds of traffic, policies and control loops, shipped ones and those of plug-ins.
+"""Registry of names in scenario files: kinds of traffic, policies and control loops, shipped or from plug-ins.
 
 The shipped ones have names and settings here; their factories are in the model. A plug-in registers a factory as well.
 """
@@ -26,13 +26,13 @@ ROLES: Final[Mapping[str, str]] = {
     "steering": "steering rule",
     "control_loop": "control loop",
 }
-"""What may be registered, in words."""
+"""Roles of registered objects, in words."""
 DEFAULT_POLICIES: Final[Mapping[str, str]] = {
     "scheduler": "proportional_share",
     "coalescing": "by_setting",
     "steering": "by_setting",
 }
-"""The shipped policy of each role, which a host has where its scenario names none."""
+"""The default policy of each role."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 
 
@@ -42,18 +42,18 @@ class Registered:
 
     name: str
     settings: type[Spec]
-    """Model of what a scenario may set of it."""
+    """Model of its settings."""
     factory: Callable[..., Any] | None = None
-    """Makes it from its settings; attaches it to a host where it is traffic or a loop. None of a shipped one."""
+    """Makes it from its settings; for traffic and loops, attaches it to a host. None for a shipped one."""
     plugin: PluginSpec | None = None
-    """Where it comes from; None of a shipped one."""
+    """Plug-in of its origin; None for a shipped one."""
 
 
 class Registry:
     """The names that scenario files may use; a plug-in's ``register(registry)`` adds to them.
 
     Attributes:
-        plugins: plug-ins that are loaded, in the order given.
+        plugins: loaded plug-ins, in the given order.
     """
 
     def __init__(self) -> None:
@@ -66,11 +66,11 @@ class Registry:
         self._loading: PluginSpec | None = None
 
     def of(self, role: str) -> Mapping[str, Registered]:
-        """What is registered in a role of `ROLES`, by name."""
+        """The entries of a role of `ROLES`, by name."""
         return self._known[role]
 
     def load(self, plugin: PluginSpec, register: Callable[[Registry], object]) -> None:
-        """Let a plug-in register what it brings."""
+        """Let a plug-in register its entries."""
         self._loading = plugin
         try:
             register(self)
@@ -82,13 +82,13 @@ class Registry:
         """Register a kind of traffic under the name that its spec's ``kind`` gives.
 
         Args:
-            spec: what a scenario says of it: a class derived from `hostsim.config.traffic.Traffic`, with ``kind`` and ``to``.
+            spec: of its entry in a scenario: a class derived from `hostsim.config.traffic.Traffic`, with ``kind`` and ``to``.
             attach: called with host, name, spec, the VMs that it goes to and random streams, before time starts; or a SimPy
                 process, a generator function called with environment, host and `hostsim.model.traffic.peer.Peer`, whose spec is
                 derived from `hostsim.config.traffic.Sourced`.
 
         Raises:
-            InputError: the spec is no such class, or the name is taken.
+            InputError: the spec is not such a class, or the name is used.
         """
         if not (isinstance(spec, type) and issubclass(spec, Traffic)):
             raise InputError(
@@ -107,26 +107,26 @@ class Registry:
         """Register a scheduler policy.
 
         Args:
-            name: what scenarios call it.
-            factory: makes the policy of a host; often its class. Called with what the shipped one is made of
-                (`hostsim.model.policy.scheduler`), and with its own settings behind that if it has any.
-            settings: model of its own settings.
+            name: in scenarios.
+            factory: makes the policy of a host; often its class. Called with the arguments of the shipped one
+                (`hostsim.model.policy.scheduler`), then with its settings if any.
+            settings: model of its settings.
 
         Raises:
-            InputError: the name is taken, or something is not what it should be.
+            InputError: the name is used, or an argument is invalid.
         """
         self._add("scheduler", name, settings, factory)
 
     def coalescing(self, name: str, factory: Callable[..., object], settings: type[Spec] = NoSettings) -> None:
-        """Register a coalescing scheme of vNICs; the factory makes that of one receive queue. Else as `scheduler`."""
+        """Register a coalescing scheme of vNICs, as in `scheduler`; the factory makes the scheme of one receive queue."""
         self._add("coalescing", name, settings, factory)
 
     def steering(self, name: str, factory: Callable[..., object], settings: type[Spec] = NoSettings) -> None:
-        """Register a steering rule of physical NICs; the factory makes that of one port. Else as `scheduler`."""
+        """Register a steering rule of physical NICs, as in `scheduler`; the factory makes the rule of one port."""
         self._add("steering", name, settings, factory)
 
     def control_loop(self, name: str, loop: Callable[..., object], settings: type[Spec] = NoSettings) -> None:
-        """Register a slow control loop: a SimPy process, called with environment and host, and its settings if it has any."""
+        """Register a slow control loop: a SimPy process, called with environment, host, and its settings if any."""
         if not inspect.isgeneratorfunction(loop):
             allowed = "a function that yields events, such as env.timeout(ms(10))"
             raise InputError(Fault("is not a SimPy process", given=repr(name), allowed=allowed))

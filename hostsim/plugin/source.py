@@ -19,10 +19,10 @@ GROUP = "hostsim.plugins"
 
 
 def read_plugins(named: Sequence[str | Path | PluginSpec]) -> tuple[PluginSpec, ...]:
-    """Read plug-ins by path or by the name of an entry point; what has been read is taken as it is.
+    """Read plug-ins by path or by the name of an entry point; a read plug-in is unchanged.
 
     Raises:
-        InputError: no such file or entry point, or one twice.
+        InputError: a missing file or entry point, or a duplicate.
     """
     found: list[PluginSpec] = []
     for name in named:
@@ -48,10 +48,10 @@ def _read(name: str | Path) -> PluginSpec:
 
 
 def _installed(entry: EntryPoint) -> PluginSpec:
-    """The plug-in of an entry point. What its module imports is not part of it, and is known by the version of its package."""
+    """The plug-in of an entry point. Imports of its module are not part of it; the version of its package identifies them."""
     try:
         spec = find_spec(entry.module)
-    except Exception as error:  # whatever the packages around the module raise
+    except Exception as error:  # packages around the module may raise anything
         reason = f"{type(error).__name__}: {error}"
         raise InputError(Fault(f"cannot be found: {reason}", "--plugin", repr(entry.name))) from None
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
