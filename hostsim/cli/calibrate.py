@@ -71,7 +71,7 @@ def calibrate(
         option(
             "--predict",
             "METRIC@AXIS=VALUE",
-            "What is to be predicted: with it every point of the sweep is predicted, and named which of them to measure next.",
+            "Measure to predict: every point of the sweep is then predicted, and the best next measurement is named.",
         ),
     ] = None,
     output: Annotated[

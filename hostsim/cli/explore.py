@@ -25,7 +25,7 @@ def explore(
         list[str],
         typer.Argument(
             metavar="DIR|SCENARIO",
-            help="Folders that `run` wrote, or with such folders inside; or scenarios, of which what is missing is run first.",
+            help="Results folders, or folders of such; or scenarios, whose missing runs are made first.",
             autocompletion=complete_scenario,
         ),
     ],

@@ -25,7 +25,7 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="Files that a host wrote, or folders of an unpacked vm-support bundle; their content says what they are.",
+            help="Files of a host, or folders of an unpacked vm-support bundle; formats are recognised by content.",
         ),
     ],
     output: Annotated[

@@ -219,7 +219,9 @@ def plot(
     y: Annotated[
         str | None, option("--y", "METRIC", "The measure of that figure, as `metrics` lists it.", complete_metric)
     ] = None,
-    by: Annotated[Texts, repeated("--by", "AXIS", "An axis that tells its lines apart.", complete_drawn)] = None,
+    by: Annotated[
+        Texts, repeated("--by", "AXIS", "An axis with a line for each of its values.", complete_drawn)
+    ] = None,
     at: Annotated[
         Texts,
         repeated("--at", "AXIS=VALUE", "A value of another axis; the first by default.", complete_drawn),

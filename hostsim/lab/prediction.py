@@ -86,7 +86,7 @@ def commit_of(file: Path, others: Sequence[Path], why: str) -> str:
         if known is None:
             faults.append(Fault("is not committed", allowed=allowed, file=display_name(file)))
         elif _git(file.parent, "status", "--porcelain", "--", file.name):
-            faults.append(Fault("differs from what is committed", allowed=allowed, file=display_name(file)))
+            faults.append(Fault("differs from its committed version", allowed=allowed, file=display_name(file)))
     if faults:
         raise InputError(faults)
     paths = [str(file.resolve()) for file in files]
@@ -430,7 +430,7 @@ def first_commits(chosen: Chosen) -> dict[str, str]:
                 "has other inputs than when it was predicted first",
                 name,
                 f"digest {inputs_digest(scenario, name)}",
-                f"digest {first.digest}, or a scenario of its own for what is new",
+                f"digest {first.digest}, or a separate scenario for the new inputs",
                 file=str(scenario.file),
             )
             for name, first in read_ledger(file).items()

@@ -317,7 +317,7 @@ def _check(metric: str, sample_size: SampleSize) -> None:
         allowed, nearest = "one of " + ", ".join(CATALOGUE), nearest_metric(metric)
         faults.append(Fault("unknown metric", "--metric", repr(metric), allowed, nearest))
     if sample_size.trajectories < 2:
-        allowed = "an integer from 2: of one there is no interval"
+        allowed = "an integer from 2, as one has no interval"
         faults.append(Fault("is too few", "--trajectories", str(sample_size.trajectories), allowed))
     if sample_size.samples < 2 or sample_size.samples & (sample_size.samples - 1):
         faults.append(Fault("is not a power of 2", "--samples", str(sample_size.samples), "64, 128, 256 and so on"))

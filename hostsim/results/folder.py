@@ -194,7 +194,7 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
     told, own = kept.get("provenance"), ""
     if not (isinstance(told, dict) and told.keys() & {"file", "source"}):
         own = "; for a scenario of your own give its file in place of its name"
-    how = f"{first}{command}{'' if is_later else ' writes it anew, from the runs that are there'}{own}"
+    how = f"{first}{command}{'' if is_later else ' writes it again, from stored runs'}{own}"
     raise StoreError(
         f"{folder}: has format {given!s:.20}, of {which} version of hostsim; this one reads {FORMAT}: {how}"
     )

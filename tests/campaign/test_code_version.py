@@ -39,7 +39,7 @@ def notes(results: Path, caplog: pytest.LogCaptureFixture, *wanted: tuple[str, i
 
 
 def test_a_version_says_what_it_is_made_of(tmp_path: Path) -> None:
-    """Beside its runs, and once: neither a second run nor a second store writes it anew."""
+    """Beside its runs, and once: neither a second run nor a second store writes it again."""
     Store(tmp_path).put(toy_record(1, 0))
     file = tmp_path / "runs" / code_digest() / ABOUT
     about = json.loads(file.read_text())

@@ -72,7 +72,7 @@ def test_nothing_is_recorded_of_inputs_that_are_not_committed(cli, tiny, committ
     tiny.write_text(tiny.read_text().replace("packet_size: 200 B", "packet_size: 300 B"))
     done = cli("predict", tiny, *QUICK, "--record-first")
     assert done.exit_code == 2
-    assert "tiny.yaml: differs from what is committed; allowed: a file that is committed before" in done.stderr
+    assert "tiny.yaml: differs from its committed version; allowed: a file that is committed before" in done.stderr
     new = tiny.rename(tiny.with_name("new.yaml"))
     done = cli("predict", new, *QUICK, "--record-first")
     assert (done.exit_code, "new.yaml: is not committed" in done.stderr) == (2, True)

@@ -241,7 +241,7 @@ def test_what_killed_writers_left_is_swept(folder):
     [
         (
             6,
-            "format 6, of an earlier version of hostsim; this one reads 8: `hostsim run small --quick --output .*` writes it anew.*give its file",
+            "format 6, of an earlier version of hostsim; this one reads 8: `hostsim run small --quick --output .*` writes it again.*give its file",
         ),
         (
             9,

@@ -43,7 +43,7 @@ def quantities(count: int) -> str:
 LAUGHS = "\n".join(["a0: &a0 [x, x]", *(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 30))])
 FILES: dict[str, tuple[str | bytes, str]] = {
     "longer than 4 MiB": (TEXT + "#" * (4 << 20), "is too long"),
-    "comments of 4 MiB without end": ("#\n" * ((2 << 20) - 1) + "[", "has nothing where a value must stand"),
+    "comments of 4 MiB without end": ("#\n" * ((2 << 20) - 1) + "[", "lacks a value"),
     "aliases of aliases": (LAUGHS, "anchors are not read"),
     "lists in lists": ("[" * (1 << 20), "is nested too deeply"),
     "mappings in mappings": ("{a: " * (1 << 20), "is nested too deeply"),

@@ -319,7 +319,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         pytest.param(
             "{x: receivers, y: loss, series: split}",
             "{answers: mine, x: receivers}",
-            "small.yaml:20: figures.loss: draws answers and something else; allowed: answers by itself; or x and y",
+            "small.yaml:20: figures.loss: combines answers with other keys; allowed: answers alone; or x and y",
             id="answers against an axis",
         ),
         pytest.param(
@@ -959,7 +959,7 @@ def test_a_table_has_metrics_or_answers_in_any_units(tmp_path: Path) -> None:
         ("{x: receivers, y: loss, line: 5 ms}", "figures.loss.line"),
         ('{x: receivers, y: loss, less: {split: "0"}, to: {split: "1"}}', "is a difference and a ratio"),
         ("{x: receivers, y: loss, per: host_cpu, right: host_cpu}", "has a second measure beside a derived one"),
-        ("{x: receivers, y: loss, columns: [loss]}", "has columns and is no table"),
+        ("{x: receivers, y: loss, columns: [loss]}", "has columns but is not a table"),
         ("{kind: table, x: receivers, y: loss}", "is a table of something else"),
     ],
 )

@@ -149,7 +149,7 @@ def prepare(
     observed = {one.name for one in observations}
     wanted = None if predicted is None else expected_at(*predicted)
     if wanted is not None and wanted.name in observed:
-        raise InputError(Fault("was measured", "--predict", repr(wanted.name), "what was not measured"))
+        raise InputError(Fault("was measured", "--predict", repr(wanted.name), "a measure without a measurement"))
     metrics = dict.fromkeys(one.form.metric for one in measured if isinstance(one.form, At))
     taken = observed | {one.name for one in measured} | ({wanted.name} if wanted else set())
     others = [expected_at(metric, point) for metric in metrics for point in _sweep(scenario)] if wanted else []
@@ -205,7 +205,7 @@ def calibrate_host(
     waves = hosts_within(budget, max(host.joint.evaluated()[0].processor_s, 1e-3))
     if not host.joint.run(waves, execution, budget_s=2 * budget, tell=tell):
         spent = sum(one.processor_s for one in host.joint.evaluated().values())
-        allowed = f"more than {spent:.0f} s; what was run is kept"
+        allowed = f"more than {spent:.0f} s; finished runs are kept"
         raise InputError(
             Fault("is exceeded twofold, because run times differ between hosts", "--budget", f"{budget:.3g} s", allowed)
         )

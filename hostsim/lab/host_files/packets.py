@@ -76,7 +76,7 @@ def read_tshark(text: str, file: str, found: Found) -> None:
                 continue
             packet = _time(line)
             if packet is None:
-                given, allowed = ascii(line.strip()[:60]), "seconds, and bytes behind them where they are known"
+                given, allowed = ascii(line.strip()[:60]), "seconds, and optionally bytes"
                 raise InputError(Fault("is not a time of tshark", "", given, allowed, file=file, line=number))
             yield packet
 

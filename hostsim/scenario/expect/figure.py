@@ -85,9 +85,9 @@ class FigurePart(Spec):
                     "is a table of something else|answers: [NAME, ...]; or x: AXIS, columns: [METRIC, ...], at"
                 )
         elif self.columns:
-            raise ValueError("has columns and is no table|kind: table")
+            raise ValueError("has columns but is not a table|kind: table")
         elif self.answers and given != {"answers"}:
-            raise ValueError("draws answers and something else|answers by itself; or x and y")
+            raise ValueError("combines answers with other keys|answers alone; or x and y")
         elif not self.answers and (self.x is None or self.y is None):
             raise ValueError("has nothing to draw|x: AXIS and y: METRIC; or answers: [NAME, ...]")
         return self

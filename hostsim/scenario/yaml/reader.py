@@ -53,7 +53,7 @@ def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
         before = text.rfind("\n", 0, start - 1) + 1
         if _has_no_colon(_line_at(text, before)):  # this line was read as part of the same text
             given = repr(_line_at(text, before).strip()[:60])
-            message = "is no key: the colon, or the space behind it, is missing"
+            message = "is not a key: the colon, or the space behind it, is missing"
             return Fault(message, given=given, allowed="key: value", file=file, line=number - 1)
     message, allowed = _words(error.problem or "", error.context or "", here, opened)
     if not message:
@@ -82,7 +82,7 @@ def _words(problem: str, context: str, here: str, opened: int) -> tuple[str, str
     if "flow mapping" in context:
         return f"does not go on with the mapping that opens on line {opened}", "a comma or }"
     if "flow node" in context:
-        return "has nothing where a value must stand", "a value, or the bracket that closes"
+        return "lacks a value", "a value, or the bracket that closes"
     if "quoted scalar" in context and "end of" in problem:
         return f"ends inside the quotes that open on line {opened}", "a closing quote"
     if "escape" in problem:
@@ -90,9 +90,9 @@ def _words(problem: str, context: str, here: str, opened: int) -> tuple[str, str
     if "cannot start any token" in problem:
         return "begins a value with a sign that YAML keeps for itself", _PLAIN
     if "mapping values are not allowed" in problem:
-        return "has a colon where no key can stand", "one key: value a line, indented like its neighbours"
+        return "has a misplaced colon", "one key: value a line, indented like its neighbours"
     if "could not find expected ':'" in problem:
-        return "is no key: the colon is missing", "key: value"
+        return "is not a key: the colon is missing", "key: value"
     if "block mapping" in context or "block collection" in context:
         return (
             "is not indented like its neighbours",

@@ -231,7 +231,7 @@ def scenario_html(scenario: Scenario) -> str:
     if scenario.assumptions:
         assumed = [(row.path, row.value, " to ".join(map(str, row.range)), row.reason) for row in scenario.assumptions]
         inputs = table(("input", "value", "range", "reason"), assumed)
-        parts.append(details(f"{len(assumed)} inputs that nobody published, assumed", inputs))
+        parts.append(details(f"{len(assumed)} unpublished inputs, assumed", inputs))
     return Markup("").join(parts)
 
 

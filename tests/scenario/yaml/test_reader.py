@@ -63,7 +63,7 @@ def test_every_place_knows_its_line() -> None:
         ("a: 1\nb: 2\na: 3\n", "file:3: a: duplicate key, already on line 1; allowed: each key once"),
         (
             "a: 1\n b: 2",
-            "file:2: has a colon where no key can stand; given 'b: 2'; allowed: one key: value a line, indented like its neighbours",
+            "file:2: has a misplaced colon; given 'b: 2'; allowed: one key: value a line, indented like its neighbours",
         ),
         (
             "a: [1,2\nb: c",
