@@ -23,7 +23,7 @@ COMPILED := build/.compiled
 SOURCES := $(addprefix hostsim/,errors.py units.py plugin/module.py plugin/registry.py) \
 	$(shell find hostsim/config hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
 
-.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs claims score cost-model predictions calibration-page verification-page clean
+.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs reference claims score cost-model predictions calibration-page verification-page clean
 
 setup: $(COMPILED)
 
@@ -128,6 +128,10 @@ verification-page: setup
 docs: $(ALL)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
 	@echo build/docs/html/index.html
+
+# The pages of the reference as Markdown, to docs/reference/, in seconds and without Sphinx.
+reference: $(STAMP)
+	PYTHONPATH=docs/_ext $(BIN)/python -c 'from pathlib import Path; from hostsim_docs.reference import write_pages; print(*write_pages(Path("docs/reference")), sep="\n")'
 
 # Wall times, to build/bench.json; COMMANDS=1 times `make setup`, `make reproduce`, with FULL=1 and without, and `.ci/run` in new clones, too.
 bench: setup
