@@ -55,18 +55,18 @@ def _is_moved(constant: Constant) -> bool:
 
 
 def _value(constant: Constant) -> str:
-    text = f"{constant.value:.12g} {constant.unit}".rstrip()
+    text = f"{constant.value:,.12g} {constant.unit}".rstrip()
     return f"{text}, calibrated" if _is_moved(constant) else text
 
 
 def _prior(constant: Constant) -> str:
     """The value that the prior is made from; empty where nothing is beside the value."""
-    return "" if constant.prior is None else f"{constant.prior:.12g} {constant.unit}".rstrip()
+    return "" if constant.prior is None else f"{constant.prior:,.12g} {constant.unit}".rstrip()
 
 
 def _between(constant: Constant) -> str:
     ends = constant.range
-    return "" if ends is None else f"{ends[0]:.6g} to {ends[1]:.6g} {constant.unit}".rstrip()
+    return "" if ends is None else f"{ends[0]:,.12g} to {ends[1]:,.12g} {constant.unit}".rstrip()
 
 
 def shipped_page() -> str:
