@@ -1,1 +1,1 @@
-"""SPECIFICATION of a host and its workload: frozen, checked values. Text with units becomes numbers here; nothing here has behaviour."""
+"""Specification of a host and its workload: frozen, checked values without behaviour. Text with units becomes numbers here."""

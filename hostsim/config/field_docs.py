@@ -1,4 +1,4 @@
-"""Prose under the fields of specs, read from the sources when a schema or a page needs it: no run does."""
+"""Docstrings of the fields of specs, read from the sources for schemas and pages; runs do not need them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["describe", "field_docs"]
 
 
 def describe(schema: dict[str, Any], model: type[Any]) -> None:
-    """Put the prose under the fields of a model into its JSON Schema, where a field has no other description."""
+    """Add the docstrings of a model's fields to its JSON Schema, unless a field has another description."""
     docs = field_docs(model)
     for name, field in model.model_fields.items():
         entry = schema.get("properties", {}).get(field.alias or name)
@@ -24,7 +24,7 @@ def describe(schema: dict[str, Any], model: type[Any]) -> None:
 
 
 def field_docs(model: type[Any]) -> dict[str, str]:
-    """The description of each field of a model that has one: its own, or the prose under it or under the field that it replaces."""
+    """The description of each field of a model, if any: its own, its docstring, or that of the field that it replaces."""
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         file = getattr(sys.modules.get(cls.__module__), "__file__", None)
@@ -35,7 +35,7 @@ def field_docs(model: type[Any]) -> dict[str, str]:
 
 @functools.lru_cache(maxsize=64)
 def _prose(file: str) -> Mapping[str, Mapping[str, str]]:
-    """The prose under the fields of the classes of a module, by class and field."""
+    """The docstrings of fields in the classes of a module, by class and field."""
     found: dict[str, dict[str, str]] = {}
     for cls in ast.parse("".join(linecache.getlines(file))).body:
         if not isinstance(cls, ast.ClassDef):

@@ -1,4 +1,4 @@
-"""Files that a user names: their paths, reading of text with limits, atomic writes, checks of destinations."""
+"""Files that a user names: paths, reading of text with limits, atomic writes, checks of destinations."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ __all__ = [
 ]
 
 MAX_BYTES = 4 * 1024 * 1024
-"""Longest file that is read."""
+"""Largest file that is read."""
 _MOST_LOOKED_AT = 1000
-"""Files of a folder among which the nearest name is looked for."""
+"""Number of files of a folder that are searched for the nearest name."""
 _LONGEST_NAME = 255
-"""Characters that the name of a file may have."""
+"""Largest number of characters of a file name."""
 _STDOUT, _STDERR = 1, 2
 
 
 def display_name(file: Path) -> str:
-    """A path as faults and tables show it: from the working folder when it lies below that."""
+    """A path in faults and tables: relative to the working folder if below it."""
     try:
         return str(file.resolve().relative_to(Path.cwd()))
-    except (ValueError, OSError, RuntimeError):  # elsewhere; a name too long, or links in a circle
+    except (ValueError, OSError, RuntimeError):  # elsewhere; too long a name, or circular links
         return str(file)
 
 
 def is_there(file: Path) -> bool:
-    """True when a path leads to a regular file: not to a folder, a device or a pipe."""
+    """True if a path leads to a regular file, not to a folder, a device or a pipe."""
     try:
         return file.is_file()
-    except (OSError, ValueError, RuntimeError):  # a name too long, or one that no system can have
+    except (OSError, ValueError, RuntimeError):  # too long or an impossible name
         return False
 
 
 def why_not(file: Path) -> str:
-    """Why a path does not lead to a regular file, in words."""
+    """The reason why a path does not lead to a regular file."""
     try:
         if file.is_dir():
             return "is a folder"
@@ -68,10 +68,10 @@ def why_not(file: Path) -> str:
 
 
 def is_below(file: Path, folder: Path) -> bool:
-    """True when a path leads into a folder, links followed.
+    """True if a path leads into a folder, following links.
 
     Raises:
-        OSError: it cannot be followed; ValueError and RuntimeError, too, of names that no system can have.
+        OSError: it cannot be followed; also ValueError and RuntimeError for impossible names.
     """
     return file.resolve().is_relative_to(folder.resolve())
 
@@ -82,17 +82,17 @@ def find_below(name: str, beside: Path, root: Path) -> Path:
     Args:
         name: path, relative to ``beside``.
         beside: folder of the file that names it.
-        root: folder that it must not lead out of, through links neither.
+        root: folder that must contain it, even through links.
 
     Raises:
-        InputError: not there, or elsewhere; without place.
+        InputError: missing, or outside of the root; without place.
     """
     file = beside / name
     given, allowed = repr(name), f"a file below {display_name(root)}"
     try:
         inside = is_below(file, root)
     except (OSError, ValueError, RuntimeError):
-        inside = True  # is_there says no
+        inside = True  # is_there returns False
     if not inside:
         raise InputError(Fault("leads out of the scenario's root", given=given, allowed=f"{allowed}, or a root above"))
     if not is_there(file):
@@ -101,13 +101,13 @@ def find_below(name: str, beside: Path, root: Path) -> Path:
 
 
 def require_root(root: Path, file: Path) -> Path:
-    """Check that a root folder is there and holds a scenario's file.
+    """Check that a root folder exists and contains a scenario's file.
 
     Returns:
         The root.
 
     Raises:
-        InputError: it is no folder, or the file lies elsewhere.
+        InputError: it is not a folder, or does not contain the file.
     """
     if not root.is_dir():
         raise InputError(Fault("is not a folder", "--root", repr(str(root)), "a folder that contains the scenario"))
@@ -117,33 +117,33 @@ def require_root(root: Path, file: Path) -> Path:
 
 
 def _nearest_file(file: Path, name: str) -> str:
-    """The name of a file in the same folder that may be meant, written as the other was."""
+    """The most similar name of a file in the same folder, in the same form."""
     try:
         beside = [other for other in itertools.islice(file.parent.iterdir(), _MOST_LOOKED_AT) if is_there(other)]
-    except (OSError, ValueError):  # no such folder, or one that no system can have
+    except (OSError, ValueError):  # a missing folder, or an impossible name
         return ""
-    # by what stands before the dot: most of a short name is its ending; one with the same ending is preferred
+    # by stem, as most of a short name is its suffix; the same suffix is preferred
     known = {other.stem: other.name for other in sorted(beside, key=lambda other: other.suffix == file.suffix)}
     nearest = nearest_name(file.stem[:_LONGEST_NAME], list(known))
     return name.removesuffix(file.name) + known[nearest] if nearest else ""
 
 
 def read_bytes(file: Path, name: str) -> bytes:
-    """Read a file as it is.
+    """Read the bytes of a file.
 
     Args:
         file: the file.
-        name: what faults call it.
+        name: in faults.
 
     Raises:
-        InputError: not there, not readable, or too long.
+        InputError: missing, unreadable, or too long.
     """
     try:
         if file.exists() and not file.is_file() and not file.is_dir():
             raise InputError(Fault("is a device or a pipe", file=name, allowed="a file"))
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
-    except (FileNotFoundError, ValueError):  # or a name that no system can have
+    except (FileNotFoundError, ValueError):  # or an impossible name
         raise InputError(Fault("file not found", file=name)) from None
     except OSError as error:
         raise InputError(Fault(f"cannot be read: {error.strerror}", file=name)) from None
@@ -158,10 +158,10 @@ def read_text(file: Path, name: str) -> str:
 
     Args:
         file: the file.
-        name: what faults call it.
+        name: in faults.
 
     Raises:
-        InputError: not there, not readable, too long, or not UTF-8.
+        InputError: missing, unreadable, too long, or not UTF-8.
     """
     data = read_bytes(file, name)
     try:
@@ -173,10 +173,10 @@ def read_text(file: Path, name: str) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> Path:
-    """Write a file atomically: beside its place, then renamed; folders are made.
+    """Write a file atomically: a temporary file beside it is renamed; folders are created.
 
-    A link stays, and the file that it leads to is written. Into a pipe or a device, and into what is open as stdout or stderr, is
-    written as it stands. A new file has the permissions that the umask leaves, one that was there keeps its own.
+    A link remains, and its target is written. A pipe, a device, and the file of stdout or stderr are written directly. A new file has
+    the permissions of the umask, an existing one keeps its own.
 
     Returns:
         The path.
@@ -198,14 +198,14 @@ def write_whole(path: Path, content: bytes) -> Path:
 
 
 def is_stdout(path: Path) -> bool:
-    """True where a path is the file that stdout is open on."""
+    """True if a path is the file of stdout."""
     with contextlib.suppress(OSError):
         return _descriptor(path.stat()) == _STDOUT
     return False
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What a path leads to; None where nothing is there yet."""
+    """The status of a path's target; None if missing."""
     try:
         return path.stat()
     except FileNotFoundError:
@@ -213,7 +213,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _descriptor(there: os.stat_result) -> int | None:
-    """The descriptor of stdout or stderr that is open on a file."""
+    """The descriptor of stdout or stderr on a file, or None."""
     for descriptor in (_STDOUT, _STDERR):
         with contextlib.suppress(OSError):  # it is closed
             if os.path.samestat(there, os.fstat(descriptor)):
@@ -235,10 +235,10 @@ def _replace(target: Path, content: bytes, there: os.stat_result | None) -> None
 
 
 def require_folder(folder: Path) -> None:
-    """Check that files can be written into a folder, which need not exist yet; nothing is left behind.
+    """Check that files can be written into an existing or new folder, without leaving any.
 
     Raises:
-        StoreError: it is no folder, or nothing can be written there.
+        StoreError: it is not a folder, or cannot be written.
     """
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists() or place.is_symlink())
     try:
@@ -249,14 +249,14 @@ def require_folder(folder: Path) -> None:
 
 
 def require_file(file: Path, *, makes_folder: bool = True) -> None:
-    """Check that a file can be written; nothing is left behind. A pipe or a device is left alone.
+    """Check that a file can be written, without leaving any. Pipes and devices are not checked.
 
     Args:
         file: the file.
-        makes_folder: its folder may be missing; False where that is more likely a slip in the path.
+        makes_folder: its folder may be missing; False if that is more likely a mistake in the path.
 
     Raises:
-        StoreError: it is a folder, or nothing can be written there.
+        StoreError: it is a folder, or cannot be written.
     """
     if file.is_dir():
         raise StoreError(f"{file}: cannot be written: is a folder")

@@ -1,4 +1,4 @@
-"""Peers: the machines outside the host that its traffic comes from and goes to, and how far they keep time."""
+"""Peers: machines outside the host that send and receive its traffic, and their jitter."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hostsim.units import MS
 __all__ = ["PeerCoalescingSpec", "PeerSpec"]
 
 Lateness = Annotated[Duration, Field(le=10 * MS)]
-"""Greatest lateness; all values up to it are equally likely."""
+"""Largest lateness of a uniform distribution."""
 
 
 class PeerCoalescingSpec(Spec):
     """Transmit coalescing of a peer that is a VM: its guest posts packets of open-loop traffic without a halt, and calls its hypervisor for several at once."""
 
     rate: Annotated[Rate, Field(ge=1)]
-    """Calls in a second, at most (``Net.CoalesceRBCRate`` of the peer's host)."""
+    """Largest number of calls a second (``Net.CoalesceRBCRate`` of the peer's host)."""
     depth_cap: SmallCount
-    """Most packets that it posts without a call (``Net.CoalesceTxQDepthCap``)."""
+    """Largest number of packets that it posts without a call (``Net.CoalesceTxQDepthCap``)."""
     low_packets: int = Field(ge=0, le=1000)
-    """Packets in a ``timeout`` below which it calls for each (``Net.CoalesceLowTxRate``)."""
+    """Number of packets in a ``timeout`` below which it calls for each (``Net.CoalesceLowTxRate``)."""
     timeout: PositiveDuration
     """Longest wait of a packet (``Net.CoalesceTxTimeout``)."""
 
@@ -35,12 +35,12 @@ class PeerSpec(Spec):
     peer: Annotated[str, UNHASHED]
     """Name of the kind; nothing depends on it."""
     timer_jitter: Lateness = 0
-    """Timer jitter: how late a sender at a constant rate may be, half an interval at most."""
+    """Timer jitter: largest lateness of a sender at a constant rate, at most half an interval."""
     answer_jitter: Lateness = 0
-    """How much later than its ``delay`` a peer may answer what it gets: an acknowledgement, more data, the next request."""
+    """Largest additional time of an answer after its ``delay``: an acknowledgement, more data, the next request."""
     aggregation: Annotated[Duration, Field(le=10 * MS)] = 0
-    """Time over which its receive offload (LRO, GRO) joins the segments of a packet for TSO, to 64 KiB at most: it acknowledges what it has joined at once. 0 where it joins none."""
+    """Time over which its receive offload (LRO, GRO) joins segments of a TSO packet, up to 64 KiB; it acknowledges each joined packet at once. 0 for none."""
     tso_divisor: SmallCount = 3
-    """A packet for TSO of a sender is at most its window over this (Linux ``tcp_tso_win_divisor``)."""
+    """A TSO packet of a sender is at most its window divided by this (Linux ``tcp_tso_win_divisor``)."""
     tx_coalescing: PeerCoalescingSpec | None = None
-    """Transmit coalescing of its vNIC; none of a machine of its own. A TCP sender or client halts when it waits, which sends what it has posted, so that only open-loop traffic is held; a plug-in says itself when its packets leave."""
+    """Transmit coalescing of its vNIC; none for a physical machine. It holds open-loop traffic only: TCP senders and clients halt when they wait, which sends posted packets, and plug-ins decide when their packets leave."""

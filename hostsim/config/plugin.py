@@ -1,4 +1,4 @@
-"""Plug-ins of a point: the module that a user brought, and what a point chose by name with its settings."""
+"""Plug-ins of a point: the user's module, and the named choices of a point with their settings."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["ChoiceSpec", "NoSettings", "PluginSpec"]
 
 
 class NoSettings(Spec):
-    """The settings of what has none."""
+    """Empty settings."""
 
 
 class PluginSpec(Spec):
-    """A plug-in: one Python module with a function ``register``. It travels as text, so that every worker runs the same."""
+    """A plug-in: one Python module with a function ``register``. It is stored as text, so that every worker runs the same."""
 
     name: str
     """Stem of its file, or name of its entry point."""
     digest: str
     """SHA-256 of its text: 64 hexadecimal digits."""
     version: str = ""
-    """Version of the package that it was installed with; empty of a file."""
+    """Version of its package; empty for a file."""
     source: Annotated[str, UNHASHED]
     """Its text."""
     file: Annotated[str, UNHASHED]
-    """What messages call its file."""
+    """Name of its file in messages."""
 
 
 class ChoiceSpec(Spec):
@@ -38,5 +38,5 @@ class ChoiceSpec(Spec):
 
     @property
     def own(self) -> tuple[Spec, ...]:
-        """The settings as a last argument of what makes it; none where it has no settings."""
+        """The settings as last argument of its factory; empty without settings."""
         return (self.settings,) if type(self.settings).model_fields else ()

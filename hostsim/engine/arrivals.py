@@ -1,10 +1,10 @@
 """Arrival processes, evaluated lazily: constant, burst, Poisson or gamma, and recorded arrivals without an event for each packet.
 
-Constant rates are closed forms; every other process is drawn ahead in blocks from the source's own random stream, or given
-as timestamps. All have the same interface, `Arrivals`.
+Constant rates are closed forms; other processes are drawn ahead in blocks from the source's random stream, or given as timestamps. All
+have the interface `Arrivals`.
 
-Jitter is random lateness of timers and answers, so that nothing on a host stays in phase with anything by accident. All of it is
-uniform, from nothing up to an amplitude, and drawn from the source's own random stream.
+Jitter is random lateness of timers and answers, which prevents accidental phase locks on a host. It is uniform from 0 to an amplitude, and
+drawn from the source's random stream.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 S = TypeVar("S", bound=Stream)
 
 BLOCK = 4096
-"""Gaps drawn at a time."""
+"""Number of gaps drawn at a time."""
 
 
 class Arrivals:
@@ -121,7 +121,7 @@ class DrawnArrivals(Arrivals):
     """A renewal process: random interarrival times, drawn a block at a time.
 
     Args:
-        draw: given a number, returns as many gaps in picoseconds (float), from the source's own stream.
+        draw: returns a given number of gaps in picoseconds (float), from the source's stream.
         start: instant from which the first gap counts.
     """
 
@@ -152,24 +152,24 @@ class DrawnArrivals(Arrivals):
 
 
 DRAWN_AHEAD: Final = 256
-"""Random numbers drawn at a time."""
+"""Number of random numbers drawn at a time."""
 LIST: Final = 32
-"""Of these, taken out as a list, which is quicker to take one from."""
+"""Number of these in a list, from which single values are taken faster."""
 HOLD = 1 * MS
-"""Time for which a sender at a constant rate keeps its lateness: a tick of its kernel. Between two draws its packets stay a closed form."""
+"""Time for which a sender at a constant rate keeps its lateness, a tick of its kernel; its packets are a closed form in between."""
 
 
 class Jitter:
     """A source of lateness.
 
     Args:
-        amplitude: greatest lateness in picoseconds; 0 for none.
+        amplitude: largest lateness in picoseconds; 0 for none.
         random: the source's own stream.
     """
 
     def __init__(self, amplitude: int, random: np.random.Generator) -> None:
         self._amplitude, self._random = amplitude, random
-        self._drawn = array("q")  # a list would have an object for each, and a host has thousands of sources
+        self._drawn = array("q")  # a list would have an object for each number, and a host has thousands of sources
         self._next: list[int] = []
 
     def draw(self) -> int:
@@ -186,14 +186,14 @@ class Jitter:
 
 
 class JitteredArrivals(Arrivals):
-    """A constant-rate arrival process with timer jitter: every packet is late by what was drawn for its tick, and no lateness adds up.
+    """A constant-rate arrival process with timer jitter: every packet is late by the lateness of its tick, which does not accumulate.
 
-    Packet ``n`` is due at ``start + n / rate``. The lateness is half an interval at most, so that packets keep their order.
+    Packet ``n`` is due at ``start + n / rate``. The lateness is at most half an interval, so that packets keep their order.
 
     Args:
         rate: packets in a second.
-        start: instant of the first, were it on time.
-        amplitude: greatest lateness in picoseconds.
+        start: due time of the first.
+        amplitude: largest lateness in picoseconds.
         random: the source's own stream.
     """
 
@@ -234,15 +234,15 @@ class JitteredArrivals(Arrivals):
 
 
 SERVICES: Final = 64
-"""Service times drawn at a time."""
+"""Number of service times drawn at a time."""
 
 
 class ServiceTimes:
     """Service times of one application, one after the other.
 
     Args:
-        draw: given a number, returns as many lengths in picoseconds.
-        factor: number that each of them is multiplied by.
+        draw: returns a given number of lengths in picoseconds.
+        factor: of each length.
     """
 
     def __init__(self, draw: Callable[[int], FloatArray], factor: float) -> None:

@@ -1,13 +1,13 @@
 """The simulation clock: a SimPy environment in integer picoseconds, with reusable events and re-armable timers.
 
 A SimPy event serves once; a host's PCPUs and timers fire millions of times. An `Alarm` is one entry of the clock's event queue
-that is entered over and over; SimPy's own events and processes share the same queue.
+that is entered repeatedly; SimPy's events and processes share the queue.
 
 The event queue (future event list): a pairing heap of entries with integer keys, which the compiler turns into plain C.
 
-SimPy keeps its events in a list of tuples, ordered by comparing tuples. Here every entry knows its instant, its rank among
-entries of the same instant and its neighbours in the heap: once compiled, nothing is made when an entry is put in or taken
-out, no list has to be checked for what is in it, and an entry that is to fall due sooner moves up from where it is.
+SimPy keeps its events in a list of tuples, ordered by comparing tuples. Here every entry has its instant, its rank among simultaneous
+entries, and its neighbours in the heap: compiled code allocates nothing when an entry is added or removed, checks no list items, and moves
+an entry that falls due sooner up from its place.
 
 Source of the heap: Fredman, Sedgewick, Sleator and Tarjan, "The pairing heap", Algorithmica 1 (1986).
 """
@@ -26,24 +26,24 @@ from hostsim.engine.checkpoint import checkpoint
 from hostsim.units import END
 
 if TYPE_CHECKING:
-    from mypy_extensions import i64  # an integer of the machine, once compiled
+    from mypy_extensions import i64  # a machine integer in compiled code
 
 __all__ = ["Alarm", "Clock", "Entry", "EventQueue", "Heap", "OneShot", "Timer"]
 
 NORMAL: Final = 1
-"""Priority of what is neither urgent nor anything else: SimPy's number for it."""
+"""Normal priority: SimPy's number for it."""
 PIECE: Final = 256
-"""Events between two checkpoints: a few milliseconds of work of the sources, less of compiled code."""
+"""Number of events between two checkpoints: a few milliseconds of work, less in compiled code."""
 _RANK_BITS: Final = 56
-"""Bits of a rank that number entries; the priority lies above them."""
+"""Bits of a rank for the number of the entry; the priority is above them."""
 _NORMAL_RANK: Final = NORMAL << _RANK_BITS
 
 
 class Entry:
-    """An event: happens at an instant, and may be scheduled again from then on.
+    """An event: it happens at an instant, and may be scheduled again afterwards.
 
     Attributes:
-        instant: when, in picoseconds: at most `hostsim.units.END`.
+        instant: time in picoseconds, at most `hostsim.units.END`.
         rank: order among entries of the same instant.
         scheduled: True while it is in a heap.
     """
@@ -84,7 +84,7 @@ def _link(one: Entry, other: Entry) -> Entry:
 
 def _gather(child: Entry) -> Entry:
     """Link siblings, from the first on: two by two, then from the last pair to the first; returns the soonest of all."""
-    pairs: Entry | None = None  # those linked so far, the last of them first
+    pairs: Entry | None = None  # linked siblings, the last first
     rest: Entry | None = child
     while rest is not None:
         pair = rest
@@ -190,7 +190,7 @@ class EventQueue:
 
     Attributes:
         now: the present, in picoseconds.
-        entered: entries made so far, those included that were made again.
+        entered: number of entries made, including repeated ones.
     """
 
     def __init__(self) -> None:
@@ -206,12 +206,12 @@ class EventQueue:
         return self._heap.first()
 
     def enter(self, entry: Entry, due: i64, priority: int = NORMAL) -> None:
-        """Schedule an event for an instant that is not past, behind those of the same instant and priority."""
+        """Schedule an event for an instant that is not past, after those of the same instant and priority."""
         self._number(entry, due, priority)
         self._heap.put(entry)
 
     def hasten(self, entry: Entry, due: i64) -> None:
-        """Reschedule an event of normal priority for an earlier instant, as if it had been scheduled only now."""
+        """Reschedule an event of normal priority for an earlier instant, as if it were scheduled now."""
         self._number(entry, due, NORMAL)
         self._heap.move_up(entry)
 
@@ -233,7 +233,7 @@ class EventQueue:
         heap = self._heap
         while True:
             checkpoint()
-            for _turn in range(PIECE):  # compiled, a name that is no more than _ would be an object
+            for _turn in range(PIECE):  # in compiled code, the name _ would be an object
                 entry = heap.first()
                 if entry is None or entry.instant >= until:
                     self.now = until
@@ -253,7 +253,7 @@ class EventQueue:
 
 
 _BEFORE_ALL = EventPriority(-1)
-"""Priority of an event that goes on where ``run`` has stopped in it: SimPy's number."""
+"""Priority of an event that resumes after ``run`` has stopped: SimPy's number."""
 
 
 class Clock(simpy.Environment):
@@ -278,7 +278,7 @@ class Clock(simpy.Environment):
         return self.event_queue.now
 
     @property
-    def _now(self) -> int:  # SimPy's own methods take the time from here
+    def _now(self) -> int:  # SimPy's methods read the time from here
         return self.event_queue.now
 
     @_now.setter
@@ -286,7 +286,7 @@ class Clock(simpy.Environment):
         self.event_queue.now = now
 
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
-        """Schedule a SimPy event; every event of SimPy comes by here.
+        """Schedule a SimPy event; every event of SimPy passes here.
 
         Raises:
             TypeError: the delay is not an integer.
@@ -307,11 +307,10 @@ class Clock(simpy.Environment):
         self.event_queue.enter(_Scheduled(event), due, priority)
 
     def start(self, generator: ProcessGenerator) -> simpy.Process:
-        """Start a process with the work before its first ``yield`` done at once (docs/decisions/0119).
+        """Start a process and run it to its first ``yield`` at once (docs/decisions/0119).
 
-        SimPy's ``process`` does that work in an event of its own, at the present instant. Here it is part of wiring a host: the
-        process may add what only a host without a past can take, and its first event has its place among those that the host
-        schedules while it is wired.
+        SimPy's ``process`` does so in a separate event at the present instant. Here it is part of wiring a host: the process may add parts
+        that only a new host accepts, and its first event is ordered among those of the wiring.
         """
         return _Started(self, generator)
 
@@ -324,7 +323,7 @@ class Clock(simpy.Environment):
         """Process the next event.
 
         Raises:
-            EmptySchedule: there is none.
+            EmptySchedule: there is no event.
         """
         if not self.event_queue.step():
             raise EmptySchedule
@@ -374,12 +373,12 @@ class _Scheduled(Entry):
 
 
 class _Started(simpy.Process):
-    """A process that is at its first ``yield`` when it has been made."""
+    """A process that has run to its first ``yield`` when it is created."""
 
     def __init__(self, clock: Clock, generator: ProcessGenerator) -> None:
         simpy.Event.__init__(self, clock)
         self._generator = generator
-        begin = simpy.Event(clock)  # never scheduled: stands for SimPy's event that a process begins with
+        begin = simpy.Event(clock)  # never scheduled: replaces SimPy's initial event of a process
         begin._ok, begin._value = True, None
         self._target = begin
         self._resume(begin)
@@ -402,8 +401,8 @@ class Alarm(Entry):
 class OneShot(Entry):
     """A one-shot timer that can be re-armed, with at most one entry in the event queue.
 
-    A subclass defines what it does in `expire`. Re-armed later, the entry stays and is moved when it falls due; re-armed earlier,
-    it is moved at once; disarmed, it falls due in silence.
+    A subclass defines its action in `expire`. Re-armed for later, the entry is moved when it falls due; for earlier, at once; disarmed, it
+    falls due without effect.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -422,7 +421,7 @@ class OneShot(Entry):
         return self._wanted if self._armed else None
 
     def arm(self, due: i64) -> None:
-        """Set the timer: `expire` at ``due`` (not in the past), in place of any time set before."""
+        """Set the timer: `expire` at ``due`` (not in the past), replacing any earlier setting."""
         self._wanted = due
         self._armed = True
         if not self.scheduled:
@@ -431,7 +430,7 @@ class OneShot(Entry):
             self._event_queue.hasten(self, due)
 
     def arm_by(self, due: i64) -> None:
-        """Set the timer to ``due``, or to now where that is past, unless it is set to an earlier time."""
+        """Set the timer to ``due``, or to now if that is past, unless it is set to an earlier time."""
         if self._armed and self._wanted <= due:
             return
         now = self._event_queue.now
@@ -452,7 +451,7 @@ class OneShot(Entry):
 
 
 class Timer(OneShot):
-    """A one-shot timer that calls ``action(now)``, which takes compiled code longer than an `expire` of the timer's own."""
+    """A one-shot timer that calls ``action(now)``, which is slower in compiled code than a subclass with `expire`."""
 
     def __init__(self, clock: Clock, action: Callable[[int], None]) -> None:
         super().__init__(clock)

@@ -1,8 +1,8 @@
-"""The hot modules compiled: a wheel brings them along, a checkout keeps them in ``build/compiled``; they are imported as long as they fit.
+"""Compiled hot modules: included in a wheel, or in ``build/compiled`` of a checkout; imported only while they match their sources.
 
-They fit while all sources that they were compiled from, or against, are what they were, and so is the interpreter; else the
-sources themselves are imported, which give the same results and take longer. ``HOSTSIM_PURE=1`` asks for the sources in
-any case. `make setup` compiles, and so does the build of a wheel, ``.ci/build_hook.py`` (docs/decisions/0039).
+They match while all sources that they were compiled from or against, and the interpreter, are unchanged. Otherwise the sources are
+imported, which give the same results and take longer. ``HOSTSIM_PURE=1`` always imports the sources. `make setup` and the build of a wheel
+(``.ci/build_hook.py``) compile (docs/decisions/0039).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 else:
 
     def mypyc_attr(**_attributes: Any) -> Callable[[type], type]:
-        """Tell the compiler something about a class; where there is no compiler, nothing."""
+        """Attribute of a class for the compiler; without effect in the sources."""
         return lambda cls: cls
 
     def trait(cls: type) -> type:
-        """Tell the compiler that a class is a second base class of others; where there is no compiler, nothing."""
+        """Mark a class as second base class for the compiler; without effect in the sources."""
         return cls
 
 
@@ -49,22 +49,22 @@ __all__ = [
 
 PACKAGE = Path(__file__).parents[1]
 BUNDLED = PACKAGE / "compiled_modules"
-"""Where a wheel has its compiled modules."""
+"""Folder of compiled modules in a wheel."""
 FOLDER = BUNDLED if BUNDLED.is_dir() else PACKAGE.parent / "build" / "compiled"
-"""Where the compiled modules of this package are."""
+"""Folder of the compiled modules of this package."""
 PURE = "HOSTSIM_PURE"
-"""Environment variable: when it is set, and not empty, nothing compiled is imported."""
+"""Environment variable: if set and not empty, no compiled module is imported."""
 DIGEST = "digest"
-"""File beside the compiled modules: what they were compiled from."""
+"""File beside the compiled modules with the hash of their sources."""
 
 _COMPILED = ("units.py", "engine/", "model/")
 _INTERPRETED = ("engine/compiled.py", "engine/record.py", "model/control/")
-"""Of these, what is not: control loops are SimPy processes, which act a few times a simulated second, and read as a user's own do."""
+"""Exceptions: control loops are SimPy processes, which act a few times a simulated second and have the form of a user's own."""
 _SEEN = ("engine/compiled.py", "errors.py", "engine/record.py", "config/", "plugin/module.py", "plugin/registry.py")
 
 
 def modules(package: Path = PACKAGE) -> list[Path]:
-    """Sources that are compiled."""
+    """Compiled sources."""
     interpreted = set(_sources(package, _INTERPRETED))
     found = [source for source in _sources(package, _COMPILED) if source not in interpreted]
     return [source for source in found if source.name != "__init__.py"]
@@ -75,12 +75,12 @@ def _sources(package: Path, parts: tuple[str, ...]) -> list[Path]:
 
 
 def covered(package: Path = PACKAGE) -> list[Path]:
-    """Sources that compiled modules depend on: their own, and those of what they import."""
+    """Sources that compiled modules depend on: their own, and those of their imports."""
     return _sources(package, _COMPILED + _SEEN)
 
 
 def digest(package: Path = PACKAGE, beside: Iterable[Path] = ()) -> str:
-    """Hash of what compiled modules depend on: these sources, others that are compiled with them, and the interpreter."""
+    """Hash of the dependencies of compiled modules: these sources, others compiled with them, and the interpreter."""
     found = hashlib.sha256(EXTENSION_SUFFIXES[0].encode())
     names = {source: source.relative_to(package).as_posix() for source in covered(package)}
     for source, name in {**names, **{other: other.as_posix() for other in beside}}.items():
@@ -90,7 +90,7 @@ def digest(package: Path = PACKAGE, beside: Iterable[Path] = ()) -> str:
 
 
 def fits(package: Path = PACKAGE, folder: Path = FOLDER, beside: Iterable[Path] = ()) -> bool:
-    """True where there are compiled modules, and they were compiled from these sources for this interpreter."""
+    """True if compiled modules exist for these sources and this interpreter."""
     try:
         kept = (folder / DIGEST).read_text(encoding="ascii")
     except OSError:
@@ -99,7 +99,7 @@ def fits(package: Path = PACKAGE, folder: Path = FOLDER, beside: Iterable[Path] 
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules in a folder of compiled ones, before anybody looks for their sources."""
+    """Finds modules in a folder of compiled ones, before their sources."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -115,11 +115,11 @@ class _Finder(MetaPathFinder):
 
 
 def use(folder: Path = FOLDER, beside: Iterable[Path] = ()) -> None:
-    """Import compiled modules from now on, if they fit and nobody asked for the sources.
+    """Import compiled modules from now on, if they match and the sources are not requested.
 
     Args:
-        folder: where they are; modules that were imported before stay what they are.
-        beside: sources of other modules that were compiled together with them.
+        folder: of the modules; earlier imports are unchanged.
+        beside: sources of other modules that were compiled with them.
     """
     used = [finder.folder for finder in sys.meta_path if isinstance(finder, _Finder)]
     if not os.environ.get(PURE) and folder not in used and fits(folder=folder, beside=beside):
@@ -127,10 +127,10 @@ def use(folder: Path = FOLDER, beside: Iterable[Path] = ()) -> None:
 
 
 def in_use() -> bool:
-    """True where hot modules are compiled ones in this process."""
+    """True if this process uses compiled hot modules."""
     return any(isinstance(finder, _Finder) for finder in sys.meta_path)
 
 
 def kind() -> str:
-    """Return ``compiled`` or ``interpreted``: which of the two this process simulates with."""
+    """Return ``compiled`` or ``interpreted`` for this process."""
     return "compiled" if in_use() else "interpreted"

@@ -1,8 +1,8 @@
 """Delays of SimPy processes in whole picoseconds: ``env.timeout(us(10))``.
 
-Simulated time is an integer, so that no sum of delays is rounded and two events at one instant are at one instant. A number may be
-written in any way that has an exact value: ``us(10)``, ``us(0.1)``, ``us("12.5")``, ``ms(Fraction(1, 8))``. A float counts as the
-decimal number that Python prints for it. What is computed or drawn is rounded where it is made: ``round(random.exponential(us(10)))``.
+Simulated time is an integer, so that sums of delays are exact and simultaneous events are exactly simultaneous. A number may have any form
+with an exact value: ``us(10)``, ``us(0.1)``, ``us("12.5")``, ``ms(Fraction(1, 8))``. A float counts as the
+decimal number that Python prints for it. Computed or drawn values must be rounded: ``round(random.exponential(us(10)))``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def ps(picoseconds: Number) -> int:
     """Picoseconds as a delay.
 
     Raises:
-        ValueError: the number is negative, not whole, or none.
+        ValueError: the number is negative, not an integer, or invalid.
     """
     return _delay("ps", picoseconds)
 

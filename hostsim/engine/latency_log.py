@@ -1,4 +1,4 @@
-"""A latency histogram with buckets of equal relative width, counted in machine integers once compiled."""
+"""A latency histogram with buckets of equal relative width, counted in machine integers in compiled code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST_BITS: Final = 17
 _MOST_BITS: Final = 44
 LEAST_PS: Final = 1 << _LEAST_BITS
 MOST_PS: Final = 1 << _MOST_BITS
-"""Buckets span 0.13 us to 17.6 s; what lies outside counts in the first or last."""
+"""Buckets span 0.13 us to 17.6 s; values outside count in the first or last."""
 OCTAVES: Final = _MOST_BITS - _LEAST_BITS
 
 
@@ -37,7 +37,7 @@ class LatencyLog:
     Attributes:
         counts: number of latencies in each bucket of `EDGES_PS`, up to the last `flush`.
         total: their sum, in picoseconds.
-        least: the least of them where that is negative, else 0: a sign of a broken model.
+        least: the smallest latency if negative, else 0: a sign of an error in the model.
     """
 
     EDGES_PS: Final = _edges()
@@ -48,7 +48,7 @@ class LatencyLog:
         self._pending = [0] * (SUBDIVISIONS * OCTAVES)
         self._is_flushed = True
         self._octave: i64 = 0
-        """That of the latest value, which the next is near."""
+        """Bucket of the latest value, which is near that of the next."""
 
     def add(self, first: int, step: int, count: int) -> None:
         """Add the latencies of a train: ``count`` values from ``first`` in steps of ``step`` (may be negative), in picoseconds."""
@@ -72,7 +72,7 @@ class LatencyLog:
             latency += between
 
     def add_each(self, timestamps: list[int], first: int, step: int) -> None:
-        """Add the latencies of packets with arrival times of their own: the first is through at ``first``, each further one ``step`` later."""
+        """Add the latencies of packets with separate arrival times: the first ends at ``first``, each further one ``step`` later."""
         self._is_flushed = False
         pending = self._pending
         at: i64 = first

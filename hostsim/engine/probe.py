@@ -51,7 +51,7 @@ class _Group(NamedTuple):
     by_entity: bool
     """Values come entity after entity, else counter after counter."""
     pack: Callable[..., bytes]
-    """Makes machine integers of 64 bits of all values."""
+    """Converts all values to machine integers of 64 bits."""
 
 
 class Probe:
@@ -59,7 +59,7 @@ class Probe:
 
     Args:
         clock: the host's clock.
-        slice_ps: width of a slice at first, in picoseconds.
+        slice_ps: initial width of a slice, in picoseconds.
     """
 
     def __init__(self, clock: Clock, slice_ps: int) -> None:
@@ -127,7 +127,7 @@ class Probe:
         for bring_up_to_date in self.on_sample:
             bring_up_to_date(now)
         self._instants.append(now)
-        # In half of the time that arrays of the standard library take, and numpy's.
+        # half of the time of arrays of the standard library or numpy
         self._rows.append([group.pack(*group.read(now)) for group in self._groups])
         sampled = {}
         for name, logs in self._logs.items():

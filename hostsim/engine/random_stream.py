@@ -1,7 +1,7 @@
-"""Named random streams: one a component, so that adding a device never shifts another's draws.
+"""Named random streams: one for each component, so that adding a device does not change the draws of another.
 
-A stream is found by its scope, a path of fixed words and positions such as ``("vm", 0, 17)``; never by a name that a user
-gave, because no result may depend on a name.
+A stream is identified by its scope, a path of fixed words and positions such as ``("vm", 0, 17)``, never by a user's name, because no
+result may depend on a name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Streams"]
 
 
 class Streams:
-    """The independent random number streams of one replication: each follows from seed, replication and scope."""
+    """The independent random streams of one replication, each determined by seed, replication and scope."""
 
     def __init__(self, seed: int, replication: int) -> None:
         self.seed, self.replication = seed, replication

@@ -1,6 +1,6 @@
-"""The event queue of SimPy's stock environment: the whole model on ``simpy.Environment`` as it is shipped, slower, with the same bytes.
+"""The event queue of SimPy's stock environment: the whole model on an unchanged ``simpy.Environment``, slower, with the same bytes.
 
-It is there to be held against `EventQueue`: SimPy orders events by its own heap of tuples and runs them by its own loop.
+It verifies `EventQueue`: SimPy orders events by its own heap of tuples and runs them in its own loop.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["StockEventQueue"]
 class StockEventQueue(EventQueue):
     """Pending events in a stock ``simpy.Environment``: every entry is an event of SimPy's.
 
-    SimPy cannot move an event or take it out. An entry that is hastened becomes another event, and the one that it was before
-    happens in silence; so does that of an entry that is withdrawn.
+    SimPy cannot move or remove an event. An entry that is moved becomes a new event, and the old one has no effect, like that of a removed
+    entry.
 
     Attributes:
         environment: the stock environment; its time is that of the run.

@@ -1,1 +1,1 @@
-"""MODEL of the host: CPU scheduler, NICs, virtual switch, guests and workloads, with all mutable state."""
+"""Model of the host: CPU scheduler, NICs, virtual switch, guests and workloads, with all mutable state."""

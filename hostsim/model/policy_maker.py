@@ -1,4 +1,4 @@
-"""Makers of a host's policies: of the one that its scenario names, or of the shipped one."""
+"""Factories of a host's policies: of the one in its scenario, or of the shipped one."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ T = TypeVar("T")
 
 
 def policy_maker(spec: PointSpec, role: str, base: type[T], shipped: Callable[..., T]) -> Callable[..., T]:
-    """Return what makes the policy of a role; it is called with what the shipped one is made of.
+    """Return the factory of the policy of a role; its arguments are those of the shipped one.
 
     Args:
         spec: the point.
         role: ``scheduler``, ``coalescing`` or ``steering``.
-        base: class that every policy of the role is derived from.
-        shipped: makes the shipped one.
+        base: base class of all policies of the role.
+        shipped: factory of the shipped one.
 
     Raises:
-        WiringError: when it is called: what the plug-in makes is none.
+        WiringError: when called, if the plug-in does not make such a policy.
     """
     choice = spec.policies.get(role)
     if choice is None:
         return shipped
     factory = registry_of(spec.plugins).of(role)[choice.name].factory
-    assert factory is not None  # a shipped one is no choice
+    assert factory is not None  # the shipped one needs no plug-in
     own = choice.own
 
     def make(*of: object) -> T:

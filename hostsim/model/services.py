@@ -1,4 +1,4 @@
-"""What the parts of a host share: its clock, cost table, CPU scheduler and settings, in one object."""
+"""Shared services of the parts of a host: clock, cost table, CPU scheduler and settings."""
 
 from __future__ import annotations
 

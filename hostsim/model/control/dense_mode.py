@@ -1,4 +1,4 @@
-"""Dense mode: dynamic host-wide performance tuning, which saves wake-ups of guests and transmit contexts while the host is full."""
+"""Dense mode: dynamic host-wide performance tuning, which saves wake-ups of guests and transmit contexts on a full host."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["DenseMode"]
 class DenseMode(ControlLoop):
     """The control loop of dense mode: retunes vNICs with default settings while the host is dense.
 
-    The host has been in service before a run begins: the first look comes after a tenth of the period, so that little is left to
-    be worked off from before it. Tuned vNICs interrupt by static coalescing then, and their transmit contexts run when the guest halts, or after a longer time.
+    The host is assumed to have been in service before: the first check is after a tenth of the period, so that little backlog remains. Tuned
+    vNICs have static coalescing, and their transmit contexts run when the guest halts, or after a longer time.
 
     Attributes:
-        state: 1 while that is in force.
+        state: 1 while dense mode is in force.
     """
 
     def __init__(self, host: Host) -> None:
@@ -29,7 +29,7 @@ class DenseMode(ControlLoop):
         self._host = host
 
     def run(self) -> ProcessGenerator:
-        """Look at the host once a period."""
+        """Check the host once a period."""
         env, settings = self._host.clock, self._host.spec.settings
         pcpus = self._host.scheduler.pcpus
         busy, wait = 0, settings.tune_interval // 10

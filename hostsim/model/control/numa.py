@@ -35,12 +35,12 @@ __all__ = [
 class NumaBalancer:
     """The control loop of the NUMA balancer.
 
-    A node is as full as its VMs want it, and as system worlds that keep them from it make it (`node_load`).
+    The load of a node is the demand of its VMs and of system worlds that compete with them (`node_load`).
 
     Args:
         scheduler: scheduler of the nodes.
         period: picoseconds between two checks.
-        imbalance: least difference of two loads that is worth a migration, as a share of a node.
+        imbalance: smallest difference of two loads for a migration, as a share of a node.
 
     Attributes:
         moves: migrations so far.
@@ -97,8 +97,8 @@ class NumaBalancer:
 class NetPollHomes:
     """The control loop of NetPolls' home nodes: a NetPoll lives with the VMs that it serves, as contexts that communicate often do.
 
-    A vCPU is related to a NetPoll that gives its vNIC queue packets at a rate (``Cpu.CommRateThreshold``). A NetPoll whose related vCPUs are all on one node
-    lives there; else, and while NUMA-aware I/O is in force, on the node of its NIC.
+    A vCPU is related to a NetPoll that delivers packets to its vNIC queue at a rate (``Cpu.CommRateThreshold``) or faster. A NetPoll whose
+    related vCPUs are all on one node lives there; otherwise, and while NUMA-aware I/O is in force, on the node of its NIC.
 
     Attributes:
         moves: NetPolls migrated so far.
@@ -110,7 +110,7 @@ class NetPollHomes:
         self.moves = 0
 
     def run(self) -> ProcessGenerator:
-        """Look at NetPolls once a period; the host has been in service before a run begins, so that at first all vNICs with traffic count."""
+        """Check NetPolls once a period; the host is assumed to have been in service before, so that initially all vNICs with traffic count."""
         env, settings = self._host.clock, self._host.spec.settings
         period = settings.package_rebalance_period
         self._look(0, env.now)
@@ -119,7 +119,7 @@ class NetPollHomes:
             self._look(settings.related_rate * period, env.now)
 
     def _look(self, least: int, now: int) -> None:
-        """Move NetPolls to their homes; ``least`` is the number of packets since the last look that make a relation, times a second."""
+        """Move NetPolls to their homes; ``least`` is the number of packets since the last check for a relation, times a second."""
         host = self._host
         pinned = bool(host.numa_io.state.value)
         seen: dict[GuestRing, int] = {}
@@ -187,13 +187,13 @@ class NumaIo(ControlLoop):
         nodes = {nic.node.index: nic.node for nic in host.nics.values()}.values()
         fade = host.spec.numa_io.fade
         self._nodes = {node: SmoothedDemand([poll for poll in host.polls if poll.node is node], fade) for node in nodes}
-        """Nodes with NICs, and what their NetPolls want."""
+        """Nodes with NICs, and the demand of their NetPolls."""
         self._loads = {vm: SmoothedDemand([*vm.vcpus, *vm.worlds], fade) for vm in host.vms}
         self._seen = dict.fromkeys(host.vms, 0)
         self._defaults: dict[VirtualMachine, list[Node]] = {}
 
     def run(self) -> ProcessGenerator:
-        """Look at the load once a period; the placement is in force from the beginning if it is when there is no load."""
+        """Check the load once a period; the placement is initially in force if it is without load."""
         env = self._host.clock
         self.state.add(int(is_below_threshold(0, self._threshold)), env.now)
         while True:

@@ -28,13 +28,13 @@ def periodic(env: Clock, period: int, check: Callable[[int], None]) -> ProcessGe
 
 
 DRIFT = 0.1
-"""Share of the period by which a stop comes early or late, at random: nothing on the host or outside keeps step with it."""
+"""Random variation of a stop, as a share of the period, so that it is in phase with nothing."""
 
 
 def system_management_interrupts(
     env: Clock, firmware: Firmware, spec: FirmwareSpec, random: np.random.Generator
 ) -> ProcessGenerator:
-    """The source of system management interrupts: the first one anywhere in a period."""
+    """The source of system management interrupts; the first is at a random time of a period."""
     yield env.timeout(int(random.uniform(0, spec.period)))
     while True:
         firmware.stop(env.now, spec.stop)

@@ -1,7 +1,7 @@
 """Firmware of the server: system management interrupts (SMIs) that stop all PCPUs for a while.
 
-Each PCPU has a world of the firmware. It takes the PCPU of a vCPU at once, and that of a system world at the end of its batch (tens of microseconds
-later, where the batch's instants are known already); all of them give up at the same instant. What wakes up meanwhile waits.
+Each PCPU has a firmware world. It preempts a vCPU at once, and a system world at the end of its batch (up to tens of microseconds later, as
+the instants of the batch are fixed); all of them end at the same instant. Woken worlds wait.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class FirmwareWorld(World):
 
     Attributes:
         pcpu: the PCPU.
-        until: when it gives it back.
+        until: end of its stop.
     """
 
     def __init__(self, pcpu: Pcpu) -> None:

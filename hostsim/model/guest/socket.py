@@ -1,4 +1,4 @@
-"""Datagram sockets of a guest: what waits in their buffers, and when the process has read it."""
+"""Datagram sockets of a guest: packets in their buffers, and when the process has read them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["DatagramSocket"]
 class DatagramSocket:
     """The datagram sockets that one vCPU's softirqs fill and one process reads, packet after packet.
 
-    The process sleeps while they are empty: the first packet that comes then wakes it.
+    The process sleeps while they are empty; the next packet wakes it.
 
     Args:
         name: of the vCPU, for errors.
-        wake: what it takes to wake the process, in picoseconds.
-        buffer: bytes that it takes.
+        wake: time to wake the process, in picoseconds.
+        buffer: size in bytes.
         overhead: bytes charged for each packet on top of its data.
 
     Attributes:
-        wake_ps: what it takes to wake the process, in picoseconds.
-        waiting: the first packets in the buffer, linked to those behind them; ``step`` is the time to read each.
-        reading: picoseconds that the process takes for all that waits, its wake-up included.
+        wake_ps: time to wake the process, in picoseconds.
+        waiting: the first packets in the buffer, linked to the next; ``step`` is the time to read each.
+        reading: time of the process for all waiting packets in picoseconds, including its wake-up.
     """
 
     def __init__(self, name: str, wake: int, buffer: int, overhead: int) -> None:
@@ -32,12 +32,12 @@ class DatagramSocket:
         self._last: Train[Sender] | None = None
         self._octets = self.reading = self._waking = 0
         self._newest: dict[Sender, int] = {}
-        """Arrival of the newest packet of each sender that was read, but for that of the latest sender."""
+        """Arrival of the newest read packet of each sender, except the latest sender."""
         self._sender: Sender | None = None
         self._newest_of_sender = 0
 
     def admit(self, train: Train[Sender], read: int) -> int:
-        """Put packets into the buffer, each read in ``read`` picoseconds; returns the number that found no room."""
+        """Put packets into the buffer, each read in ``read`` picoseconds; returns the number without room."""
         size = train.flow.size + self._overhead
         room = (self._buffer - self._octets) // size if size else train.count
         dropped = max(0, train.count - room)
@@ -62,7 +62,7 @@ class DatagramSocket:
         """Count what the process has read by ``now``, when reading the rest takes ``left`` picoseconds; returns the number of packets.
 
         Raises:
-            InvariantError: packets of a sender are out of order, and no move of it to another receive queue has changed that.
+            InvariantError: packets of a sender are out of order without a move to another receive queue.
         """
         total = 0
         at = now + left - self.reading
@@ -90,12 +90,12 @@ class DatagramSocket:
         return total
 
     def room(self, flow: Sender) -> int:
-        """Return the number of a flow's packets that an empty buffer takes."""
+        """Return the number of a flow's packets that fit in an empty buffer."""
         size = flow.size + self._overhead
         return self._buffer // size if size else UNBOUNDED
 
     def call_ps(self) -> int | None:
-        """Return the time that the process takes for the next datagram that waits, in picoseconds; None when none does."""
+        """Return the time of the process for the next waiting datagram in picoseconds, or None."""
         waiting = self.waiting
         return None if waiting is None else self._waking + waiting.step
 

@@ -1,1 +1,1 @@
-"""Scheduling, coalescing and placement POLICIES: decisions from the time, the arguments and what a policy has stored of earlier ones."""
+"""Scheduling, coalescing and placement policies: decisions from time, arguments and the state of the policy."""

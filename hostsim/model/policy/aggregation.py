@@ -1,4 +1,4 @@
-"""Aggregation of frames by large receive offload (LRO): the longest packet and the sessions that it keeps, and the back-off where joining does not pay.
+"""Aggregation of frames by large receive offload (LRO): largest packet, sessions, and back-off.
 
 ``Net.VmxnetLROMaxLength``, ``Net.VmxnetLROThreshold``, ``Net.VmxnetLROUseRatio`` and ``Net.VmxnetLROBackoffPeriod`` as listed for 6.0.
 """
@@ -12,18 +12,18 @@ from hostsim.config.platform import HostSettings, LroSpec
 __all__ = ["Aggregation", "Backoff", "software_lro"]
 
 USE_RATIO: Final = 2 / 3
-"""Packets over frames from which joining does not pay (``Net.VmxnetLROUseRatio``)."""
+"""Ratio of packets to frames above which LRO backs off (``Net.VmxnetLROUseRatio``)."""
 
 
 class Aggregation:
     """Aggregation of the frames of a connection to packets of a bounded length: LRO of a NIC, which is always on.
 
     Attributes:
-        sessions: connections whose packets grow at the same time; frames of others go on by themselves.
+        sessions: connections with growing packets; frames of others are passed on singly.
 
     Args:
-        octets: bytes of data in a packet at most.
-        sessions: of them.
+        octets: largest number of data bytes in a packet.
+        sessions: number of sessions.
     """
 
     def __init__(self, octets: int, sessions: int) -> None:
@@ -31,26 +31,26 @@ class Aggregation:
 
     @property
     def on(self) -> bool:
-        """True while frames are looked at for joining."""
+        """True while frames are joined."""
         return True
 
     def frames(self, size: int) -> int:
-        """Return the most frames with ``size`` bytes of data that make a packet."""
+        """Return the largest number of frames with ``size`` bytes of data in a packet."""
         most = self._octets // size
         return most if most > 1 else 1
 
     def count(self, frames: int, packets: int) -> None:
-        """Record that so many frames have become so many packets."""
+        """Record the numbers of frames and of resulting packets."""
 
 
 class Backoff(Aggregation):
-    """Software LRO of a vNIC with its back-off: on while joining frames makes fewer packets, off for a while where it does not.
+    """Software LRO of a vNIC with its back-off: it is off for a while if joining does not reduce the number of packets.
 
     Args:
-        octets: bytes of data in a packet at most.
-        sessions: connections whose packets grow at the same time.
-        threshold: frames after which it looks.
-        period: such stretches of frames for which it stays off.
+        octets: largest number of data bytes in a packet.
+        sessions: number of connections with growing packets.
+        threshold: frames between two checks.
+        period: number of thresholds for which it stays off.
     """
 
     def __init__(self, octets: int, sessions: int, threshold: int, period: int) -> None:
@@ -76,5 +76,5 @@ class Backoff(Aggregation):
 
 
 def software_lro(host: HostSettings, lro: LroSpec) -> Aggregation | None:
-    """Return new software LRO for a receive queue of a vNIC; None where it is off."""
+    """Return new software LRO for a receive queue of a vNIC; None if it is off."""
     return Backoff(host.lro_bytes, lro.sessions, host.lro_threshold, host.lro_backoff) if host.sw_lro else None

@@ -8,10 +8,9 @@ __all__ = ["is_dense"]
 def is_dense(
     vms: int, vcpus: int, pcpus: int, utilisation: float, *, vms_each: int, vcpus_each: int, least_utilisation: float
 ) -> bool:
-    """True for a dense host: so full that fewer context switches are worth more latency.
+    """True for a dense host, on which fewer context switches are worth more latency.
 
-    All three must hold: VMs and vCPUs are at least so many times the PCPUs, and the PCPUs are busy for at least such a share
-    of the time ("Dynamic Host-Wide Performance Tuning in vSphere 6.0": 1, 2 and 50 %, ``Net.NetTuneThreshold`` ``1n 2n 50``).
+    Three thresholds must be reached: the ratios of VMs and of vCPUs to PCPUs, and the utilisation of the PCPUs ("Dynamic Host-Wide Performance Tuning in vSphere 6.0": 1, 2 and 50 %, ``Net.NetTuneThreshold`` ``1n 2n 50``).
 
     Args:
         vms: VMs that are powered on.

@@ -36,34 +36,34 @@ __all__ = [
 
 
 RATE_WINDOW: Final = 4 * MS
-"""Time over which rate-based coalescing takes rates where nothing is said: the default timeout."""
+"""Default window of rate-based coalescing: the default timeout."""
 NEVER: Final = 1 << 30
-"""A depth that no ring reaches."""
+"""A depth above any ring."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # schemes of a user's own
+@mypyc_attr(allow_interpreted_subclasses=True)  # for a user's schemes
 class CoalescingScheme:
-    """Interrupt coalescing scheme of a vNIC's receive queue: how long it holds an interrupt back. This base does not hold any back.
+    """Interrupt coalescing scheme of a vNIC's receive queue: the delay of interrupts. This base does not delay any.
 
-    Each receive queue has an object of its own. Once a packet waits, the queue interrupts its guest at the time `due`, or when a further packet makes
-    `depth` packets wait, or when the guest halts if the wait `is_ended_by_halt`: whichever comes first. While an interrupt is pending or
-    the guest polls, nothing is decided.
+    Each receive queue has a separate object. With a waiting packet, the queue interrupts its guest at the time `due`, when `depth` packets
+    wait, or when the guest halts if the wait `is_ended_by_halt`, whichever is first. While an interrupt is pending or the guest polls,
+    nothing is decided.
     """
 
     def due(self, first: int) -> int:
-        """Return the time of the interrupt for packets of which the oldest is ready at ``first``, past or future; before ``first`` means at ``first``."""
+        """Return the time of the interrupt for packets, the oldest ready at ``first`` (past or future); an earlier time means ``first``."""
         return first
 
     def depth(self) -> int | None:
-        """Return the number of waiting packets, at least 1, that ends the wait; None where no number does."""
+        """Return the number of waiting packets, at least 1, that ends the wait, or None."""
         return None
 
     def is_ended_by_halt(self) -> bool:
-        """True where a guest that has halted, or is about to, is interrupted at once."""
+        """True if a guest that has halted, or is about to, is interrupted at once."""
         return False
 
     def posted(self, count: int, ready: int) -> None:
-        """Record that packets are put into the ring, the first at ``ready``, which may lie ahead."""
+        """Record packets put into the ring, the first at ``ready``, which may be in the future."""
 
     def raised(self, now: int, taken: int) -> None:
         """Record that the vNIC interrupts at ``now``; the guest has taken ``taken`` packets off the ring so far."""
@@ -86,7 +86,7 @@ class StaticCoalescing(CoalescingScheme):
 
 
 class CoalescingDepth:
-    """Coalescing depth: the number of packets for one interrupt or call, which rises with the packet rate so that their rate stays at a ceiling.
+    """Coalescing depth: the number of packets for one interrupt or call, which rises with the packet rate to limit the event rate.
 
     The interrupt rate is the packet rate over the depth (facts 1.2). Packets are counted over a window and the depth holds for the next one.
 
@@ -100,18 +100,18 @@ class CoalescingDepth:
         """Make a law.
 
         Args:
-            ceiling: interrupts or calls a second, at most.
-            cap: greatest depth.
+            ceiling: largest number of interrupts or calls a second.
+            cap: largest depth.
             low: packets in a timeout below which nothing is coalesced.
-            timeout: the time that ``low`` counts in.
-            window: least time over which a rate is taken.
+            timeout: the time of ``low``.
+            window: smallest time for a rate.
         """
         self.depth = 1
         self._ceiling, self._cap, self._low, self._timeout, self._window = ceiling, cap, low, timeout, window
         self._since = self._count = 0
 
     def count(self, packets: int, at: int) -> None:
-        """Count packets, the first at an instant; at the end of a window the depth follows."""
+        """Count packets, the first at an instant; the end of a window updates the depth."""
         counted = self._count = self._count + packets
         passed = at - self._since
         if passed >= self._window:
@@ -123,18 +123,18 @@ class CoalescingDepth:
             self.depth = max(1, min(self._cap, depth))
 
     def cancel(self, packets: int) -> None:
-        """Take packets back that were counted."""
+        """Subtract packets that were taken back."""
         self._count -= packets
 
 
 class RateBasedCoalescing(CoalescingScheme):
-    """Rate-based coalescing: an interrupt for as many packets as come in an interval of the ceiling, or after a bounded wait.
+    """Rate-based coalescing: an interrupt for the packets of an interval of the ceiling, or after a bounded wait.
 
-    A vNIC that receives fewer packets than the ceiling has interrupts interrupts for each.
+    A vNIC with fewer packets than the ceiling interrupts for each.
     """
 
     def __init__(self, law: CoalescingDepth, wait: int, *, ended_by_halt: bool = False) -> None:
-        """Make a scheme with its depth; no packet waits longer than ``wait``, or, if it is ``ended_by_halt``, than the guest runs."""
+        """Make a scheme with its depth; no packet waits longer than ``wait``, or, if ``ended_by_halt``, beyond a halt of the guest."""
         self._law, self._wait, self._ended_by_halt = law, wait, ended_by_halt
 
     def is_ended_by_halt(self) -> bool:
@@ -153,7 +153,7 @@ class RateBasedCoalescing(CoalescingScheme):
 
 
 class InterruptThrottling(CoalescingScheme):
-    """Interrupt throttling of an emulated e1000: two interrupts are at least an interval apart, which its driver writes to a register (ITR)."""
+    """Interrupt throttling of an emulated e1000: a minimum interval between interrupts, which its driver writes to a register (ITR)."""
 
     def __init__(self, rate: int) -> None:
         """Make a scheme of at most ``rate`` interrupts a second."""
@@ -168,20 +168,20 @@ class InterruptThrottling(CoalescingScheme):
 
 
 class Moderation:
-    """Interrupt moderation of a physical NIC: two interrupts of a vector are at least an interval apart, frames and transmit completions alike.
+    """Interrupt moderation of a physical NIC: a minimum interval between interrupts of a vector, for frames and transmit completions.
 
     Attributes:
-        adapts: the interval follows the traffic.
+        adapts: the interval depends on the traffic.
     """
 
     def __init__(self, interval: int, *, adapts: bool = False) -> None:
         self._interval, self.adapts = interval, adapts
 
     def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
-        """Record an interrupt, with the frames and bytes received and sent since the one before; one that adapts sets its interval."""
+        """Record an interrupt, with the frames and bytes received and sent since the previous one; an adaptive rule sets its interval."""
 
     def for_completions(self) -> Moderation:
-        """Return the moderation of transmit completions on the same vector: this one, where a driver has one interval for both."""
+        """Return the moderation of transmit completions on the same vector: this one, if a driver has one interval for both."""
         return self
 
     def set_interval(self, interval: int) -> None:
@@ -193,27 +193,25 @@ class Moderation:
         if last is None:
             return first
         paced_to = last + self._interval
-        return (
-            paced_to if paced_to > first else first
-        )  # max() takes twice as long, and this is asked for every interrupt
+        return paced_to if paced_to > first else first  # max() takes twice as long, for every interrupt
 
 
 class CoalescedCompletions(Moderation):
-    """Interrupt moderation of transmit completions that have a timer of their own: it starts with the first of them."""
+    """Interrupt moderation of transmit completions with a separate timer, which starts with the first of them."""
 
     def due(self, first: int, last: int | None) -> int:
         return first + self._interval
 
 
 class TxCoalescing:
-    """Transmit coalescing of a vNIC's transmit queue: when packets that wait wake its sleeping context. In this base the guest never calls for it.
+    """Transmit coalescing of a vNIC's transmit queue: when waiting packets wake its sleeping context. In this base the guest never calls.
 
-    It serves an e1000, whose packets the VMkernel finds when it polls, and dense mode, in which a context is left asleep for longer.
+    It serves an e1000, whose packets the VMkernel finds by polling, and dense mode, in which contexts sleep longer.
 
     Attributes:
         timeout: longest wait of a packet.
-        depth: waiting packets at which the guest calls; `NEVER` where it does not.
-        in_passing: a receive context that serves the same vNIC wakes it.
+        depth: waiting packets at which the guest calls; `NEVER` if it does not.
+        in_passing: a receive context of the same vNIC wakes it.
     """
 
     def __init__(self, timeout: int, *, in_passing: bool = True) -> None:
@@ -227,13 +225,13 @@ class TxCoalescing:
         """Record that a preempted guest takes packets back."""
 
     def restart(self) -> None:
-        """Begin anew, after another scheme was in force."""
+        """Restart, after another scheme was in force."""
 
 
 class RateBoundCalls(TxCoalescing):
-    """Transmit coalescing of a vmxnet3: a guest calls so rarely that it makes at most so many calls a second.
+    """Transmit coalescing of a vmxnet3: a limited number of calls a second.
 
-    The number of packets that wait before it calls is adapted to the rate at which it sends, by the law of receive coalescing.
+    The number of waiting packets before a call follows the send rate, by the law of receive coalescing.
     """
 
     def __init__(self, timeout: int, law: CoalescingDepth) -> None:
@@ -255,10 +253,10 @@ class RateBoundCalls(TxCoalescing):
 
 
 _PROFILES: Final = ((2, 256), (8, 128), (16, 64), (32, 64), (64, 64))
-"""Microseconds after a frame without another, and frames."""
+"""Profiles: microseconds after the last frame, and number of frames."""
 _EVENTS: Final = 64
 _PATIENCE: Final = 2 * len(_PROFILES)
-"""Steps after which a search that has found no end rests, for as many measurements."""
+"""Number of steps after which a search without result rests, and of measurements for which it rests."""
 
 _RESTS: Final = 0
 _TIRED: Final = 1
@@ -267,17 +265,17 @@ _DOWN: Final = 3
 
 
 class ProfileSearch(Moderation):
-    """Interrupt moderation by a search among five profiles (mlx5): bytes a millisecond decide, then frames, then interrupts, of which fewer are better.
+    """Interrupt moderation by a search among five profiles (mlx5): more bytes a millisecond are better, then more frames, then fewer interrupts.
 
     Source: ``net_dim`` of Linux from 4.16 on (lib/dim from 5.3 on), its profiles for receive whose period restarts at each completion, and mlx5e_build_nic_params, which turns it on
-    where the device can and starts with the second profile. A wait is worked out when it begins: frames that come at random, as far apart as those of the last interrupt were on
-    average, leave a gap of the period after as long as is taken here, unless their number is reached before.
+    if the device can and starts with the second profile. A wait is computed at its start: the mean time until random frames, with the mean distance of those of the last
+    interrupt, leave a gap of the period, unless their number is reached before.
     """
 
     def __init__(self) -> None:
         super().__init__(8 * US, adapts=True)
         self._period, self._most = 8 * US, 128
-        self._place = 0  # where the search stands at first, though the device has the second profile
+        self._place = 0  # initial position of the search, although the device has the second profile
         self._state, self._ups, self._downs, self._steps = _RESTS, 0, 0, 0
         self._before = (0, 0, 0)
         self._measuring = False
@@ -300,12 +298,12 @@ class ProfileSearch(Moderation):
             else:
                 self._begin(now)
         frames = received or sent
-        if frames and self._passed:  # what has been polled since the interrupt before came ahead of it
+        if frames and self._passed:  # frames polled since the last interrupt arrived before it
             self._interval = self._wait(self._passed // frames)
         self._passed, self._last = now - self._last, now
 
     def _begin(self, now: int) -> None:
-        """Begin a measurement."""
+        """Start a measurement."""
         self._measuring, self._since = True, now
         self._events = self._frames = self._octets = 0
 
@@ -321,7 +319,7 @@ class ProfileSearch(Moderation):
         return max(min(wait, longest), 1)
 
     def _decide(self, passed: int) -> bool:
-        """Take a step by a measurement that took ``passed``; returns whether it is to another profile."""
+        """Take a step after a measurement of length ``passed``; returns whether the profile changes."""
         found = (
             _a_millisecond(self._octets, passed),
             _a_millisecond(self._frames, passed),
@@ -348,25 +346,25 @@ class ProfileSearch(Moderation):
         return self._place != place
 
     def _set_off(self) -> None:
-        """Leave a profile at which the search has rested."""
+        """Continue after a rest."""
         self._state = _DOWN if self._place else _UP
         self._go()
 
     def _turn(self) -> None:
-        """Go the other way from here."""
+        """Reverse the direction."""
         if self._state == _UP:
             self._state, self._downs = _DOWN, 0
         else:
             self._state, self._ups = _UP, 0
 
     def _is_between(self) -> bool:
-        """True one step back from a turn, where more than one had led up to it: both sides are worse."""
+        """True one step back from a turn after more than one step: both neighbours are worse."""
         if self._state == _UP:
             return self._downs > 1 and self._ups == 1
         return self._ups > 1 and self._downs == 1
 
     def _go(self) -> None:
-        """Take a step, or rest at an end of the profiles, or of the patience."""
+        """Take a step, or rest at an end of the profiles or after too many steps."""
         if self._steps == _PATIENCE:
             self._rest(_TIRED)
         elif (self._state == _UP and self._place == len(_PROFILES) - 1) or (self._state == _DOWN and not self._place):
@@ -391,7 +389,7 @@ def _a_millisecond(count: int, passed: int) -> int:
 
 
 def _compared(now: tuple[int, int, int], before: tuple[int, int, int]) -> int:
-    """Return 1 where a measurement is better than the one before, -1 where it is worse, 0 where neither differs by more than a tenth."""
+    """Return 1 if a measurement is better than the previous one, -1 if worse, 0 within a tenth."""
     for index in range(3):
         new, old = now[index], before[index]
         if not old:
@@ -409,14 +407,14 @@ _BULK: Final = 2
 
 
 class FrameSizeModeration(Moderation):
-    """Interrupt moderation by the mean size of frames (igb): the longer they are, the rarer interrupts become.
+    """Interrupt moderation by the mean size of frames (igb): longer frames cause fewer interrupts.
 
-    The interval is that of the larger mean, of received and of sent frames: an eighth of a microsecond a byte, a twelfth for middle sizes, preamble, gap and check sequence
-    included. Source: ``igb_update_ring_itr`` of VMware's igb driver, 2.1.11.1 (ESXi 5.0), which starts at 162 us; 5.0.5.1 (ESXi 6.0) has a least interval of 49 us.
+    The interval follows the larger mean of received and sent frames: an eighth of a microsecond for each byte, a twelfth for middle sizes, preamble, gap and check sequence
+    included. Source: ``igb_update_ring_itr`` of VMware's igb driver, 2.1.11.1 (ESXi 5.0), which starts at 162 us; 5.0.5.1 (ESXi 6.0) has a minimum interval of 49 us.
     """
 
     def __init__(self, least: int = 1 * US) -> None:
-        """Make a rule whose interval is ``least`` or longer."""
+        """Make a rule with a minimum interval ``least``."""
         super().__init__(162 * US, adapts=True)
         self._least = least
 
@@ -425,15 +423,15 @@ class FrameSizeModeration(Moderation):
         if not mean:
             return
         size = min(mean + 24, 3000)
-        quarters = size // 3 if 300 < size < 1200 else size // 2  # of a microsecond; the register counts whole ones
+        quarters = size // 3 if 300 < size < 1200 else size // 2  # of a microsecond; the register counts microseconds
         self._interval = max(quarters // 4 * US, self._least)
 
 
 class LatencyClasses(Moderation):
     """Interrupt moderation by latency classes (ixgbe with a dynamic rate): 100,000, 20,000 or 8,000 interrupts a second by the bytes in a microsecond.
 
-    Up to 10 bytes in a microsecond are the lowest latency, up to 20 low latency, and more are bulk; a class changes by one step an interrupt, and the
-    interval goes a tenth of the way in rates. The busier of the two directions decides. Source: ``ixgbe_update_itr`` and ``ixgbe_set_itr`` of the Linux driver up to 4.14, and of
+    Up to 10 bytes in a microsecond are the lowest latency, up to 20 low latency, and more are bulk; a class changes by one step at an interrupt, and the
+    rate moves by a tenth of the difference. The busier of the two directions decides. Source: ``ixgbe_update_itr`` and ``ixgbe_set_itr`` of the Linux driver up to 4.14, and of
     VMware's with ``InterruptThrottleRate=1``.
     """
 
@@ -490,11 +488,11 @@ class PacketRateModeration(Moderation):
 
 
 class PacketCountModeration(Moderation):
-    """Interrupt moderation by the packets that an interrupt announces (i40e): 56 to 112 of them are right, and the two directions have an interval each.
+    """Interrupt moderation by the packets of an interrupt (i40e): the target is 56 to 112, and each direction has an interval.
 
-    Less of them raise an interval by 2 us, up to 126 us; more halve the shorter of both, and more than 256 set it by the size of frames and the line rate. One to three
-    received frames of less than 9,000 bytes are answered by half of that, unless what is sent is a bulk. A direction that was not looked at for a tick of the kernel
-    or two begins anew: received frames at 2 us, sent ones at 126 us. One register is written an interrupt, and nothing is adapted for three interrupts
+    Fewer packets raise an interval by 2 us, up to 126 us; more halve the shorter of both, and more than 256 set it by the size of frames and the line rate. One to three
+    received frames of less than 9,000 bytes give half of that, unless bulk data is sent. A direction without an update for one or two ticks of the kernel restarts:
+    received frames at 2 us, sent ones at 126 us. One register is written at an interrupt, and nothing is adapted for three interrupts
     after that. Source: ``i40e_update_itr`` and ``i40e_update_enable_itr`` of the Linux driver from 4.17 on, which starts at 50 us.
     """
 
@@ -502,13 +500,13 @@ class PacketCountModeration(Moderation):
         """Make a rule.
 
         Args:
-            line_rate: bits a second, by which the intervals are scaled.
-            tick: of the kernel's timer, at 1,000 a second as a rule.
+            line_rate: bits a second, which scales the intervals.
+            tick: of the kernel's timer, usually 1,000 a second.
         """
         super().__init__(_START * US, adapts=True)
         self._tick = tick
         self._unit = 2048 if line_rate >= 40e9 else 1024 if line_rate >= 20e9 else 512 if line_rate > 1e9 else 64
-        # what is wanted, and what the registers have: microseconds, with the flag of low latency above them, which takes part in comparisons
+        # target and register values: microseconds, with the flag of low latency in a higher bit, which takes part in comparisons
         self._rx = self._tx = self._rx_set = self._tx_set = _START
         self._looked, self._settling = 1, 0
         self._sent = Moderation(_START * US)
@@ -527,7 +525,7 @@ class PacketCountModeration(Moderation):
         self._write()
 
     def _wanted_sent(self, packets: int, octets: int) -> int:
-        """Return the interval wanted for what is sent."""
+        """Return the target interval of sent frames."""
         wanted = self._tx
         if packets < 4:
             if wanted == _LONGEST and self._rx % _LATENCY == _LONGEST:
@@ -537,13 +535,13 @@ class PacketCountModeration(Moderation):
         return self._wanted(wanted, packets, octets)
 
     def _wanted_received(self, packets: int, octets: int) -> int:
-        """Return the interval wanted for what is received."""
+        """Return the target interval of received frames."""
         if 0 < packets < 4 and octets < 9000 and self._tx >= _LATENCY:
             return self._by_size(octets // packets, 2) + _LATENCY
         return self._wanted(self._rx, packets, octets)
 
     def _wanted(self, before: int, packets: int, octets: int) -> int:
-        """Return the interval that a number of packets makes of the one before."""
+        """Return the interval after a number of packets, from the previous interval."""
         if packets < 56:
             return min(before % _LATENCY + 2, _LONGEST) + before // _LATENCY * _LATENCY
         if packets > 256:
@@ -552,7 +550,7 @@ class PacketCountModeration(Moderation):
         return shorter if packets <= 112 else max(shorter // 4 * 2, _SHORTEST)
 
     def _by_size(self, size: int, part: int) -> int:
-        """Return a part of the interval for frames of a mean size, in microseconds: 170 times what such a frame takes of the wire, over what it takes of memory."""
+        """Return the term of the interval for frames of a mean size, in microseconds: 170 times the frame on the wire, divided by its memory."""
         if size <= 60:
             scaled = 4096
         elif size <= 380:
@@ -564,7 +562,7 @@ class PacketCountModeration(Moderation):
         return min(2 * -(-(scaled // part) // self._unit), _LONGEST)
 
     def _write(self) -> None:
-        """Write one of the two registers: a fall before a rise, what is received before what is sent, and of two rises the larger."""
+        """Write one of the two registers: a decrease before an increase, received before sent, and of two increases the larger."""
         rx_rise, tx_rise = self._rx - self._rx_set, self._tx - self._tx_set
         if rx_rise >= 0 and (tx_rise < 0 or rx_rise < tx_rise):
             self._tx_set = self._tx
@@ -607,7 +605,7 @@ class SmoothedClasses(Moderation):
             self._countdown -= 1
             return
         self._countdown = 100
-        microseconds = self._interval // US * 100  # what a hundred intervals take, whatever they took
+        microseconds = self._interval // US * 100  # the nominal length of a hundred intervals
         wanted = 0
         if self._received:
             fast = self._received * 1_000_000 // microseconds > 40_000
@@ -626,14 +624,14 @@ _CLASS_INTERVALS: Final = (20, 50, 54, 124)
 
 
 class EventScore(Moderation):
-    """Interrupt moderation by the frames of a thousand interrupts (sfc): less than 4,000 shorten it by a step, more than 8,000 lengthen it by one, up to 60 us.
+    """Interrupt moderation by the frames of a thousand interrupts (sfc): fewer than 4,000 shorten the interval by a step, more than 8,000 lengthen it, up to 60 us.
 
-    Source: ``efx_poll`` of the Linux driver, whose score is two a received frame and whose thresholds are 8,000 and 16,000; it starts with the longest. The step is the timer's
-    quantum, 6,144 ns in the SFC9000 (``siena_probe_nvconfig``), and intervals are whole ones.
+    Source: ``efx_poll`` of the Linux driver, with a score of two for each received frame and thresholds of 8,000 and 16,000; it starts with the longest interval. The step
+    is the timer's quantum, 6,144 ns in the SFC9000 (``siena_probe_nvconfig``), and intervals are multiples of it.
     """
 
     def __init__(self, step: int = 6_144 * NS) -> None:
-        """Make a rule whose intervals are multiples of ``step``."""
+        """Make a rule with intervals that are multiples of ``step``."""
         self._step, self._longest = step, 60 * US // step * step
         super().__init__(self._longest, adapts=True)
         self._interrupts = self._frames = 0
@@ -662,7 +660,7 @@ COALESCING_SCHEMES: Final[dict[str, Callable[[Coalescing], CoalescingScheme]]] =
     ),
     "throttled": lambda settings: InterruptThrottling(settings.rate),
 }
-"""Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``; that of an e1000 has none there."""
+"""Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``, and that of an e1000."""
 MODERATION_RULES: Final[dict[str, Callable[[float], Moderation]]] = {
     "igb": lambda line_rate: FrameSizeModeration(),
     "igb-conservative": lambda line_rate: FrameSizeModeration(49 * US),
@@ -677,10 +675,10 @@ MODERATION_RULES: Final[dict[str, Callable[[float], Moderation]]] = {
 
 
 def coalescing_scheme(settings: Coalescing) -> CoalescingScheme:
-    """Return a new object of the coalescing scheme that a vNIC's settings name.
+    """Return a new coalescing scheme by the settings of a vNIC.
 
     Raises:
-        WiringError: there is no such scheme.
+        WiringError: an unknown scheme.
     """
     make = COALESCING_SCHEMES.get(settings.scheme)
     if make is None:

@@ -10,18 +10,18 @@ __all__ = ["MULTICAST_RATE", "VNICS", "splits_receive"]
 MULTICAST_RATE: Final = 10_000
 """Multicast packets a second of a queue above which it is split ("SplitRx Mode", documentation of VMware's performance best practices)."""
 VNICS: Final = 8
-"""vNICs that share the load of a queue evenly, from which on it is split, by the older rule (D. Grant, "Optimizing ESXi host networking", January 2015)."""
+"""Number of vNICs with even loads from which a queue is split, by the older rule (D. Grant, "Optimizing ESXi host networking", January 2015)."""
 
 
 def splits_receive(rule: str, load: float, heavy: float, multicast_rate: float, received: Sequence[int]) -> bool:
-    """True where a receive queue is heavily utilised and, by the rule of the version, has many packets to copy.
+    """True if a receive queue is heavily utilised and, by the rule of the version, has many packets to copy.
 
     Args:
         rule: ``multicast_rate``, or ``vnics`` for the older rule.
-        load: share of a PCPU that the queue's receive context used.
-        heavy: share of a PCPU from which on it is heavily utilised.
-        multicast_rate: multicast packets a second that came by the queue.
-        received: packets that each vNIC of the queue received in the same time. Loads are even from half of the highest on (assumed).
+        load: share of a PCPU used by the queue's receive context.
+        heavy: share of a PCPU from which it is heavily utilised.
+        multicast_rate: multicast packets a second of the queue.
+        received: packets of each vNIC of the queue in the same time. Loads are even from half of the highest (assumed).
     """
     if load < heavy:
         return False

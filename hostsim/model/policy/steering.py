@@ -1,6 +1,6 @@
-"""Steering of received frames: the receive queue of a vNIC (NetQueue) and the ring of a flow, by receive-side scaling (RSS) or a rule of one's own.
+"""Steering of received frames: the receive queue of a vNIC (NetQueue) and the ring of a flow, by receive-side scaling (RSS) or a user's rule.
 
-RSS takes the ring by the Toeplitz hash of addresses and ports. The hash and its verification suite are Microsoft's ("Verifying the RSS Hash Calculation", NDIS driver documentation); NICs
+RSS selects the ring by the Toeplitz hash of addresses and ports. The hash and its verification suite are Microsoft's ("Verifying the RSS Hash Calculation", NDIS driver documentation); NICs
 of all makers compute the same.
 """
 
@@ -45,7 +45,7 @@ class Move(NamedTuple):
 def fixed_queue(position: int, queues: int) -> int:
     """Return the static queue of the vNIC at a position in the order of power-on: one each, then shared.
 
-    Queue 0 is the default queue, which takes what nothing else is filtered for; vNICs get it only where there is no other.
+    Queue 0 is the default queue for frames without a filter; vNICs get it only if there is no other.
     """
     return 1 + position % (queues - 1) if queues > 1 else 0
 
@@ -60,16 +60,16 @@ def rebalance(
 ) -> list[Move]:
     """Return the moves of the NetQueue balancer in one period: unpack a busy queue, or pack two idle ones.
 
-    A queue whose receive context is too busy gives one of its vNICs away: to the least busy queue in use where that stays
-    below the mark, else to one that is not in use, if there are PCPUs for another context. Where no queue is too busy, the least
-    busy one is given up if the next can take all its vNICs.
+    A queue with too busy a receive context loses one of its vNICs: to the least busy queue in use if that stays below the mark, else to
+    an unused one, if there are PCPUs for another context. If no queue is too busy, the least busy one is closed if the next can take all
+    its vNICs.
 
     Args:
-        loads: share of a PCPU that the receive context of each queue used, 0..1.
-        members: packets that each vNIC of a queue received, by queue; any unit.
-        pack_below: share of a PCPU up to which two queues are made one.
-        unpack_above: share of a PCPU from which a queue gives a vNIC away.
-        may_open: False where no further queue may be put into use.
+        loads: share of a PCPU used by the receive context of each queue, 0..1.
+        members: packets of each vNIC of a queue, by queue; any unit.
+        pack_below: share of a PCPU up to which two queues are joined.
+        unpack_above: share of a PCPU from which a queue loses a vNIC.
+        may_open: False if no further queue may be opened.
     """
     used = [queue for queue, vnics in enumerate(members) if vnics]
     if not used:
@@ -95,18 +95,18 @@ def rebalance(
 
 
 DEFAULT_KEY = bytes.fromhex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa")
-"""The key of the verification suite, which most drivers load unless told otherwise."""
+"""The key of the verification suite, the default of most drivers."""
 SYMMETRIC_KEY = bytes.fromhex("6d5a") * 20
-"""A key that repeats every 16 bits: both directions of a connection have the same hash."""
+"""A key with a period of 16 bits, so that both directions of a connection have the same hash."""
 INDIRECTION: Final = 128
 """Entries of a NIC's indirection table (Intel 82599 data sheet)."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # rules of a user's own
+@mypyc_attr(allow_interpreted_subclasses=True)  # for a user's rules
 class SteeringRule:
     """Steering rule of a physical NIC: which receive queue serves a vNIC, and which ring of a queue takes a flow.
 
-    Each port has an object of its own. This base is NetQueue without a balancer (each vNIC keeps a queue), and RSS where a queue has several rings.
+    Each port has a separate object. This base is NetQueue without a balancer (each vNIC keeps a queue), and RSS for queues with several rings.
     """
 
     def queue(self, position: int, queues: int) -> int:
@@ -114,7 +114,7 @@ class SteeringRule:
         return fixed_queue(position, queues)
 
     def ring(self, value: int, size: int, rings: int) -> int:
-        """Return the ring, 0 to ``rings`` - 1, of a flow; asked when it begins or its vNIC moves to another queue, if that has several rings.
+        """Return the ring, 0 to ``rings`` - 1, of a flow; called when it begins or its vNIC moves to another queue, if that has several rings.
 
         Args:
             value: RSS hash of its frames, 32 bits.
@@ -128,12 +128,12 @@ class SteeringRule:
         return None
 
     def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]], node_use: float) -> list[Move]:
-        """Return the moves of vNICs to other queues after a period, in the order in which they are made.
+        """Return the moves of vNICs to other queues after a period, in order.
 
         Args:
-            loads: share of a PCPU that the receive contexts of each queue used in the period.
-            members: frames that each vNIC of a queue received in it, by queue.
-            node_use: share of the period for which the PCPUs of the NIC's NUMA node were busy, 0..1.
+            loads: share of a PCPU used by the receive contexts of each queue in the period.
+            members: frames of each vNIC of a queue in the period, by queue.
+            node_use: busy share of the PCPUs of the NIC's NUMA node in the period, 0..1.
         """
         return []
 
@@ -141,17 +141,17 @@ class SteeringRule:
 class DynamicNetQueue(SteeringRule):
     """NetQueue with its balancer (Dynamic NetQueue): all vNICs begin on the default queue, which is unpacked while it is busy; quiet queues are packed.
 
-    No further queue is put into use on a NUMA node that has hardly an idle PCPU: its context would take its time from others.
+    No further queue is opened on a NUMA node with almost no idle PCPU, as its context would displace others.
     """
 
     def __init__(self, period: int, pack_below: float, unpack_above: float, open_below: float) -> None:
         """Make a rule that balances once a ``period``.
 
         Args:
-            period: picoseconds between two looks.
+            period: picoseconds between two checks.
             pack_below: share of a PCPU, see `rebalance`.
-            unpack_above: likewise.
-            open_below: share of the time of the node's PCPUs in use, from which no further queue is.
+            unpack_above: share of a PCPU, see `rebalance`.
+            open_below: busy share of the node's PCPUs from which no further queue is opened.
         """
         self._period, self._pack_below, self._unpack_above = period, pack_below, unpack_above
         self._open_below = open_below
@@ -169,7 +169,7 @@ class DynamicNetQueue(SteeringRule):
 
 @cache
 def _indirection(rings: int) -> tuple[int, ...]:
-    """Return the indirection table of a queue: entries spread evenly over its rings, as drivers do."""
+    """Return the indirection table of a queue: entries spread evenly over its rings, as by drivers."""
     return tuple(entry % rings for entry in range(INDIRECTION))
 
 
@@ -193,7 +193,7 @@ def toeplitz_hash(key: bytes, data: bytes) -> int:
 
 
 def toeplitz_once(key: bytes, data: bytes) -> int:
-    """Return the Toeplitz hash of ``data`` as `toeplitz_hash` does, without a look-up table: for a key that hashes little.
+    """Return the Toeplitz hash of ``data`` as `toeplitz_hash` does, without a look-up table, for keys with few hashes.
 
     Raises:
         ValueError: the key is too short.
@@ -225,7 +225,7 @@ def _table(key: bytes) -> tuple[tuple[int, ...], ...]:
     return tuple(rows)
 
 
-@cache  # a connection has the addresses of many others
+@cache  # many connections have the same addresses
 def _packed(address: str) -> bytes:
     """Return an address in network byte order."""
     return ip_address(address).packed
@@ -234,16 +234,16 @@ def _packed(address: str) -> bytes:
 def rss_input(
     source: str, destination: str, source_port: int | None = None, destination_port: int | None = None
 ) -> bytes:
-    """Return the RSS hash input of a packet: source and destination address and, of TCP and UDP, source and destination port.
+    """Return the RSS hash input of a packet: source and destination address and, for TCP and UDP, source and destination port.
 
     Args:
         source: IPv4 or IPv6 address in text.
         destination: of the same family.
-        source_port: None, with the other, for a hash of the addresses alone (other protocols, fragments).
-        destination_port: see there.
+        source_port: None, with the other, for a hash of the addresses only (other protocols, fragments).
+        destination_port: as source_port.
 
     Raises:
-        ValueError: no address, two families, one port alone, or a port above 65535.
+        ValueError: an invalid address, two families, a single port, or a port above 65535.
     """
     addresses = _packed(source), _packed(destination)
     if len(addresses[0]) != len(addresses[1]):
@@ -264,7 +264,7 @@ def rss_queue(hash_value: int, indirection: Sequence[int]) -> int:
         indirection: queue by entry; a power of two entries (128 on an Intel 82599).
 
     Raises:
-        ValueError: the number of entries is no power of two.
+        ValueError: the number of entries is not a power of two.
     """
     size = len(indirection)
     if not size or size & (size - 1):

@@ -40,7 +40,7 @@ class VnicFilter:
         return vnics[(toeplitz_once(self.key, packet) if self.key else ring) % len(vnics)]
 
     def frames(self) -> int:
-        """Return the number of frames that have matched the filter: those from other VMs of the host have not come by the NIC."""
+        """Return the number of frames that have matched the filter, without those from other VMs of the host, which bypass the NIC."""
         return sum(vnic.frames - vnic.local_frames for vnic in self.vnics)
 
 
@@ -48,13 +48,13 @@ class NetQueue:
     """The receive queues of a port. Each is one ring, or several that a steering rule spreads flows over.
 
     Args:
-        queues: rings of each queue that vNICs are dealt to; the first is the default queue.
-        rule: decides on the queue of a vNIC, the ring of a flow, and moves.
+        queues: rings of each queue for vNICs; the first is the default queue.
+        rule: decides the queue of a vNIC, the ring of a flow, and moves.
         node: NUMA node of the port, whose PCPUs run the receive contexts.
-        resteer: called when senders go by other queues; returns the instant by which what came has gone to the old ones.
+        resteer: called when senders change queues; returns the instant up to which frames have used the old ones.
 
     Attributes:
-        period: picoseconds between two calls of `balance`; None for a port that is not balanced.
+        period: picoseconds between two calls of `balance`; None for a port without balancing.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class NetQueue:
         self.period = rule.period() if len(queues) > 1 else None
 
     def give(self, target: VnicFilter, rings: list[RxQueue]) -> None:
-        """Give a vNIC an RSS queue of its own."""
+        """Give a vNIC a separate RSS queue."""
         self._rings[target] = rings
 
     def deal(self, target: VnicFilter, position: int) -> None:
@@ -97,13 +97,13 @@ class NetQueue:
             target: filter of the vNIC.
             sender: the sender.
             value: RSS hash of its frames at the NIC.
-            packet: what the vNIC hashes of them, see `rss_input`.
+            packet: hash input of the vNIC, see `rss_input`.
         """
         target.senders.append((sender, value))
         sender.vnic = target.vnic(packet, self._steer(sender, value, self.rings_of(target)))
 
     def flood(self, sender: Sender, value: int) -> None:
-        """Steer a sender that matches no filter (multicast) to the default queue, by its RSS hash where that has several rings (DRSS)."""
+        """Steer a sender without a filter (multicast) to the default queue, by its RSS hash if that has several rings (DRSS)."""
         self._flooded.append(sender)
         rings = self._queues[0]
         sender.queue = rings[self._ring(sender, value, len(rings))]
@@ -122,7 +122,7 @@ class NetQueue:
         return list(found.values())
 
     def _steer(self, sender: Sender, value: int, rings: list[RxQueue]) -> int:
-        """Steer a sender to one of the rings of a queue; returns its place among them."""
+        """Steer a sender to one of the rings of a queue; returns its index."""
         place = self._ring(sender, value, len(rings))
         sender.queue = rings[place]
         return place
@@ -131,10 +131,10 @@ class NetQueue:
         return self._within(self._rule.ring(value, sender.size, rings), rings) if rings > 1 else 0
 
     def _within(self, place: int, count: int) -> int:
-        """Return the place that the steering rule has chosen.
+        """Return the index chosen by the steering rule.
 
         Raises:
-            WiringError: there is no such place.
+            WiringError: the index is out of range.
         """
         if not 0 <= place < count:
             raise WiringError(f"{type(self._rule).__name__} has chosen number {place} of {count}, counted from 0")

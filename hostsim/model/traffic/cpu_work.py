@@ -15,19 +15,19 @@ from hostsim.model.contract import Flow
 __all__ = ["CpuWork"]
 
 BLOCK: Final = 4096
-"""Lengths drawn at a time."""
+"""Number of lengths drawn at a time."""
 
 
 class CpuWork:
     """The work queue of one guest: bursts of CPU time, first come first served.
 
     Args:
-        flow: counts them, together with those of the other guests of the same traffic.
-        arrivals: when they come.
-        draw: given a number, returns as many lengths in picoseconds, from this guest's own stream.
-        batch: bursts that come together.
-        together: most bursts served as one, in the time of one.
-        waiting: bursts that may wait.
+        flow: counts them, together with those of other guests of the same traffic.
+        arrivals: of the bursts.
+        draw: returns a given number of lengths in picoseconds, from the guest's stream.
+        batch: simultaneous bursts.
+        together: largest number of bursts served as one, in the time of one.
+        waiting: largest number of waiting bursts.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class CpuWork:
         self._in_service: list[Train[Flow]] = []
 
     def upcoming(self) -> int | None:
-        """Return the time of the next arrival; None when there will be no more."""
+        """Return the time of the next arrival, or None."""
         return self._arrivals.upcoming()
 
     def settle(self, now: int) -> None:
@@ -62,13 +62,13 @@ class CpuWork:
             ring.settle(now)
 
     def start(self, now: int) -> int | None:
-        """Start the burst that has waited longest; returns its length in picoseconds, None when none waits."""
+        """Start the oldest waiting burst; returns its length in picoseconds, or None."""
         self.settle(now)
         self._in_service = self.ring.take(self._together, now)
         if not self._in_service:
             return None
         if not self._lengths:
-            # at least a picosecond: a burst that takes no time would never end
+            # at least a picosecond, as a burst of no time would never end
             self._lengths = np.maximum(np.rint(self._draw(BLOCK)).astype(np.int64), 1).tolist()
         return self._lengths.pop()
 

@@ -1,4 +1,4 @@
-"""A peer outside the host that sends datagrams to VMs: of a traffic source of one's own, which is a SimPy process."""
+"""A peer outside the host that sends datagrams to VMs, for a user's traffic source, which is a SimPy process."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["Peer"]
 
 
 class Peer:
-    """The peer of a traffic source: it sends when the source's process says so.
+    """The peer of a traffic source: it sends on request of the source's process.
 
     Attributes:
-        spec: what the scenario says of the traffic.
-        vms: VMs of the groups that it goes to.
-        random: a stream of random numbers that nobody else draws from.
+        spec: of the traffic in the scenario.
+        vms: VMs of the receiving groups.
+        random: a random stream of its own.
     """
 
     def __init__(
         self, host: Host, name: str, spec: Traffic, members: Sequence[VirtualMachine], streams: Streams
     ) -> None:
         position = len(host.flows)
-        self.spec: Any = spec  # of a class of the source's own
+        self.spec: Any = spec  # of the source's own class
         self.vms = tuple(members)
         self.random = streams.stream("traffic", position)
         self._host, self._flow = host, Flow(name, 0, 1)
@@ -47,7 +47,7 @@ class Peer:
             device: number of the VM's NIC.
 
         Raises:
-            ValueError: there is no such NIC, or a datagram has no data or does not fit in a frame.
+            ValueError: an unknown NIC, or a datagram without data or too large for a frame.
         """
         networks = links(vm.group, self._host.spec.vswitches, self._host.spec.nics)
         if not 0 <= device < len(networks):

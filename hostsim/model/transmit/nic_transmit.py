@@ -16,10 +16,10 @@ __all__ = [
 
 
 class Departure(Link["Departure"]):
-    """A train being transmitted: end of its first packet, picoseconds to each further one, time of each on the wire; who learns of it.
+    """A train being transmitted: end of its first packet, picoseconds to each further one, time of each on the wire, and the queue to notify.
 
     Attributes:
-        is_begun: packets of it are through already.
+        is_begun: some of its packets are transmitted.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class Departure(Link["Departure"]):
 
 
 class Departures(Chain[Departure]):
-    """Departures in the order in which they were handed over.
+    """Departures in the order of their submission.
 
-    Those that have not begun will begin in this order, behind those that have: each begins when the wire is free of all before it.
+    Waiting departures start in this order, after the started ones: each starts when the wire is free of all before it.
     """
 
     def soonest(self, vector: NicQueue) -> int | None:
-        """Return the time at which the first packet of those that a queue announces is through; None when there is none."""
+        """Return the time at which the first packet of an announcing queue is transmitted, or None."""
         soonest: int | None = None
         departure = self.first
         while departure is not None:
@@ -54,22 +54,22 @@ class Departures(Chain[Departure]):
                 if soonest is None or departure.first < soonest:
                     soonest = departure.first
                 if not departure.is_begun:
-                    break  # all behind it begin later
+                    break  # all after it start later
             departure = departure.following
         return soonest
 
 
 PAGE: Final = 4096
-"""Bytes that a descriptor points to at most: a page of a guest's memory, which is contiguous."""
+"""Largest number of bytes of a descriptor: a contiguous page of a guest's memory."""
 
 
 def descriptors(octets: int) -> int:
-    """Return the descriptors of a packet with so many bytes of data."""
+    """Return the number of descriptors of a packet with a number of data bytes."""
     return -(-octets // PAGE) if octets > PAGE else 1
 
 
 class _InUse(Link["_InUse"]):
-    """Descriptors in use: ``count`` packets of ``each``, the first through at ``first``, the others ``step`` after one another."""
+    """Descriptors in use: ``count`` packets of ``each``, the first transmitted at ``first``, the others at intervals of ``step``."""
 
     def __init__(self, count: int, each: int, first: int, step: int) -> None:
         self.count, self.each, self.first, self.step = count, each, first, step
@@ -87,10 +87,10 @@ class TxRoom:
         self._size, self._used = size, 0
         self._records: Chain[_InUse] = Chain()
         self._unused: Chain[_InUse] = Chain()
-        """Records of what is through, to be used again."""
+        """Records of transmitted packets, for reuse."""
 
     def fits(self, count: int, each: int, at: int) -> int:
-        """Return how many of ``count`` packets of ``each`` descriptors find room at an instant, which does not go back."""
+        """Return the number of ``count`` packets of ``each`` descriptors with room at an instant, which must not decrease."""
         first = self._records.first
         if first is not None and first.first <= at:
             self._free(at)  # eagerly, so that recycled records stay in the cache
@@ -98,7 +98,7 @@ class TxRoom:
         return count if room >= count else max(room, 0)
 
     def use(self, count: int, each: int, first: int, step: int) -> None:
-        """Record packets that will be through the wire at instants."""
+        """Record packets with the instants of their transmission."""
         self._used += count * each
         train = self._unused.pop()
         if train is None:
@@ -108,10 +108,10 @@ class TxRoom:
         self._records.append(train)
 
     def _free(self, at: int) -> None:
-        """Free the descriptors of what is through by an instant."""
+        """Free the descriptors of packets transmitted by an instant."""
         before: _InUse | None = None
         train = self._records.first
-        while train is not None and train.first <= at:  # else none of those behind it is through either
+        while train is not None and train.first <= at:  # otherwise none after it is transmitted either
             through = train.count
             if train.step:
                 through = min(through, (at - train.first) // train.step + 1)
