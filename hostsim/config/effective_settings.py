@@ -11,7 +11,10 @@ from hostsim.config.guest import GuestSpec
 from hostsim.config.platform import (
     HOST_SETTINGS,
     Coalescing,
+    FunctionSettings,
     HostSettings,
+    OffloadedCosts,
+    OffloadSettings,
     PassthroughSettings,
     PlatformSpec,
     Refill,
@@ -22,7 +25,7 @@ from hostsim.config.platform import (
 from hostsim.errors import Fault, nearest_name
 from hostsim.units import MS, SECOND, US
 
-__all__ = ["PNIC_LRO", "PNIC_RSS", "Rings", "host_settings", "vm_settings", "vmx_table"]
+__all__ = ["PNIC_LRO", "PNIC_RSS", "Rings", "effective_offloads", "host_settings", "vm_settings", "vmx_table"]
 
 PNIC_LRO = 1
 """Bit of ``ethernetX.pnicFeatures`` that asks for a queue with LRO."""
@@ -228,6 +231,33 @@ def vm_settings(
     return settings, faults, warnings
 
 
+def effective_offloads(
+    asked: OffloadSettings, guest: GuestSpec, path: str
+) -> tuple[OffloadedCosts | None, list[Fault]]:
+    """The offloads of a VM: those that need others are off without them, as Linux has it; None where all are on.
+
+    Args:
+        asked: what its guest sets.
+        guest: the guest.
+        path: where that stands in the file (``vms.receiver.offloads``), for faults.
+    """
+    if asked.is_default:
+        return None, []
+    faults = [
+        Fault("has no cost in the guest's file", f"{path}.{key}", "False", "true, or a guest with checksum_per_byte")
+        for key in ("tx_checksum", "rx_checksum")
+        if not getattr(asked, key) and guest.checksum_per_byte is None
+    ]
+    offloads = OffloadedCosts(
+        tso=asked.tso and asked.tx_checksum,
+        lro=asked.lro and asked.rx_checksum,
+        gro=asked.gro,
+        tx_checksum=None if asked.tx_checksum else guest.checksum_per_byte,
+        rx_checksum=None if asked.rx_checksum else guest.checksum_per_byte,
+    )
+    return offloads, faults
+
+
 def _exclusive(platform: PlatformSpec, keys: _Values, warnings: list[str]) -> bool:
     """True where each vCPU has a PCPU to itself; of the other degrees nobody published what they do."""
     degree = keys[_SENSITIVITY]
@@ -237,19 +267,29 @@ def _exclusive(platform: PlatformSpec, keys: _Values, warnings: list[str]) -> bo
     return modelled and degree == "high"
 
 
-def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[PassthroughSettings, ...]:
-    """NICs that are passed through, in the order of their numbers."""
+def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[PassthroughSettings | FunctionSettings, ...]:
+    """NICs and functions of NICs that are passed through, in the order of their numbers."""
     names: list[str] = []
+    found: list[PassthroughSettings | FunctionSettings] = []
     for number in range(PASSTHROUGH):
         where, name = f"{path}.pciPassthru{number}.id", str(keys[f"pciPassthru{number}.id"])
         if keys[f"pciPassthru{number}.present"] != "TRUE":
+            continue
+        if port := str(keys[f"pciPassthru{number}.pfId"]):
+            if name:
+                message = (
+                    f"names a whole NIC beside pciPassthru{number}.pfId, which names one of whose functions this is"
+                )
+                faults.append(Fault(message, where, repr(name), f"nothing, or no pciPassthru{number}.pfId"))
+            found.append(FunctionSettings(nic=port))
             continue
         if not name:
             faults.append(Fault("names no NIC to pass through", where, "''", "the name of a physical NIC"))
         elif name in names:
             faults.append(Fault("is passed through to this VM already", where, repr(name), "each NIC once"))
         names.append(name)
-    return tuple(PassthroughSettings(nic=name) for name in names)
+        found.append(PassthroughSettings(nic=name))
+    return tuple(found)
 
 
 def _vnic(

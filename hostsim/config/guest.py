@@ -130,6 +130,8 @@ class GuestSpec(Spec):
     """LRO of its vNICs stays on in a guest that forwards, though it cannot send what LRO has joined: so in FreeBSD; Linux turns it off."""
     autocorking: bool = False
     """Small writes wait while earlier packets of the socket do, even with ``TCP_NODELAY`` (``net.ipv4.tcp_autocorking``)."""
+    checksum_per_byte: Annotated[Cost | None, UNHASHED] = None
+    """The checksum of a byte, where the kernel makes or checks it in place of the device (``vms.X.offloads``); unknown where nothing is said."""
     paths: PacketPaths | None = None
     """Costs of packets that do not go through its sockets, for guests that poll their devices or run XDP programs; none where nothing is said."""
     timer_jitter: Duration = 0

@@ -26,6 +26,7 @@ from hostsim.config.platform import (
     NumaIoSpec,
     TuningSpec,
     VmSettings,
+    VnicSettings,
 )
 from hostsim.config.plugin import ChoiceSpec, PluginSpec
 from hostsim.config.quantity import Duration, PositiveDuration
@@ -99,6 +100,10 @@ class VmGroupSpec(Spec):
     networks: SwitchNames
     """Name of the virtual switch that each vNIC is connected to."""
 
+    def queue_pairs(self, vnic: VnicSettings) -> int:
+        """Number of the queue pairs of a vNIC, as far as the guest has not fewer of them."""
+        return vnic.queue_pairs(min(self.vcpus, self.settings.queues or self.vcpus))
+
 
 def links(
     group: VmGroupSpec, vswitches: Mapping[str, VSwitchSpec], options: Mapping[str, NicOptions]
@@ -122,6 +127,11 @@ def _later_keys(traffic: Traffic) -> dict[str, Any]:
     if getattr(traffic, "vcpus", None) == 1:
         keys["vcpus"] = True
     return keys
+
+
+def _later_settings(settings: VmSettings) -> dict[str, Any]:
+    """Settings of VMs that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
+    return dict.fromkeys((name for name in ("offloads", "queues") if getattr(settings, name) is None), True)
 
 
 class PointSpec(Spec):
@@ -174,6 +184,8 @@ class PointSpec(Spec):
             unused["hypervisor"] = True
         if self.lengthening == LENGTHENING:  # the code that is the default for all is in the store's key
             unused["lengthening"] = True
+        if vms := {place: left for place, group in enumerate(self.vms) if (left := _later_settings(group.settings))}:
+            unused["vms"] = {place: {"settings": left} for place, left in vms.items()}
         if later := {name: left_out for name, traffic in self.traffic.items() if (left_out := _later_keys(traffic))}:
             unused["traffic"] = later
         return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]

@@ -151,6 +151,10 @@ class NicSpec(Spec):
     """Slot of the adapter; nothing where it never limits."""
     ports_on_adapter: Annotated[int, Field(ge=1, le=8)] = 1
     """Ports that share the slot."""
+    functions: Annotated[int, Field(ge=0, le=256), UNHASHED] = 0
+    """Virtual functions (SR-IOV) that the port has at most; 0 where it has none, or no source gives their number."""
+    function_queues: Annotated[int, Field(ge=1, le=64), UNHASHED] = 1
+    """Queue pairs of a virtual function at most."""
 
     @model_validator(mode="after")
     def _moderated(self) -> NicSpec:
@@ -179,4 +183,6 @@ class NicOptions(Spec):
     interrupt_interval: Duration | None = None
     """Least time between two interrupts of a queue; the hardware file's moderation where nothing is said."""
     mtu: Annotated[int, Field(ge=1280, le=9000)] = 1500
-    """Bytes of an IP packet at most, of a NIC that is passed through to a VM, as its guest sets them; an uplink has the MTU of its switch."""
+    """Bytes of an IP packet at most, of a NIC that is passed through to a VM, whole or by its functions, as its guests set them; an uplink has the MTU of its switch."""
+    max_vfs: Annotated[int, Field(ge=0, le=256), UNHASHED] = 0
+    """Virtual functions (SR-IOV) that the driver makes of the port, for VMs that name it in ``pciPassthruX.pfId``; 0 is SR-IOV off."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from hostsim.config.costs import CostModel
+from hostsim.config.costs import Cost, CostModel
 from hostsim.config.field import Descriptors, Positive, SmallCount, Spec
 from hostsim.config.quantity import Percent, PositiveDuration
 from hostsim.units import MS, SECOND, US
@@ -23,10 +23,15 @@ __all__ = [
     "Coalescing",
     "CoalescingSpec",
     "FeatureSpec",
+    "FunctionRules",
+    "FunctionSettings",
     "HostSettings",
     "LroSpec",
     "NetQueueSpec",
     "NumaIoSpec",
+    "OffloadSettings",
+    "OffloadedCosts",
+    "PassthroughSettings",
     "PlatformSpec",
     "Refill",
     "SetBy",
@@ -186,6 +191,15 @@ class IdleSpec(Spec):
         return self.model_copy(update={"states": {name: own for name, own in self.states.items() if name == family}})
 
 
+class FunctionRules(Spec):
+    """What one version of the hypervisor does with virtual functions of NICs (SR-IOV)."""
+
+    beside_uplink: bool
+    """A port with functions may be an uplink as well; else it is hidden from switches."""
+    most: Positive
+    """Functions that VMs of a host have at most: each takes three interrupt vectors."""
+
+
 class FeatureSpec(Spec):
     """Features that one version of the hypervisor has and another has not."""
 
@@ -197,6 +211,8 @@ class FeatureSpec(Spec):
     """When automatic splitRx acts: at a rate of multicast packets, or where as many vNICs share a queue (`hostsim.model.policy.split_rx`)."""
     vxlan: bool
     """A virtual switch may put frames into VXLAN."""
+    functions: FunctionRules | None = None
+    """Virtual functions of NICs may be passed through (SR-IOV), by these rules; they may not where nothing is said."""
 
 
 class PlatformSpec(Spec):
@@ -429,6 +445,51 @@ class PassthroughSettings(Spec):
     """Bytes of an IP packet at most, of a NIC of a native host; that of the NIC's options (``host.nics``) where None."""
 
 
+class FunctionSettings(Spec):
+    """Effective settings of one virtual function of a physical NIC (SR-IOV) that is passed through to a VM."""
+
+    device: Literal["sriov"] = "sriov"
+    """How it is passed through: a function of a port that others share."""
+    nic: str
+    """Name of the physical NIC (``pciPassthruX.pfId``)."""
+    queues: Positive = 1
+    """Its queue pairs at most, those that the NIC gives a function."""
+    mtu: None = None
+    """Its MTU is that of the NIC's options (``host.nics``)."""
+
+
+class OffloadSettings(Spec):
+    """Offloads of the NICs of a VM as its guest sets them (``ethtool -K``); each is on where nothing is said."""
+
+    tso: bool = True
+    """Packets for TSO are larger than a frame; else, with GSO off as well, the stack makes each frame itself."""
+    lro: bool = True
+    """The host, or a NIC of the guest's own, may join received frames. A vmxnet3 without it has GRO, where the guest has any."""
+    gro: bool = True
+    """Drivers with GRO join the frames of a poll."""
+    tx_checksum: bool = True
+    """The device makes checksums; else the kernel does, byte by byte, and there is no TSO (Linux ``netdev_fix_features``)."""
+    rx_checksum: bool = True
+    """The device checks checksums; else the kernel does, byte by byte, and there is no LRO (Linux ``vmxnet3_fix_features``)."""
+
+    @property
+    def is_default(self) -> bool:
+        """True where all are on."""
+        return self == OffloadSettings()
+
+
+class OffloadedCosts(Spec):
+    """Effective offloads of a VM, and what the guest pays for those that are off."""
+
+    tso: bool
+    lro: bool
+    gro: bool
+    tx_checksum: Cost | None = None
+    """Cost of the checksum of a byte sent, where the guest's kernel makes it."""
+    rx_checksum: Cost | None = None
+    """Cost of the checksum of a byte received, where the guest's kernel checks it."""
+
+
 class VmSettings(Spec):
     """Effective settings of the VMs of a group (``.vmx`` keys), in the model's units."""
 
@@ -440,11 +501,15 @@ class VmSettings(Spec):
     """NUMA nodes that the VM may run on (``numa.nodeAffinity``); none given is any."""
     reserved: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Share of the VM's memory that is reserved (``sched.mem.min`` of ``memSize``)."""
-    passthrough: tuple[PassthroughSettings, ...] = ()
-    """NICs that the guest's own drivers work, in the order of their numbers."""
+    passthrough: tuple[PassthroughSettings | FunctionSettings, ...] = ()
+    """NICs, and functions of NICs, that the guest's own drivers work, in the order of their numbers."""
     vnics: tuple[VnicSettings, ...]
+    offloads: OffloadedCosts | None = None
+    """Offloads of its NICs, where the guest has some of them off."""
+    queues: Positive | None = None
+    """Queue pairs of each of its NICs at most, where the guest sets their number (``ethtool -L``)."""
 
     @property
-    def devices(self) -> tuple[VnicSettings | PassthroughSettings, ...]:
-        """The network devices of the VM, in the order of their numbers: vNICs, then NICs that are passed through."""
+    def devices(self) -> tuple[VnicSettings | PassthroughSettings | FunctionSettings, ...]:
+        """The network devices of the VM, in the order of their numbers: vNICs, then what is passed through."""
         return (*self.vnics, *self.passthrough)

@@ -18,7 +18,7 @@ from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.guest.device import GuestDevice, VirtualMachine
-from hostsim.model.guest.directpath import DirectPath
+from hostsim.model.guest.directpath import DirectPath, VirtualFunction
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.guest.virtual_nic import E1000, Vmxnet3
 from hostsim.model.host import Host, HostProcess, add_nic, add_rx_queue
@@ -40,6 +40,7 @@ DEVICES: Final[Mapping[str, Callable[[Host, VirtualMachine, Any, Streams], Guest
     "vmxnet3": Vmxnet3,
     "e1000": E1000,
     "directpath": DirectPath,
+    "sriov": VirtualFunction,
 }
 """Kinds of guest devices by their names in the spec."""
 
@@ -134,7 +135,14 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
     for settings in group.settings.devices:
         device = DEVICES[settings.device](host, vm, settings, streams)
         for port in device.ports:
-            port.vnic.gro = settings.device in group.guest.gro
+            # a driver of functions joins frames as that of whole NICs does
+            port.vnic.gro = ("directpath" if settings.device == "sriov" else settings.device) in group.guest.gro
+        if (offloads := group.settings.offloads) is not None:
+            device.turn_off(offloads, hertz)
+            # the driver of a vmxnet3 passes GRO by where LRO is on (Linux vmxnet3_rq_rx_complete)
+            has_gro = settings.device == "vmxnet3" and not offloads.lro and bool(group.guest.gro)
+            for port in device.ports:
+                port.vnic.gro = (port.vnic.gro or has_gro) and offloads.gro
         vm.devices.append(device)
     if not spec.hypervisor:
         _pin_processors(host, vcpus)
@@ -197,7 +205,7 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
     left = nic.rx_queues - options.drss
     switch = next((switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks), None)
     # what matches no filter goes to the default queue, or to the rings of the guest that has the port to itself
-    shared = [_rings(host, switch, port, options.drss)] if switch is not None else [rings for _, rings in owned]
+    shared = [_rings(host, switch, port, options.drss)] if switch is not None else [rings for _, rings in owned[:1]]
     if switch is not None and spec.settings.netqueue:
         wide = options.rss_rings
         if spec.vswitches[switch].vxlan:

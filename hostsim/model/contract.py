@@ -339,6 +339,7 @@ class GuestRing:
         local_frames: frames from other VMs of the host, of `frames`.
         unicast: packets that the switch has delivered to it, other than copies of multicast; with a split-receive context, all that go past that.
         wait_ps: time for which each byte that was put there last makes its reader wait for memory.
+        sum_ps: time for the checksum of a byte, where the guest's kernel checks it.
         raised: instant of its last interrupt.
         reclaimable: packets of its transmit queue that are completed, and that the guest's driver frees in its next poll.
         polled: instant of the guest's last poll.
@@ -355,7 +356,7 @@ class GuestRing:
         self.transmits: list[TransmitQueue] = []
         self.completions: Completions | None = None
         self.frames = self.local_frames = self.unicast = self.raised = self.reclaimable = self.polled = 0
-        self.wait_ps = 0.0
+        self.wait_ps = self.sum_ps = 0.0
         self.gro = self.is_polled_on = self.is_served = False
         self.poller: RingDriver | None = None
 

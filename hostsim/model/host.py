@@ -257,10 +257,10 @@ def _wire(host: Host, streams: Streams) -> Wire:
     return OpenLoopWire()
 
 
-def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int) -> RxQueue:
+def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int, function: str = "") -> RxQueue:
     """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet.
 
-    LRO of the NIC, if it has any, makes packets of ``lro_bytes`` at most; 0 where it is off.
+    LRO of the NIC, if it has any, makes packets of ``lro_bytes`` at most; 0 where it is off. The queue is one of the virtual function of that name, if one is given.
     """
     nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
@@ -269,7 +269,11 @@ def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int) -> RxQueu
     delay = nic.tx_interrupt_delay
     completions = moderation.for_completions() if delay is None else CoalescedCompletions(delay)
     jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", number))
-    name = f"{port.name}-rx{number}"
+    name = (
+        f"{function}-rx{sum(queue.name.startswith(f'{function}-') for queue in port.queues)}"
+        if function
+        else f"{port.name}-rx{number}"
+    )
     table = LroTable(Aggregation(lro_bytes, nic.lro_sessions), moderation) if nic.lro and lro_bytes else None
     queue = RxQueue(host.clock, name, nic.rx_ring, moderation, jitter, port, memory, completions=completions, lro=table)
     port.queues.append(queue)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hostsim.config.effective_settings import Rings, host_settings, vm_settings
+from hostsim.config.effective_settings import Rings, effective_offloads, host_settings, vm_settings
 from hostsim.config.files import find_below
 from hostsim.config.guest import GuestSpec
 from hostsim.config.host import HardwareSpec, PointSpec, VmGroupSpec
-from hostsim.config.nic import NicOptions
+from hostsim.config.nic import NicOptions, NicSpec
 from hostsim.config.peer import PeerSpec
-from hostsim.config.platform import HostSettings, PlatformSpec
+from hostsim.config.platform import FunctionSettings, HostSettings, PassthroughSettings, PlatformSpec
 from hostsim.config.plugin import ChoiceSpec, PluginSpec
 from hostsim.config.traffic import Traffic
 from hostsim.errors import Fault, InputError
@@ -217,12 +217,15 @@ class _PointBuilder:
         self._vms = self._mapping(("vms",))
         self._vain: Collection[str] = ()
         """Paths of settings that are resolved to their defaults."""
+        self._nics: Mapping[str, NicSpec] = {}
+        """Physical NICs by name."""
 
     def resolution(self, length_ps: int) -> Resolution:
         platform: PlatformSpec | None = self._spec(("platform",))
         hardware: HardwareSpec | None = self._spec(("hardware",))
         if hardware is not None and platform is not None:
             hardware = hardware.with_drivers(platform.drivers)
+            self._nics = hardware.nics
         peer: PeerSpec | None = self._spec(("peer",))
         self.faults += network_faults(self._tree, hardware)
         if hardware is not None:
@@ -239,7 +242,7 @@ class _PointBuilder:
             self.faults += nic_faults(self._tree, self._file, hardware, platform)
             self.faults += vm_faults(self._tree, self._file, groups, hardware)
             if platform.hypervisor:
-                self.faults += passthrough_faults(self._tree, self._file, groups, hardware)
+                self.faults += passthrough_faults(self._tree, self._file, groups, hardware, platform)
             else:
                 self.faults += native_faults(self._tree, self._file, groups, hardware, platform)
             if not self.faults:
@@ -361,9 +364,21 @@ class _PointBuilder:
         if not platform.hypervisor:
             nics, switches = kernel_nics(self._file, name), ()
             settings = settings.model_copy(update={"vnics": (), "passthrough": nics})
+        if any(isinstance(entry, FunctionSettings) for entry in settings.passthrough):
+            settings = settings.model_copy(update={"passthrough": tuple(map(self._with_queues, settings.passthrough))})
+        offloads, found = effective_offloads(part.offloads, guest, f"vms.{name}.offloads")
+        self.faults += map(self._placed, found)
+        if offloads is not None or part.queues is not None:
+            settings = settings.model_copy(update={"offloads": offloads, "queues": part.queues})
         return VmGroupSpec(
             name=name, count=part.count, guest=guest, settings=settings, vcpus=part.vcpus, networks=switches
         )
+
+    def _with_queues(self, entry: PassthroughSettings | FunctionSettings) -> PassthroughSettings | FunctionSettings:
+        """A function of a NIC with the queues that the NIC gives it."""
+        if isinstance(entry, PassthroughSettings) or entry.nic not in self._nics:
+            return entry
+        return entry.model_copy(update={"queues": self._nics[entry.nic].function_queues})
 
     def _flow(self, name: str) -> Traffic | None:
         path = ("traffic", name)

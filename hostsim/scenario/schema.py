@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, create_model, model_validator
 
 from hostsim.config.field import Descriptors, Name, Names, SmallCount, Spec, SwitchNames, Value
 from hostsim.config.nic import NicOptions, VSwitchSpec
+from hostsim.config.platform import OffloadSettings
 from hostsim.config.quantity import PositiveDuration
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
@@ -88,12 +89,31 @@ class VmGroupPart(Spec):
     vmx: dict[str, Value] = Field(default_factory=dict)
     """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``. ``file: web.vmx`` reads a real file, with its ``numvcpus`` if the group
     has no ``vcpus``; values beside it override the file."""
-    uses: tuple[Literal["vMotion", "Network I/O Control"], ...] = ()
-    """Features that the VMs must be able to use. They are not simulated, but refused together with DirectPath I/O."""
+    uses: tuple[
+        Literal[
+            "vMotion",
+            "Network I/O Control",
+            "Storage vMotion",
+            "High Availability",
+            "Fault Tolerance",
+            "DRS",
+            "DPM",
+            "suspend",
+            "snapshots",
+            "hot add",
+            "NetFlow",
+        ],
+        ...,
+    ] = ()
+    """Features that the VMs must be able to use. They are not simulated, but refused together with DirectPath I/O or SR-IOV."""
     rx_ring: Descriptors | None = None
     """Receive descriptors of each queue of its vNICs, instead of the driver's default."""
     tx_ring: Descriptors | None = None
     """Transmit descriptors of each queue of its vNICs, instead of the driver's default."""
+    offloads: OffloadSettings = OffloadSettings()
+    """Offloads of all its NICs that the guest has off: ``{tso: false}``, as ``ethtool -K`` sets them."""
+    queues: SmallCount | None = None
+    """Queue pairs of each of its NICs at most, as ``ethtool -L`` sets them; the number that drivers ask for by default."""
 
 
 class PoliciesPart(Spec):

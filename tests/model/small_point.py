@@ -12,6 +12,7 @@ from hostsim.config.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
 from hostsim.config.platform import (
     Coalescing,
+    FunctionSettings,
     HostSettings,
     LroSpec,
     NetQueueSpec,
@@ -124,11 +125,13 @@ def vnic(**changes: Any) -> VnicSettings:
 
 
 def group(name: str = "vm", *, vnics: tuple[VnicSettings, ...] | None = None, **changes: Any) -> VmGroupSpec:
-    """VMs with a vNIC on each of ``networks``, vSwitch0 where nothing is said, and the NICs of ``passthrough``."""
+    """VMs with a vNIC on each of ``networks``, vSwitch0 where nothing is said, the NICs of ``passthrough``, and a function of each NIC of ``functions``."""
     networks = changes.pop("networks", ("vSwitch0",))
     nodes, shares = changes.pop("nodes", ()), changes.pop("shares", 1000)
-    others = {name: changes.pop(name) for name in ("reserved", "exclusive") if name in changes}
-    others["passthrough"] = tuple(PassthroughSettings(nic=name) for name in changes.pop("passthrough", ()))
+    others = {name: changes.pop(name) for name in ("reserved", "exclusive", "offloads", "queues") if name in changes}
+    whole = tuple(PassthroughSettings(nic=name) for name in changes.pop("passthrough", ()))
+    functions = tuple(FunctionSettings(nic=name, queues=64) for name in changes.pop("functions", ()))
+    others["passthrough"] = whole + functions
     settings = VmSettings(shares=shares, nodes=nodes, vnics=vnics or (vnic(),) * len(networks), **others)
     values = {"count": 1, "vcpus": 1, "guest": guest()} | changes
     return VmGroupSpec(name=name, networks=networks, settings=settings, **values)

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from hostsim.config.platform import PassthroughSettings, VnicSettings
+from hostsim.config.platform import FunctionSettings, PassthroughSettings, VnicSettings
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import DEVICES, build_host
 from hostsim.model.host import Host
@@ -19,37 +19,39 @@ PAIR = (vnic(tx_context="queue"), vnic(device="e1000", tx_context="vm"))
 
 
 def host_with_all() -> Host:
-    """A VM with a vmxnet3, an e1000 and a NIC of its own on the second node, which does no TSO."""
-    vm = group(vcpus=2, networks=("vSwitch0",) * 2, vnics=PAIR, passthrough=("vmnic1",))
+    """A VM with a vmxnet3, an e1000, a NIC of its own on the second node, which does no TSO, and a virtual function of the uplink."""
+    vm = group(vcpus=2, networks=("vSwitch0",) * 2, vnics=PAIR, passthrough=("vmnic1",), functions=("vmnic0",))
     nics = {"vmnic0": nic(), "vmnic1": nic(node=1, tso=False)}
     return build_host(point(vm, traffic={"s": datagrams("receive")}, nics=nics, sockets=2, cost=COSTS), Streams(1, 0))
 
 
 def test_each_kind_that_the_spec_names_can_be_built() -> None:
     """And no other."""
-    parts = (VnicSettings, PassthroughSettings)
+    parts = (VnicSettings, PassthroughSettings, FunctionSettings)
     named = [kind for part in parts for kind in get_args(part.model_fields["device"].annotation)]
     assert list(DEVICES) == named
 
 
 def test_each_kind_answers_for_itself() -> None:
-    """Devices have the order of their numbers; the passed-through one is on no switch."""
+    """Devices have the order of their numbers; those that are passed through are on no switch, and a function is of a port that others use."""
     (vm,) = host_with_all().vms
     assert [type(device) for device in vm.devices] == list(DEVICES.values())
-    assert [device.switch for device in vm.devices] == ["vSwitch0", "vSwitch0", ""]
-    assert [device.lro for device in vm.devices] == [True, False, True]
-    assert [device.tso for device in vm.devices] == [True, True, False]
-    assert [len(device.rings) for device in vm.devices] == [0, 0, 1]
+    assert [device.switch for device in vm.devices] == ["vSwitch0", "vSwitch0", "", ""]
+    assert vm.devices[3].nic is vm.devices[0].nic
+    assert [device.lro for device in vm.devices] == [True, False, True, True]
+    assert [device.tso for device in vm.devices] == [True, True, False, True]
+    assert [len(device.rings) for device in vm.devices] == [0, 0, 1, 1]
 
 
 def test_accesses_to_registers_are_charged_by_device() -> None:
     """An e1000's to the guest; the interrupt of a passed-through NIC to the PCPU that takes it; a vmxnet3 has none."""
     (vm,) = host_with_all().vms
     queues = [(device.ports[0].vnic, device.transmits[0]) for device in vm.devices]
-    assert [receive.interrupt_ps // NS for receive, _ in queues] == [0, 640, 300]
+    assert [receive.interrupt_ps // NS for receive, _ in queues] == [0, 640, 300, 300]
     assert [(receive.doorbell_ps // NS, send.doorbell_ps // NS) for receive, send in queues] == [
         (0, 0),
         (320, 320),
+        (0, 0),
         (0, 0),
     ]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hostsim.config.host import VmGroupSpec
-from hostsim.config.platform import Coalescing
+from hostsim.config.platform import Coalescing, OffloadedCosts
 from hostsim.engine.ring import Train
 from hostsim.model.contract import GuestStream, PacketSink, TransmitQueue
 from hostsim.model.cpu.pcpu import Node, World
@@ -61,6 +61,7 @@ class GuestDevice:
         udp_rss: the ports of datagrams to it are hashed too.
         lro: frames of its connections may be joined to larger packets.
         tso: its guest may send packets that are larger than a frame.
+        sum_ps: time for the checksum of a byte sent, where its guest's kernel makes it.
         interrupt_ps: what an interrupt costs beside its delivery: accesses to registers, or the VMkernel's own part.
         doorbell_ps: cost for the guest of announcing packets or descriptors in a register.
     """
@@ -77,6 +78,16 @@ class GuestDevice:
         self.filter = VnicFilter([])
         self.rings: list[RxQueue] = []
         self.rss = self.udp_rss = False
+        self.sum_ps = 0.0
+
+    def turn_off(self, offloads: OffloadedCosts, hertz: float) -> None:
+        """Turn off what the guest has off; its costs are of a processor that does ``hertz`` Westmere-equivalent cycles in a second."""
+        self.tso, self.lro = self.tso and offloads.tso, self.lro and offloads.lro
+        if offloads.tx_checksum is not None:
+            self.sum_ps = offloads.tx_checksum.per_byte(hertz)
+        for port in self.ports:
+            if offloads.rx_checksum is not None:
+                port.vnic.sum_ps = offloads.rx_checksum.per_byte(hertz)
 
     def add_queues(self, vcpu: Vcpu, receive: Vnic, transmit: TransmitQueue, split: SplitRx | None = None) -> None:
         """Add a pair of queues whose vector a vCPU takes, with the device's costs of registers; ``split`` is the receive context of the receive queue."""

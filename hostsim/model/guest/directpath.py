@@ -1,8 +1,12 @@
-"""DirectPath I/O: a physical NIC that is passed through to a VM, its rings as the guest's driver uses them.
+"""DirectPath I/O and SR-IOV: a physical NIC, or a virtual function of one, that is passed through to a VM, its rings as the guest's driver uses them.
 
 No context of the VMkernel, no virtual switch and no copy is in between. The VMkernel takes each interrupt of the NIC, as often as the
 guest's driver lets the NIC raise it, and injects it. The NIC gets what a guest writes every 20 us of a burst (docs/design/transmit.md).
 A descriptor of what it sends is in use until the guest's driver frees it, in its next poll; with none left the driver stops its queue.
+
+Functions share their port's wire and slot with each other and with the uplink that the port may be, packet by packet in the order in which they are written:
+functions have no rate control. Receive filters of the port steer frames to the queues of a function. A port in SR-IOV mode joins no frames (Linux ixgbe driver:
+"Disable RSC when in SR-IOV mode").
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from hostsim.config.platform import PassthroughSettings
+from hostsim.config.platform import FunctionSettings, PassthroughSettings
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring, Train
@@ -29,7 +33,7 @@ from hostsim.model.transmit.networld import Uplink
 from hostsim.model.transmit.nic_transmit import descriptors
 from hostsim.units import US
 
-__all__ = ["MOST_JOINED", "DirectDevice", "DirectPath", "DirectRing", "DirectTx"]
+__all__ = ["MOST_JOINED", "DirectDevice", "DirectPath", "DirectRing", "DirectTx", "VirtualFunction"]
 
 MOST_JOINED = 65536
 """Bytes of a packet that LRO of a NIC makes at most: the length field of IPv4."""
@@ -206,14 +210,17 @@ class DirectTx(TransmitQueue):
 class DirectDevice(GuestDevice):
     """A device whose queues are those of a physical NIC: with RSS one pair for each vCPU, as far as there are queues."""
 
-    def __init__(self, host: Host, vm: VirtualMachine, port: Pnic, queues: int) -> None:
-        """Add queues of a port to a VM, at most so many."""
+    def __init__(self, host: Host, vm: VirtualMachine, port: Pnic, queues: int, function: str = "") -> None:
+        """Add queues of a port to a VM, at most so many; they belong to a virtual function of that name, or are all of the port."""
         spec = host.spec
         nic = spec.hardware.nics[port.name]
         super().__init__(port, lro=True, tso=nic.tso, interrupt_ps=host.costs.interrupt)
-        uplink = Uplink(port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso)
-        for vcpu in self.vectors(vm, min(queues, len(vm.vcpus)) if nic.rss else 1):
-            queue = add_rx_queue(host, port, vcpu.node, MOST_JOINED)
+        uplink = Uplink(
+            port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso, bounded=not function
+        )
+        queues = min(queues, len(vm.vcpus), vm.group.settings.queues or queues)
+        for vcpu in self.vectors(vm, queues if nic.rss else 1):
+            queue = add_rx_queue(host, port, vcpu.node, 0 if function else MOST_JOINED, function)
             ring = DirectRing(host.clock, queue, vcpu, port.node, host.scheduler.look_at_memory)
             queue.poll = ring
             self.rings.append(queue)
@@ -236,3 +243,25 @@ class DirectPath(DirectDevice):
             raise WiringError(f"{name!r} cannot be passed through: it is {state}")
         port = add_nic(host, name, streams, UNBOUNDED)  # the rings of the guest's driver bound what waits for the wire
         super().__init__(host, vm, port, nic.rx_queues)
+
+
+class VirtualFunction(DirectDevice):
+    """A virtual function (SR-IOV) of a physical NIC that other VMs, or the VMkernel, use at the same time."""
+
+    def __init__(self, host: Host, vm: VirtualMachine, settings: FunctionSettings, streams: Streams) -> None:
+        """Pass a function of a NIC through to a VM.
+
+        Raises:
+            WiringError: it is not a NIC of the host, or a VM has all of it.
+        """
+        name = settings.nic
+        if name not in host.spec.hardware.nics:
+            raise WiringError(f"no function of {name!r} can be passed through: it is not a NIC of the host")
+        others = [device for other in (*host.vms, vm) for device in other.devices if device.nic.name == name]
+        if any(isinstance(device, DirectPath) for device in others):
+            raise WiringError(f"no function of {name!r} can be passed through: a VM has all of it")
+        port = host.nics.get(name) or add_nic(host, name, streams)
+        vector = port.vector
+        number = sum(isinstance(device, VirtualFunction) for device in others)
+        super().__init__(host, vm, port, settings.queues, f"{name}-vf{number}")
+        port.vector = vector  # the VMkernel's transmit queue shares no interrupt with a function

@@ -278,7 +278,7 @@ class NetworkSoftirq:
         end = at + train.count * stack
         vcpu = flow.vcpu
         if vcpu is None:
-            copied = costs.copied(flow.size, vnic.wait_ps)
+            copied = costs.copied(flow.size, vnic.wait_ps + vnic.sum_ps)
             read = copied + (self._read_ps if flow.read_ps is None else flow.read_ps)
             reader = self._reader
             if reader is not here:

@@ -86,7 +86,7 @@ class VirtualNic(GuestDevice):
             vxlan=vxlan,
             tso=spec.settings.hw_tso and (hardware.vxlan_tso if vxlan else hardware.tso),
         )
-        vcpus = self.vectors(vm, settings.queue_pairs(len(vm.vcpus)))
+        vcpus = self.vectors(vm, vm.group.queue_pairs(settings))
         if len(vcpus) > 1:  # the driver of the time draws a key when it loads
             position, index = spec.vms.index(vm.group), len(host.vms)
             self.filter.key = streams.stream("vm", position, index, "rss", number).bytes(KEY_SIZE)

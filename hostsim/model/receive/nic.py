@@ -437,6 +437,7 @@ class Pnic:
         vector: NicQueue | None = None,
         *,
         cut: bool = False,
+        bounded: bool = True,
     ) -> tuple[int, int]:
         """Transmit packets that were admitted at their instants, behind those handed over before.
 
@@ -449,6 +450,7 @@ class Pnic:
             queue: transmit queue that waits for their completion; None for copied packets.
             vector: the queue whose interrupt announces it, where it is not that of the port.
             cut: the packets come as frames already.
+            bounded: they take room in the transmit queue of the VMkernel.
 
         Returns:
             Instants at which the last bit of the first packet, and picoseconds until that of the next, is through.
@@ -466,7 +468,8 @@ class Pnic:
             step = (posted - first) // (count - 1)
         if vector is None:
             vector = self.vector
-        self._room.use(count, train.frames if cut else descriptors(train.frames * train.flow.size), first, step)
+        if bounded:
+            self._room.use(count, train.frames if cut else descriptors(train.frames * train.flow.size), first, step)
         self._leaving.append(Departure(train, first, step, packet_ps, queue, vector, cut=cut))
         if vector is not None:
             vector.transmits(first)

@@ -179,6 +179,7 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
                 write_ps=write_ps,
                 jitter=late,
                 writes=writes,
+                sum_ps=device.sum_ps,
             ).begin(start)
 
 

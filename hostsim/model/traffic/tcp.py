@@ -13,7 +13,7 @@ from hostsim.engine.ring import Train
 from hostsim.model.contract import Flow, GuestStream, InboundStream, PacketSink, Sender
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.receive.wire import ClosedLoopWire
-from hostsim.units import MS
+from hostsim.units import MS, rounded
 
 __all__ = [
     "ENDLESS",
@@ -120,6 +120,8 @@ class Application:
     """Times in place of ``per_packet``."""
     writes: ServiceTimes | None = None
     """Times in place of ``per_write``."""
+    sum_ps: float = 0.0
+    """The checksum of a byte sent, where the guest's kernel makes it."""
 
     def request_ps(self) -> int:
         """Return the time to serve the next request in picoseconds."""
@@ -128,6 +130,10 @@ class Application:
     def packets_ps(self, packets: int) -> int:
         """Return the time to take the data of the next packets in picoseconds."""
         return packets * self.per_packet if self.packets is None else self.packets.total(packets)
+
+    def checksum_ps(self, octets: int) -> int:
+        """Return the time of the kernel for the checksums of so many bytes sent in picoseconds."""
+        return rounded(octets * self.sum_ps)
 
     def writes_ps(self, writes: int) -> int:
         """Return the time of the next writes in picoseconds."""
@@ -185,7 +191,7 @@ class PacketHandler:
             frames: of which kind they are.
             train: the frames.
             start: when the process begins.
-            wait_ps: wait for memory of each byte that it copies.
+            wait_ps: wait for memory of each byte that it copies, and its checksum where the kernel checks it.
         """
         raise NotImplementedError
 
@@ -236,7 +242,7 @@ class PeerFrames(Sender):
     def handle(self, train: Train[InboundStream], start: int) -> int:
         """Handle packets from ``start`` on; returns the end."""
         assert self.vnic is not None
-        return self._handler.take(self, train, start, self.vnic.wait_ps)
+        return self._handler.take(self, train, start, self.vnic.wait_ps + self.vnic.sum_ps)
 
     def dropped(self, frames: int) -> None:
         """Report frames dropped on the host."""

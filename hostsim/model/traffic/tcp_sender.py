@@ -147,6 +147,8 @@ class TcpSender(Connection):
         endpoints = self._endpoints
         application, vcpu = endpoints.application, endpoints.vcpu
         work = vcpu.costs.guest_tx_packet
+        if application.sum_ps:
+            work += application.checksum_ps(frames * self._data.size)
         if application.write_copies:
             octets = frames * self._data.size
             writes = -(-octets // application.write_size) if application.write_size else 1

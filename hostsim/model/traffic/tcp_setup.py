@@ -136,6 +136,7 @@ def _application(
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,
         write_size=write_size,
+        sum_ps=vm.devices[traffic.vnic].sum_ps,
     )
 
 
@@ -311,6 +312,7 @@ def _visits(
         write_copies=False,
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,
+        sum_ps=vm.devices[traffic.vnic].sum_ps,
     )
     service = make_service(traffic.service, hertz, partial(host.streams.stream, *scope))
     joined = _joined(host, vm, traffic, size)
@@ -329,6 +331,7 @@ def _visits(
             small_ps=small_ps,
             acks_every=traffic.peer_acks_every or ACKS_EVERY,
             joined=joined,
+            full=vm.devices[traffic.vnic].tso,
             service=service,
         )
         _filter_frames(host, vm, traffic, place, [visit.acks, visit.requests])

@@ -69,7 +69,8 @@ class User(PacketHandler):
         endpoints = self._endpoints
         application, costs = endpoints.application, endpoints.vcpu.costs
         end = start + application.request_ps() + application.per_write + costs.guest_tx_packet
-        end += costs.copied(self._frames * self._reply.size)
+        octets = self._frames * self._reply.size
+        end += costs.copied(octets) + application.checksum_ps(octets)
         endpoints.vcpu.post_to(endpoints.queue, self._write(end))
         return end
 

@@ -8,6 +8,7 @@ from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Train
 from hostsim.model.contract import Flow, GuestStream, PacketSink
 from hostsim.model.guest.vcpu import Vcpu
+from hostsim.units import rounded
 
 __all__ = ["Datagram", "UdpSource"]
 
@@ -43,6 +44,7 @@ class UdpSource:
         write_ps: what the process takes for a datagram, stack and copy apart.
         jitter: lateness of the timer.
         writes: times in place of ``write_ps``, where these are not constant.
+        sum_ps: the checksum of a byte, where the guest's kernel makes it.
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class UdpSource:
         write_ps: int,
         jitter: Jitter,
         writes: ServiceTimes | None = None,
+        sum_ps: float = 0.0,
     ) -> None:
         self._vcpu, self._queue = vcpu, queue
+        self._sum_ps = rounded(data.size * sum_ps)
         self._interval, self._burst, self._write_ps = interval, burst, write_ps
         self._jitter, self._writes = jitter, writes
         self._data = data
@@ -82,7 +86,7 @@ class UdpSource:
         costs = vcpu.costs
         # datagrams of a burst leave evenly: each takes the mean of the times drawn for them
         write = self._write_ps if self._writes is None else self._writes.total(self._burst) // self._burst
-        work = costs.guest_tx_packet + write + costs.copied(self._data.size)
+        work = costs.guest_tx_packet + write + costs.copied(self._data.size) + self._sum_ps
         begin = start + costs.guest_process_wake
         vcpu.post_to(self._queue, Train(self._data, self._burst, begin + work, work, begin, 0))
         end = begin + self._burst * work

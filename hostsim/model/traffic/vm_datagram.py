@@ -190,6 +190,7 @@ def _sender(
             burst=traffic.burst,
             write_ps=write_ps,
             jitter=late,
+            sum_ps=device.sum_ps,
         ).begin(start)
         return queue_of(host, sink)
     if which >= len(vm.vcpus) or vm.vcpus[which].work is not None:

@@ -153,6 +153,7 @@ def _end(
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,
         write_size=written,
+        sum_ps=device.sum_ps,
     )
     which = place % len(vm.vcpus)
     if len(device.ports) >= len(vm.vcpus) > 1:

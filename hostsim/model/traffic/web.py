@@ -67,6 +67,7 @@ class PageFetch(TcpSender):
         small_ps: int,
         acks_every: int,
         joined: int = 1,
+        full: bool = True,
         service: ServiceTimes | None = None,
     ) -> None:
         """Make a closed connection.
@@ -80,6 +81,7 @@ class PageFetch(TcpSender):
             small_ps: time on the wire of a frame without data.
             acks_every: segments that the client takes from one acknowledgement to the next.
             joined: as of a sender.
+            full: segmentation offload may carry several segments.
             service: times of the server for an object, where they are not constant.
         """
         super().__init__(
@@ -88,7 +90,7 @@ class PageFetch(TcpSender):
             page[0].segments,
             size=size,
             small_ps=small_ps,
-            full=True,
+            full=full,
             acks_every=acks_every,
             joined=joined,
         )

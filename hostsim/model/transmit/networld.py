@@ -56,7 +56,9 @@ class Uplink:
         nic: port of a physical NIC.
     """
 
-    def __init__(self, nic: Pnic, rate: float, costs: CostTable, driver: str, *, vxlan: bool, tso: bool) -> None:
+    def __init__(
+        self, nic: Pnic, rate: float, costs: CostTable, driver: str, *, vxlan: bool, tso: bool, bounded: bool = True
+    ) -> None:
         """Make an uplink.
 
         Args:
@@ -66,8 +68,9 @@ class Uplink:
             driver: kind of its driver.
             vxlan: packets go out in VXLAN.
             tso: the NIC cuts these packets into frames; else the VMkernel does.
+            bounded: packets need room in the transmit queue of the port; else their own queue bounds them.
         """
-        self.nic = nic
+        self.nic, self._bounded = nic, bounded
         self._rate, self._vxlan, self._segments = rate, vxlan, not tso
         self._costs = costs
         # a packet enters the tunnel before it is cut, and each frame cut off copies the outer headers
@@ -101,14 +104,14 @@ class Uplink:
         if octets != self._octets:
             self._octets, self._frame = octets, self._frame_ps(octets)
         frame, nic, cut = self._frame, self.nic, self._segments
-        fits = nic.admit(train, frame, cut=cut)
+        fits = nic.admit(train, frame, cut=cut) if self._bounded else train.count
         if fits < train.count:
             refused = train
             if fits:
                 train = refused.split(fits)
             stream.dropped(refused.count * refused.frames)
         if fits:
-            first, step = nic.transmit(train, frame, queue, vector, cut=cut)
+            first, step = nic.transmit(train, frame, queue, vector, cut=cut, bounded=self._bounded)
             stream.sent(train, first, step, frame)
         return fits
 

@@ -451,7 +451,7 @@ def named(name: str, traffic: Iterable[str], groups: Iterable[str], ports: Itera
         "vm": vm,
         "vnic": rf"{vm}\.eth\d+",
         "port": port,
-        "queue": rf"{vm}\.eth\d+(-(rx|tx)\d+)?|{port}-rx\d+",
+        "queue": rf"{vm}\.eth\d+(-(rx|tx)\d+)?|{port}(-vf\d+)?-rx\d+",
         "world": rf"{vm}\.(vcpu\d+|splitRx|NetWorld\S*)|{port}-pollWorld-\d+",
         "pcpu": r"pcpu\d+",
         "node": r"node\d+",

@@ -12,7 +12,15 @@ from hostsim.config.nic import FRAME_OVERHEAD, UDP_HEADERS, VSwitchSpec, packet_
 from hostsim.config.platform import PlatformSpec
 from hostsim.config.quantity import LONGEST
 from hostsim.config.traffic import Connected, Traffic
-from hostsim.config.workload import BridgedSpec, ForwardedStreamSpec, MulticastSpec, TcpSpec, UdpStreamSpec, WorkSpec
+from hostsim.config.workload import (
+    BridgedSpec,
+    ExchangeSpec,
+    ForwardedStreamSpec,
+    MulticastSpec,
+    TcpSpec,
+    UdpStreamSpec,
+    WorkSpec,
+)
 from hostsim.errors import Fault
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
@@ -38,6 +46,10 @@ def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: Pl
     for name, options in file.host.nics.items():
         path: KeyPath = ("host", "nics", name)
         nic = hardware.nics[name]
+        if options.max_vfs > (most := nic.functions if platform.features.functions is not None else 0):
+            reason = "its model has" if most or nic.functions == 0 else f"{platform.platform} makes"
+            allowed = f"an integer 0..{most}" if most else "0"
+            yield tree.fault((*path, "max_vfs"), f"is more virtual functions than {reason}", allowed)
         asked = [key for key in ("rss_rings", "drss") if getattr(options, key) > 1]
         if asked and not nic.rss:
             yield from (tree.fault((*path, key), f"is more than {name} has: it does no RSS", "1") for key in asked)
@@ -81,6 +93,9 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
         path: KeyPath = ("vms", group.name)
         if group.vcpus > cpu.pcpus:
             yield tree.fault((*path, "vcpus"), "is more than the host has PCPUs", f"an integer 1..{cpu.pcpus}")
+        if (queues := group.settings.queues) is not None and queues > group.vcpus:
+            allowed = f"an integer 1..{group.vcpus}"
+            yield tree.fault((*path, "queues"), "is more than a VM has vCPUs, and drivers ask for one each", allowed)
         if any(node >= cpu.sockets for node in group.settings.nodes):
             allowed = f"NUMA nodes 0..{cpu.sockets - 1}: one for each socket"
             yield tree.fault(
@@ -270,6 +285,14 @@ def _connection_faults(host: _Host, path: KeyPath, flow: Connected) -> Iterator[
     tree, connections = host.tree, flow.ports
     segment = max(segment_size(host.switches[group][flow.vnic].mtu) for group in flow.to)
     least = min(segment_size(host.switches[group][flow.vnic].mtu) for group in flow.to)
+    if isinstance(flow, ExchangeSpec) and flow.reply_size > least:
+        for group in flow.to:
+            offloads = host.file.vms[group].offloads
+            if not (offloads.tso and offloads.tx_checksum):
+                message = (
+                    f"takes several frames, and {group} has TSO off, which is modelled of single frames and of streams"
+                )
+                yield tree.fault((*path, "reply_size"), message, f"at most {least} B, or TSO and checksums on")
     if flow.request > least:
         yield tree.fault((*path, "request_size"), "does not fit in a segment", f"at most {least} B")
     if isinstance(flow, TcpSpec) and flow.window < segment:

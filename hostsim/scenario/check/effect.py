@@ -13,10 +13,19 @@ from typing import Any, TypeAlias
 
 from hostsim.config.effective_settings import vmx_table
 from hostsim.config.host import PointSpec, VmGroupSpec
-from hostsim.config.nic import NicOptions, VSwitchSpec
-from hostsim.config.platform import PlatformSpec, SettingSpec, VnicSettings
+from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
+from hostsim.config.platform import FunctionSettings, OffloadSettings, PlatformSpec, SettingSpec, VnicSettings
 from hostsim.config.traffic import Connected, Traffic
-from hostsim.config.workload import BridgedSpec, MulticastSpec, TcpSpec, UdpStreamSpec, VmTcpStreamSpec, VmTraffic
+from hostsim.config.workload import (
+    BridgedSpec,
+    ForwardedStreamSpec,
+    MulticastSpec,
+    TcpSpec,
+    UdpStreamSpec,
+    VmTcpStreamSpec,
+    VmTraffic,
+    WorkSpec,
+)
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree, dotted, show_value
@@ -49,12 +58,14 @@ class _Point:
         self.spec, self.file = spec, file
         self.groups = {group.name: group for group in spec.vms if group.count}
         self.vnics = [
-            _Vnic(group, number, settings, spec.vswitches[switch].uplinks, settings.queue_pairs(group.vcpus))
+            _Vnic(group, number, settings, spec.vswitches[switch].uplinks, group.queue_pairs(settings))
             for group in self.groups.values()
             for number, (settings, switch) in enumerate(zip(group.settings.vnics, group.networks, strict=True))
         ]
         self.uplinks = dict.fromkeys(nic for vnic in self.vnics for nic in vnic.uplinks)
-        self.passed = dict.fromkeys(entry.nic for group in self.groups.values() for entry in group.settings.passthrough)
+        passed = [entry for group in self.groups.values() for entry in group.settings.passthrough]
+        self.passed = dict.fromkeys(entry.nic for entry in passed)
+        self.shared = dict.fromkeys(entry.nic for entry in passed if isinstance(entry, FunctionSettings))
         self.flows = [flow for flow in spec.traffic.values() if self.groups.keys() & set(flow.to)]
 
     def is_written(self, vnic: _Vnic, key: str) -> bool:
@@ -257,9 +268,49 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
     return ""
 
 
+def _offload(point: _Point, group: VmGroupSpec, key: str) -> str:
+    """The reason if an offload that a guest has off has no effect."""
+    there = [flow for flow in point.flows if group.name in flow.to]
+    sends = [flow for flow in point.flows if isinstance(flow, VmTraffic) and group.name in flow.sender]
+    connected = [flow for flow in there if isinstance(flow, Connected)]
+    tcp_in = [flow for flow in there if flow.receives or isinstance(flow, VmTcpStreamSpec)]
+    if key == "tso":
+        out = [flow for flow in connected if not flow.receives]
+        return "" if out or any(isinstance(flow, VmTcpStreamSpec) for flow in sends) else "no TCP data leaves the VMs"
+    if key == "tx_checksum":
+        out = [flow for flow in there if isinstance(flow, UdpStreamSpec) and flow.direction == "send"]
+        return "" if connected or sends or out else "the VMs send nothing"
+    if key == "rx_checksum":
+        into = [flow for flow in there if not isinstance(flow, WorkSpec | ForwardedStreamSpec | BridgedSpec)]
+        return "" if into else "nothing comes to sockets of the VMs"
+    if not tcp_in:
+        return "no TCP data comes to the VMs"
+    if key == "gro":
+        return "" if group.guest.gro else "its drivers have no GRO"
+    nics = point.spec.hardware.nics
+    has_lro = any(vnic.device == "vmxnet3" for vnic in group.settings.vnics) or any(
+        nics[entry.nic].lro for entry in group.settings.passthrough if not isinstance(entry, FunctionSettings)
+    )
+    return "" if has_lro else "no NIC of the VMs has LRO"
+
+
+def _queues(group: VmGroupSpec, nics: Mapping[str, NicSpec]) -> str:
+    """The reason if a number of queue pairs that a guest sets has no effect."""
+    settings = group.settings
+    pairs = [vnic.queue_pairs(group.vcpus) for vnic in settings.vnics]
+    for entry in settings.passthrough:
+        nic = nics[entry.nic]
+        most = entry.queues if isinstance(entry, FunctionSettings) else nic.rx_queues
+        pairs.append(min(most, group.vcpus) if nic.rss else 1)
+    is_less = settings.queues is not None and settings.queues < max(pairs, default=1)
+    return "" if is_less else "no NIC of the VMs has more queues than that"
+
+
 def _nic(point: _Point, name: str, key: str) -> str:
     """The reason if an option of a NIC's driver has no effect."""
-    if key == "mtu" and name in point.uplinks:
+    if key == "max_vfs":
+        return "" if name in point.shared else f"no VM has a function of {name} (pciPassthruX.pfId)"
+    if key == "mtu" and name in point.uplinks and name not in point.shared:
         return f"{name} is an uplink, and has the MTU of its switch"
     if name not in point.uplinks and not (name in point.passed and key in ("interrupt_interval", "mtu")):
         return f"no VM uses {name}" if name not in point.passed else f"{name} is passed through to a VM"
@@ -338,6 +389,10 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
         for key in ("rx_ring", "tx_ring"):
             if getattr(file.vms[group.name], key) is not None:
                 yield ("vms", group.name, key), "" if group.networks else "the VMs have no vNIC"
+        for key in _changed(file.vms[group.name].offloads, OffloadSettings()):
+            yield ("vms", group.name, "offloads", key), _offload(point, group, key)
+        if group.settings.queues is not None:
+            yield ("vms", group.name, "queues"), _queues(group, point.spec.hardware.nics)
     for nic, options in file.host.nics.items():
         for key in _changed(options, NicOptions()):
             yield ("host", "nics", nic, key), _nic(point, nic, key)

@@ -47,6 +47,9 @@ def native_faults(
     for section in ("advanced", "kernel"):
         yield from _set(tree, ("host", section), getattr(file.host, section), getattr(platform, section))
     for nic, options in file.host.nics.items():
+        if options.max_vfs:
+            message = "makes functions for VMs, of which a native host has none"
+            yield tree.fault(("host", "nics", nic, "max_vfs"), message, "0")
         for key in ("rss_rings", "drss"):
             if getattr(options, key) != getattr(NicOptions(), key):
                 message = "is of NetQueue; a kernel has as many queues as processors, where the NIC does RSS"

@@ -1,4 +1,4 @@
-"""Checks between the parts of a scenario: names that must exist, contradictions, DirectPath I/O."""
+"""Checks between the parts of a scenario: names that must exist, contradictions, DirectPath I/O and SR-IOV."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from hostsim.config.host import HardwareSpec, VmGroupSpec
-from hostsim.config.nic import NicSpec
-from hostsim.config.platform import PlatformSpec, SettingSpec
+from hostsim.config.nic import NicOptions, NicSpec
+from hostsim.config.platform import FunctionSettings, PassthroughSettings, PlatformSpec, SettingSpec
 from hostsim.errors import Fault, nearest_name
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
@@ -201,16 +201,16 @@ def _is_affinity(text: str, pcpus: int) -> bool:
 
 
 def passthrough_faults(
-    tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
+    tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec, platform: PlatformSpec
 ) -> Iterator[Fault]:
     """Faults of passthrough: missing or used NICs, and features that such a VM cannot have; a group without VMs has no faults."""
     owners: dict[str, str] = {}
     uplinks = {nic: switch for switch, vswitch in file.network.items() for nic in vswitch.uplinks}
+    groups = [group for group in groups if group.settings.passthrough and group.count]
     for group in groups:
-        if not group.settings.passthrough or not group.count:
-            continue
         path: KeyPath = ("vms", group.name)
-        for nic in (entry.nic for entry in group.settings.passthrough):
+        kind = "DirectPath I/O" if any(map(_is_whole, group.settings.passthrough)) else "SR-IOV"
+        for nic in (entry.nic for entry in group.settings.passthrough if _is_whole(entry)):
             key: KeyPath = (*path, "vmx", _key(file, group.name, nic))
             sharing = "DirectPath I/O does not go with NIC sharing"
             if nic not in hardware.nics:
@@ -224,16 +224,81 @@ def passthrough_faults(
                 yield tree.fault((*path, "count"), f"VMs would have {nic}; {sharing}", "an integer 0..1")
             owners.setdefault(nic, group.name)
         if group.settings.reserved < 1:
-            message = "leaves memory of the VM unreserved; DirectPath I/O does not go with memory overcommit"
+            message = f"leaves memory of the VM unreserved; {kind} does not go with memory overcommit"
             yield tree.fault((*path, "vmx", "sched.mem.min"), message, "as much as memSize")
         for feature in file.vms[group.name].uses:
-            message = f"asks for {feature}; DirectPath I/O does not go with {feature}"
+            message = f"asks for {feature}; {kind} does not go with {feature}"
             yield tree.fault((*path, "uses"), message, "nothing, for a VM that a NIC is passed through to")
+    yield from _function_faults(tree, file, groups, hardware, platform, owners)
 
 
-def _key(file: PointFile, group: str, nic: str) -> str:
+def _is_whole(entry: PassthroughSettings | FunctionSettings) -> bool:
+    return isinstance(entry, PassthroughSettings)
+
+
+def _function_faults(
+    tree: Tree,
+    file: PointFile,
+    groups: Iterable[VmGroupSpec],
+    hardware: HardwareSpec,
+    platform: PlatformSpec,
+    owners: Mapping[str, str],
+) -> Iterator[Fault]:
+    """Faults of virtual functions (SR-IOV): NICs that have none, or fewer than VMs ask for, and ports that cannot be shared.
+
+    Args:
+        tree: the scenario.
+        file: the same, read.
+        groups: groups of VMs that something is passed through to.
+        hardware: the server.
+        platform: whose rules apply.
+        owners: group that has a whole NIC, by its name.
+    """
+    rules, nics = platform.features.functions, hardware.nics
+    uplinks = {nic: switch for switch, vswitch in file.network.items() for nic in vswitch.uplinks}
+    taken: dict[str, int] = {}
+    used = 0
+    for group in groups:
+        for name in (entry.nic for entry in group.settings.passthrough if not _is_whole(entry)):
+            key: KeyPath = ("vms", group.name, "vmx", _key(file, group.name, name, "pfId"))
+            options = file.host.nics.get(name, NicOptions())
+            taken[name] = taken.get(name, 0) + group.count
+            used += group.count
+            if rules is None:
+                message = f"asks for SR-IOV, which {platform.platform} does not have"
+                yield tree.fault(key, message, "a platform from esxi-5.1 on, or a whole NIC in pciPassthruX.id")
+            elif name not in nics:
+                known = "one of " + ", ".join(nics)
+                yield tree.fault(key, "unknown physical NIC", known, nearest_name(name, nics))
+            elif name in owners:
+                allowed = "a NIC that is passed through by functions alone"
+                yield tree.fault(key, f"is passed through to {owners[name]} as a whole", allowed)
+            elif name in uplinks and not rules.beside_uplink:
+                message = f"is an uplink of {uplinks[name]}; on {platform.platform} a port with functions is hidden from switches"
+                yield tree.fault(key, message, "a NIC that is no uplink")
+            elif taken[name] > options.max_vfs:
+                message = f"has {options.max_vfs} virtual functions, and VMs ask for {taken[name]}"
+                yield tree.fault(key, message, _enough(name, nics[name], taken[name]))
+            elif used > rules.most:
+                message = f"is virtual function {used} of the host, whose interrupt vectors are enough for {rules.most}"
+                yield tree.fault(key, message, f"at most {rules.most} functions of all NICs together")
+            elif name in uplinks and options.mtu > (mtu := file.network[uplinks[name]].mtu):
+                message = f"is more than the port has, which is an uplink of {uplinks[name]}"
+                yield tree.fault(("host", "nics", name, "mtu"), message, f"at most {mtu}")
+
+
+def _enough(name: str, nic: NicSpec, wanted: int) -> str:
+    """What is allowed where VMs ask for more functions than a port has."""
+    if wanted <= nic.functions:
+        return f"host.nics.{name}.max_vfs: an integer {wanted}..{nic.functions}"
+    if nic.functions:
+        return f"VMs with at most {nic.functions} functions of {name}: those of its model"
+    return f"a NIC whose model has functions; nothing says how many {name} has"
+
+
+def _key(file: PointFile, group: str, nic: str, last: str = "id") -> str:
     vmx = file.vms[group].vmx
-    return next(key for key in vmx if key.startswith("pciPassthru") and key.endswith(".id") and vmx[key] == nic)
+    return next(key for key in vmx if key.startswith("pciPassthru") and key.endswith(f".{last}") and vmx[key] == nic)
 
 
 def passthrough_warnings(file: PointFile) -> Iterator[str]:

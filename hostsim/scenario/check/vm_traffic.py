@@ -98,7 +98,7 @@ def _guest_faults(
         elif flow.vcpu + flow.streams > group.vcpus:
             message = f"need a vCPU each of {name}, from number {flow.vcpu} on"
             yield tree.fault((*path, "streams"), message, f"at most {max(0, group.vcpus - flow.vcpu)}")
-        elif flow.streams > (queues := settings.queue_pairs(group.vcpus)):
+        elif flow.streams > (queues := group.queue_pairs(settings)):
             yield tree.fault((*path, "streams"), f"need a transmit queue each of {name}", f"at most {queues}")
     for name in flow.to if flow.taken_by not in _OF_SOCKETS else ():
         group, key = groups[name], (*path, "taken_by")

@@ -227,12 +227,15 @@ class Machine:
     # --- devices that are passed through
 
     def _passed(self, found: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
-        """The settings of passed-through NICs; other devices are left out with one warning."""
+        """The settings of passed-through NICs and functions of NICs; other devices are left out with one warning."""
         unknown: list[str] = []
         for number, entries in sorted(found.items()):
             name = f"pciPassthru{number}"
             stated = self.group.own.get(f"{name}.present", _value(entries, "present"))
             if stated != "TRUE":
+                continue
+            if f"{name}.pfId" in self.group.own or not _is_foreign(_value(entries, "pfId")):
+                yield from (entry for entry in entries if _key(entry) in ("present", "pfid"))
                 continue
             if f"{name}.id" in self.group.own or not _is_foreign(_value(entries, "id")):
                 yield from (entry for entry in entries if _key(entry) in ("present", "id"))
@@ -248,9 +251,10 @@ class Machine:
             unknown.append(f"{name} ({kind})")
         if unknown:
             first = unknown[0].partition(" ")[0]
+            key = f"{first}.pfId" if "SR-IOV" in unknown[0] else f"{first}.id"
             self.warnings.append(
-                f"{self.file}: passed-through devices are not simulated, other than whole NICs by their names: {listed(unknown)}; "
-                f'{self._path(f"{first}.id")} in the scenario names a NIC instead, {first}.present: "FALSE" leaves the device out'
+                f"{self.file}: passed-through devices are not simulated, other than NICs and functions of NICs by their names: {listed(unknown)}; "
+                f'{self._path(key)} in the scenario names a NIC instead, {first}.present: "FALSE" leaves the device out'
             )
 
 

@@ -417,5 +417,6 @@ def _nics(host: Host) -> Iterable[NicView]:
     for name, nic in host.spec.hardware.nics.items():
         port = host.nics.get(name)
         queues = len(port.queues) if port is not None else 0
-        link = passed.get(name, links.get(name, ""))
-        yield NicView(name, nic.model, nic.rate / 1e9, nic.node, queues, link, name in passed)
+        link = links.get(name) or passed.get(name, "")  # an uplink of which VMs have functions is drawn as the uplink
+        is_passed = name in passed and name not in links
+        yield NicView(name, nic.model, nic.rate / 1e9, nic.node, queues, link, is_passed)

@@ -129,7 +129,7 @@ ALWAYS = {
 """Modelled settings that no rule is for: they have an effect wherever there is a VM, or describe it."""
 BY_VM = {
     *("ethernetX.coalescingScheme", "ethernetX.coalescingParams", "ethernetX.ctxPerDev", "numa.nodeAffinity"),
-    *("pciPassthruX.id", "sched.cpu.latencySensitivity", "ethernetX.udpRSS"),
+    *("pciPassthruX.id", "pciPassthruX.pfId", "sched.cpu.latencySensitivity", "ethernetX.udpRSS"),
 }
 """Keys of a ``.vmx`` file with a rule."""
 

@@ -139,7 +139,7 @@ WARNED = {
         'pciPassthru28.present = "TRUE"\npciPassthru28.id = "00000:026:00.1"\npciPassthru28.pfId = "00000:026:00.1"\n'
         'pciPassthru28.MACAddressType = "vpx"\npciPassthru.use64bitMMIO = "TRUE"\npciPassthru2.present = "FALSE"\n',
         (
-            "a.vmx: passed-through devices are not simulated, other than whole NICs by their names: pciPassthru0 ('00000:059:00.0'), "
+            "a.vmx: passed-through devices are not simulated, other than NICs and functions of NICs by their names: pciPassthru0 ('00000:059:00.0'), "
             "pciPassthru1 ('grid_p40-8q'), pciPassthru28 (SR-IOV, a virtual function of a NIC); vms.vm.vmx.pciPassthru0.id in the scenario "
             'names a NIC instead, pciPassthru0.present: "FALSE" leaves the device out'
         ),

@@ -1,0 +1,172 @@
+"""SR-IOV: how many functions there are, what a port with functions may be besides, and what does not go with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hostsim.config.platform import FunctionSettings
+from hostsim.errors import InputError
+from hostsim.scenario.load import load
+from hostsim.scenario.scenario import Scenario
+from hostsim.units import SECOND
+
+TEXT = """\
+scenario: functions
+question: What goes together?
+platform: esxi-7.0
+hardware:
+  hardware: own
+  cpu: {model: x, family: skylake-sp, sockets: 1, cores: 16, clock: 2 GHz, memory: {latency: 90 ns, hop: 50 ns, channels: 6, transfers: 2.6e9 /s}}
+  nics:
+    vmnic0: {model: X710}
+    vmnic1: {model: ConnectX-5}
+host: {nics: {vmnic0: {max_vfs: 4}}}
+network: {vSwitch0: {uplinks: vmnic0}}
+vms:
+  part: {count: 2, vcpus: 2, guest: rhel8, networks: [], vmx: {pciPassthru0.present: "TRUE", pciPassthru0.pfId: vmnic0, memSize: 2048, sched.mem.min: 2048}}
+  other: {count: 1, guest: rhel8, networks: vSwitch0}
+traffic:
+  stream: {kind: udp_stream, to: part, direction: receive, packet_size: 200 B, rate: 5 kpps}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Faults name files from the working folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+def load_text(folder: Path, *changes: tuple[str, str]) -> Scenario:
+    text = TEXT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    file = folder / "functions.yaml"
+    file.write_text(text)
+    return load(file)
+
+
+def test_each_vm_of_a_group_has_a_function_with_the_queues_of_its_model(tmp_path: Path) -> None:
+    """Of a port that is an uplink at the same time; nothing is told."""
+    scenario = load_text(tmp_path)
+    assert scenario.warnings == ()
+    spec, _ = scenario.spec({}, SECOND)
+    assert spec.vms[0].settings.passthrough == (FunctionSettings(nic="vmnic0", queues=4),)
+
+
+HERE = "functions.yaml:13: vms.part.vmx.pciPassthru0.pfId: "
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            "count: 2", "count: 5",
+            HERE + "has 4 virtual functions, and VMs ask for 5; given 'vmnic0'; allowed: host.nics.vmnic0.max_vfs: an integer 5..32",
+            id="more VMs than functions",
+        ),
+        pytest.param(
+            "{nics: {vmnic0: {max_vfs: 4}}}", "{}",
+            HERE + "has 0 virtual functions, and VMs ask for 2; given 'vmnic0'; allowed: host.nics.vmnic0.max_vfs: an integer 2..32",
+            id="SR-IOV is off",
+        ),
+        pytest.param(
+            "max_vfs: 4", "max_vfs: 33",
+            "functions.yaml:10: host.nics.vmnic0.max_vfs: is more virtual functions than its model has; given 33; allowed: an integer 0..32",
+            id="more than the model has",
+        ),
+        pytest.param(
+            "pfId: vmnic0", "pfId: vmnic1",
+            HERE + "has 0 virtual functions, and VMs ask for 2; given 'vmnic1'; allowed: a NIC whose model has functions; "
+            "nothing says how many vmnic1 has",
+            id="model without a number",
+        ),
+        pytest.param(
+            "pfId: vmnic0", "pfId: vmnic2",
+            HERE + "unknown physical NIC; given 'vmnic2'; allowed: one of vmnic0, vmnic1; did you mean 'vmnic1'?",
+            id="NIC that is not there",
+        ),
+        pytest.param(
+            "pfId: vmnic0", "pfId: vmnic0, pciPassthru0.id: vmnic1",
+            "functions.yaml:13: vms.part.vmx.pciPassthru0.id: names a whole NIC beside pciPassthru0.pfId, which names one of whose functions "
+            "this is; given 'vmnic1'; allowed: nothing, or no pciPassthru0.pfId",
+            id="whole and part",
+        ),
+        pytest.param(
+            "sched.mem.min: 2048", "sched.mem.min: 1024",
+            "functions.yaml:13: vms.part.vmx.sched.mem.min: leaves memory of the VM unreserved; SR-IOV does not go with memory overcommit; "
+            "given 1024; allowed: as much as memSize",
+            id="memory overcommit",
+        ),
+        pytest.param(
+            "networks: []", "networks: [], uses: [Fault Tolerance]",
+            "functions.yaml:13: vms.part.uses: asks for Fault Tolerance; SR-IOV does not go with Fault Tolerance; given ['Fault Tolerance']; "
+            "allowed: nothing, for a VM that a NIC is passed through to",
+            id="Fault Tolerance",
+        ),
+        pytest.param(
+            "max_vfs: 4", "max_vfs: 4, mtu: 9000",
+            "functions.yaml:10: host.nics.vmnic0.mtu: is more than the port has, which is an uplink of vSwitch0; given 9000; allowed: at most 1500",
+            id="frames longer than those of the port",
+        ),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """File, line, path, value given, what is allowed, and nothing beside."""
+    with pytest.raises(InputError) as caught:
+        load_text(tmp_path, (old, new))
+    assert str(caught.value).splitlines() == [expected]
+
+
+OLD = (
+    ("    vmnic0: {model: X710}", "    vmnic0: {model: 82599}"),
+    ("    vmnic1: {model: ConnectX-5}", "    vmnic1: {model: X550}"),
+)
+GUEST = (
+    ("guest: rhel8, networks: []", "guest: rhel6, networks: []"),
+    ("guest: rhel8, networks: vSwitch0", "guest: rhel6, networks: vSwitch0"),
+)
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        ("esxi-5.0", "asks for SR-IOV, which esxi-5.0 does not have"),
+        ("esxi-5.1", "is an uplink of vSwitch0; on esxi-5.1 a port with functions is hidden from switches"),
+        ("esxi-5.5", ""),
+    ],
+)
+def test_a_release_has_the_rules_of_its_documentation(tmp_path: Path, platform: str, expected: str) -> None:
+    """New in 5.1, where a port with functions is a hidden uplink; from 5.5 on it may be one."""
+    changes = [("esxi-7.0", platform), *OLD, *GUEST]
+    if platform == "esxi-5.0":
+        changes.append(("{nics: {vmnic0: {max_vfs: 4}}}", "{}"))
+    if not expected:
+        assert load_text(tmp_path, *changes).warnings == ()
+        return
+    with pytest.raises(InputError, match=expected):
+        load_text(tmp_path, *changes)
+
+
+def test_a_host_of_the_time_has_vectors_for_43_functions(tmp_path: Path) -> None:
+    """128 interrupt vectors, three for each, on 5.5; 6.0 and later have more."""
+    many = [("max_vfs: 4", "max_vfs: 63"), ("count: 2", "count: 44"), ("vcpus: 2", "vcpus: 1"), *OLD, *GUEST]
+    with pytest.raises(InputError, match="virtual function 44 of the host, whose interrupt vectors are enough for 43"):
+        load_text(tmp_path, ("esxi-7.0", "esxi-5.5"), *many)
+    load_text(tmp_path, ("esxi-7.0", "esxi-6.0"), *many)
+
+
+def test_functions_that_no_vm_has_are_told(tmp_path: Path) -> None:
+    """The option has its effect by the VMs that name the port."""
+    (told,) = load_text(
+        tmp_path,
+        ("max_vfs: 4", "max_vfs: 4}, vmnic1: {mtu: 1500"),
+        ("pfId: vmnic0, ", "pfId: vmnic0, "),
+        ("count: 2", "count: 0"),
+        ("to: part", "to: other"),
+    ).warnings
+    assert told.endswith(
+        "host.nics.vmnic0.max_vfs = 4 has no effect: no VM has a function of vmnic0 (pciPassthruX.pfId)"
+    )
