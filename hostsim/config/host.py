@@ -126,6 +126,11 @@ def _later_keys(traffic: Traffic) -> dict[str, Any]:
         keys["service"] = True
     if getattr(traffic, "vcpus", None) == 1:
         keys["vcpus"] = True
+    if traffic.kind == "bridged":
+        fields = type(traffic).model_fields
+        keys |= {
+            key: True for key in ("routed", "forwarded_by", "vcpu") if getattr(traffic, key) == fields[key].default
+        }
     return keys
 
 

@@ -177,16 +177,24 @@ class MulticastSpec(Paced):
 
 
 class BridgedSpec(Paced):
-    """Frames that come in by one vNIC of a VM and that its guest, a bridge, forwards to another: UDP between others, at a rate that nobody adapts."""
+    """Frames that come in by one NIC of a VM and that its guest, a bridge or a router, forwards to another: UDP between others, at a rate that nobody adapts."""
 
     kind: Literal["bridged"]
     """What kind of traffic this is."""
     to: Names
     """Names of the VM groups that forward; each VM gets a stream of its own."""
-    enters: Annotated[int, Field(ge=0, le=9)] = 0
-    """Number of the vNIC that frames come in by."""
-    leaves: Annotated[int, Field(ge=0, le=9)] = 1
-    """Number of the vNIC that they leave by."""
+    enters: VnicNumber = 0
+    """Number of the NIC that frames come in by: vNICs first, then what is passed through to the VM."""
+    leaves: VnicNumber = 1
+    """Number of the NIC that they leave by."""
+    routed: bool = False
+    """The guest is a router, or a firewall that routes: frames are addressed to its own NIC, so that receive filters steer them. Else it is a bridge, and no filter knows
+    the addresses behind it. A virtual function (SR-IOV) takes routed frames only."""
+    forwarded_by: Literal["kernel", "poll"] = "kernel"
+    """``kernel``: a software interrupt forwards. ``poll``: a process that polls both NICs with drivers of its own (DPDK) and keeps a vCPU busy for ever. It pays ``poll_rx`` and
+    ``poll_tx`` of the guest for a frame, and drops one that finds no transmit descriptor."""
+    vcpu: Annotated[int, Field(ge=0, le=127)] = 0
+    """The vCPU of that process."""
     frame_size: Annotated[Size, Field(ge=64)]
     """Bytes of an Ethernet frame, from its addresses to its check sequence; on the wire it takes 20 more."""
     rate: Rate | None = None

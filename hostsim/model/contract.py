@@ -372,6 +372,13 @@ class GuestRing:
         """Keep the interrupt of this queue masked, because a driver in a process has the device; ``poller`` polls the queue, if any."""
         raise NotImplementedError
 
+    def first_packet(self, now: int) -> int | None:
+        """Return the time of the first packet for a driver that polls, past or future, or a lower bound of it; None when none is known to come."""
+        return self.ring.first()
+
+    def watch(self, now: int) -> None:
+        """Have the driver that polls told of packets that come from now on (`RingDriver.packets_come`); a vNIC does so always."""
+
     def take(self, limit: int, now: int) -> list[Train[Sender]]:
         """Poll the ring with its interrupt masked."""
         raise NotImplementedError

@@ -20,7 +20,15 @@ from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring, Train
 from hostsim.errors import WiringError
-from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, RxPoller, Sender, TransmitQueue
+from hostsim.model.contract import (
+    UNBOUNDED,
+    GuestStream,
+    InterruptTarget,
+    RingDriver,
+    RxPoller,
+    Sender,
+    TransmitQueue,
+)
 from hostsim.model.cpu.pcpu import Node, WorldState
 from hostsim.model.guest.device import GuestDevice, VirtualMachine
 from hostsim.model.guest.vcpu import Vcpu
@@ -58,9 +66,26 @@ class DirectRing(Vnic, RxPoller):
         scheme = CoalescingScheme()  # nothing but the NIC's moderation holds an interrupt back
         super().__init__(clock, queue.name, queue.ring.capacity, scheme, vcpu)
         self.queue, self._behind, self._look_at_memory = queue, behind, look_at_memory
+        self._is_polled = False
+
+    def poll_by(self, poller: RingDriver | None) -> None:
+        """Keep the NIC's interrupt masked, because a driver in a process has the device; ``poller`` polls the queue, if any."""
+        super().poll_by(poller)
+        self.queue.never_interrupt()
+        self._is_polled = True
+
+    def first_packet(self, now: int) -> int | None:
+        return self.queue.first_frame(now)
+
+    def watch(self, now: int) -> None:
+        self.queue.unmask(now)
 
     def interrupt(self, now: int) -> None:
-        """Take the NIC's interrupt: the VMkernel handles it and injects it into the guest."""
+        """Take the NIC's interrupt: the VMkernel handles it and injects it into the guest. A driver that polls has found a frame."""
+        if self._is_polled:
+            if self.poller is not None:
+                self.poller.packets_come(now)
+            return
         self.vcpu.pending_ps += self.interrupt_ps
         self.vcpu.interrupt(now, self)
 

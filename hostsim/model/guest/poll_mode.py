@@ -1,4 +1,4 @@
-"""Poll-mode drivers of guests (DPDK): a process that polls a vNIC by itself, takes no interrupts from it and keeps its vCPU busy for ever.
+"""Poll-mode drivers of guests (DPDK): a process that polls a NIC, takes no interrupts from it and keeps its vCPU busy for ever.
 
 What a process does in a burst is worked out at its start, as for every world. Where it finds nothing to do it spins, and the
 arrival of packets, or of transmit completions, ends that: a poll that finds nothing is no event.
@@ -15,7 +15,7 @@ from hostsim.model.contract import GuestRing, GuestStream, PacketSink, RingDrive
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.units import SECOND, US
 
-__all__ = ["PollMode", "PollingReceiver", "PollingSender"]
+__all__ = ["PollMode", "PollingForwarder", "PollingReceiver", "PollingSender", "TxDescriptors"]
 
 LOOK_AHEAD: Final = 128
 """Packets of a burst at most: four of DPDK's usual 32."""
@@ -74,8 +74,8 @@ class PollingReceiver(PollMode):
     def work(self, start: int) -> int:
         """Take packets, and those that are known to come soon, for which it waits; returns the end."""
         end, budget, latest = start, LOOK_AHEAD, start + LONGEST_WAIT
-        ring = self._vnic.ring
-        while budget and (first := ring.first()) is not None and first <= latest:
+        vnic = self._vnic
+        while budget and (first := vnic.first_packet(end)) is not None and first <= latest:
             end = max(end, first)
             taken = self._vnic.take(budget, end)
             if not taken:
@@ -91,10 +91,36 @@ class PollingReceiver(PollMode):
         following = self._vnic.ring.first()
         if following is not None:
             self.expect(following)
+        self._vnic.watch(self._since)
 
     def packets_come(self, at: int) -> None:
         """Stop waiting when the packets are there."""
         self.expect(at)
+
+
+class TxDescriptors:
+    """Transmit descriptors of a driver in a process.
+
+    Attributes:
+        left: those that it may use.
+    """
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+
+class PollingForwarder(PollingReceiver):
+    """A process that takes packets off one NIC's ring and puts them on another's, as long as its driver has transmit descriptors."""
+
+    def __init__(self, clock: Clock, vcpu: Vcpu, vnic: GuestRing, out: GuestRing, descriptors: TxDescriptors) -> None:
+        """Make a process that polls ``vnic``, and ``out`` for completions of the ``descriptors`` that packets leave by."""
+        super().__init__(clock, vcpu, vnic)
+        self._out, self._descriptors = out, descriptors
+
+    def work(self, start: int) -> int:
+        """Free what is sent, and forward what has come; returns the end."""
+        self._descriptors.left += self._out.reclaim(start)
+        return super().work(start)
 
 
 class PollingSender(PollMode):

@@ -11,7 +11,7 @@ from hostsim.engine.ring import Ring, Train
 from hostsim.model.contract import GuestStream, NicQueue, RxPoller, Sender, TransmitQueue, Wire
 from hostsim.model.cpu.pcpu import Node
 from hostsim.model.policy.aggregation import Aggregation
-from hostsim.model.policy.moderation import Moderation
+from hostsim.model.policy.moderation import CoalescedCompletions, Moderation
 from hostsim.model.transmit.nic_transmit import Departure, Departures, TxRoom, descriptors
 
 __all__ = ["LroTable", "Pnic", "RxQueue"]
@@ -191,8 +191,9 @@ class RxQueue(NicQueue):
         self.sent = self._sent_since = 0
         self._mapped: dict[TransmitQueue, int] = {}
         self._clock = clock
-        self._jitter = jitter
+        self._jitter: Jitter | None = jitter
         self._late = jitter.draw()
+        self._counted = 1
         self._masked = True
         self._timer = _InterruptTimer(clock, self)
 
@@ -302,6 +303,17 @@ class RxQueue(NicQueue):
             self._mapped = {}
         return mapped
 
+    def first_frame(self, now: int) -> int | None:
+        """Return the time of the first frame for a driver that polls: of one in the ring, or a lower bound of that of one to come; None when none is known."""
+        self.admit(now)
+        first = self.ring.first()
+        return self._nic.upcoming(self) if first is None else first
+
+    def never_interrupt(self) -> None:
+        """Serve a driver that polls: a frame is there for it at once, completions are found by polling, and nothing counts as an interrupt."""
+        self._moderation, self._completions = Moderation(0), CoalescedCompletions(FAR_OFF)
+        self._jitter, self._late, self._counted, self.adapts = None, 0, 0, False
+
     def _first_sent(self) -> int | None:
         """Return the time at which the first packet of those not freed is sent, past or future."""
         return self._sent_since if self.sent else self._nic.first_departure(self)
@@ -331,12 +343,13 @@ class RxQueue(NicQueue):
                 self.unmask(now)  # the frame came later than it could have
                 return
         self.interrupted = now
-        self.interrupts += 1
+        self.interrupts += self._counted
         if self.adapts:
             self._nic.depart(now)  # all that has gone by now, whenever somebody looked last
             self._moderation.interrupted(now, self._received, self._rx_octets, self._went, self._tx_octets)
             self._received = self._rx_octets = self._went = self._tx_octets = 0
-        self._late = self._jitter.draw()
+        if self._jitter is not None:
+            self._late = self._jitter.draw()
         self.poll.interrupt(now)
 
     def _lose(self, train: Train[Sender]) -> None:

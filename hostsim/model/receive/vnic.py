@@ -144,6 +144,7 @@ class Vnic(GuestRing):
     def poll_by(self, poller: RingDriver | None) -> None:
         self.poller = poller
         self._line = _MASKED
+        self._refills = False  # such a driver gives each descriptor back at once (DPDK vmxnet3_recv_pkts)
 
     def ask(self, now: int) -> None:
         if self.poller is not None:

@@ -15,14 +15,16 @@ from hostsim.engine.arrivals import Arrivals, Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.contract import Flow, Sender
-from hostsim.model.guest.device import VirtualMachine
+from hostsim.model.guest.device import GuestDevice, VirtualMachine
+from hostsim.model.guest.poll_mode import PollingForwarder, TxDescriptors
+from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host, datagram_sender
 from hostsim.model.policy.moderation import CoalescingDepth
 from hostsim.model.policy.steering import rss_input
 from hostsim.model.traffic.address import PEER, UDP_PORT, nic_hash
 from hostsim.model.traffic.arrival_source import CoalescedArrivals, make_arrivals, make_bursts, make_lengths
 from hostsim.model.traffic.cpu_work import CpuWork
-from hostsim.model.traffic.forwarded import Bridged, forwarding
+from hostsim.model.traffic.forwarded import Bridged, PolledFrames, forwarding
 from hostsim.model.traffic.peer import Peer
 from hostsim.model.traffic.service import constant_ps, make_service, read_by
 from hostsim.model.traffic.tcp_setup import (
@@ -35,6 +37,7 @@ from hostsim.model.traffic.tcp_setup import (
 from hostsim.model.traffic.udp import Datagram, UdpSource
 from hostsim.model.traffic.vm_datagram import attach_vm_datagrams
 from hostsim.model.traffic.vm_tcp import attach_vm_streams
+from hostsim.model.transmit.networld import TxQueue
 from hostsim.plugin.module import registry_of
 from hostsim.units import SECOND, transmission_ps
 
@@ -119,7 +122,7 @@ def _attach_multicast(
 def _attach_bridged(
     host: Host, name: str, traffic: BridgedSpec, members: list[VirtualMachine], streams: Streams
 ) -> None:
-    """Attach frames for each VM's bridge. No filter knows the addresses behind it, so they use the default queue of its uplink."""
+    """Attach frames for each VM's bridge or router. No filter knows the addresses behind a bridge, so they use the default queue of its uplink, or the rings of a NIC of its own."""
     position = len(host.flows)
     flow = Flow(name, traffic.data, 1)
     host.flows.append(flow)
@@ -128,19 +131,52 @@ def _attach_bridged(
         nic = enters.nic
         vxlan = links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.enters].vxlan
         frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)
-        taken, step = forwarding(vm.group.guest, host.costs, cycle_rate(host))
+        taken, step = forwarding(vm.group.guest, host.costs, cycle_rate(host), polls=traffic.forwarded_by == "poll")
         packet = rss_input(PEER, f"10.{3 + position % 250}.{number // 250}.{number % 250 + 1}")
-        port = enters.port(packet)
+        value = nic_hash(packet, vxlan=vxlan)
+        polls = traffic.forwarded_by == "poll"
+        if traffic.routed or (enters.rings and host.spec.hypervisor):
+            probe = Sender(flow, 0, 0, 1)
+            host.netqueues[nic.name].add(enters.filter, probe, value, packet)
+            enters.filter.senders.pop()
+            port = next(port for port in enters.ports if port.vnic is probe.vnic)
+        else:
+            port = enters.port(packet)
         which = next(
             place for place, vcpu in enumerate(vm.vcpus) if vcpu is port.vnic.vcpu
         )  # a software interrupt forwards on the vCPU that took the interrupt
-        queue = leaves.posted(vm, which, enters.ports.index(port))  # the kernel takes the queue of the same number
-        sender = Bridged(flow, traffic.data, frame_ps, vm.vcpus[which], queue, step)
+        if polls:
+            which = traffic.vcpu
+        index = enters.ports.index(port)
+        queue = leaves.posted(vm, which, index)  # the kernel takes the queue of the same number
+        sender = (PolledFrames if polls else Bridged)(flow, traffic.data, frame_ps, vm.vcpus[which], queue, step)
         sender.path_ps = taken
-        host.netqueues[nic.name].flood(sender, nic_hash(packet, vxlan=vxlan))
-        sender.vnic = port.vnic
+        if polls:
+            _poll(host, vm, sender, enters, leaves, index)
+        if traffic.routed or (enters.rings and host.spec.hypervisor):
+            host.netqueues[nic.name].add(enters.filter, sender, value, packet)
+        else:
+            host.netqueues[nic.name].flood(sender, value)
+            sender.vnic = port.vnic
         random, late = streams.stream("traffic", position, number), host.spec.peer.timer_jitter
         nic.wire.carry(sender, _from_peer(host, make_arrivals(traffic.arrivals, traffic.rate, random, late)))
+
+
+def _poll(host: Host, vm: VirtualMachine, frames: Sender, enters: GuestDevice, leaves: GuestDevice, index: int) -> None:
+    """Let a process poll queue ``index`` of the NIC that frames come in by, and send them by that of the other one."""
+    assert isinstance(frames, PolledFrames)
+    assert isinstance(frames.vcpu, Vcpu)
+    for device in (enters, leaves):
+        for port in device.ports:
+            if port.vnic.poller is None:
+                port.vnic.poll_by(None)
+    place = index % len(leaves.transmits)
+    transmit = leaves.transmits[place]
+    rules = transmit.completions.rule.descriptors if isinstance(transmit, TxQueue) else None
+    size = host.spec.hardware.nics[leaves.nic.name].tx_queue if rules is None else rules
+    frames.descriptors = TxDescriptors(size)
+    vnic, out = enters.ports[index].vnic, leaves.ports[place].vnic
+    PollingForwarder(host.clock, frames.vcpu, vnic, out, frames.descriptors).begin(0)
 
 
 def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[VirtualMachine], streams: Streams) -> None:

@@ -8,6 +8,7 @@ from hostsim.config.guest import GuestSpec
 from hostsim.engine.ring import Train
 from hostsim.model.contract import Flow, GuestStream, InboundStream, PacketSink, Sender
 from hostsim.model.cost_table import CostTable
+from hostsim.model.guest.poll_mode import TxDescriptors
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.traffic.tcp import ENDLESS, Congestion, Connection, Endpoints, GuestPackets, PeerFrames
 from hostsim.model.traffic.udp import Datagram
@@ -15,11 +16,12 @@ from hostsim.model.traffic.udp import Datagram
 __all__ = [
     "Bridged",
     "ForwardedStream",
+    "PolledFrames",
     "forwarding",
 ]
 
 
-def forwarding(guest: GuestSpec, costs: CostTable, hertz: float) -> tuple[int | None, int]:
+def forwarding(guest: GuestSpec, costs: CostTable, hertz: float, *, polls: bool = False) -> tuple[int | None, int]:
     """Return what a packet to forward takes before it is known to be one, and what it takes after that, up to the transmit ring; both in picoseconds.
 
     The former is None where it goes up the whole stack. A guest whose path from ring to ring was measured as one pays for all of it packet by packet.
@@ -28,8 +30,11 @@ def forwarding(guest: GuestSpec, costs: CostTable, hertz: float) -> tuple[int | 
         guest: the guest that forwards.
         costs: of the host.
         hertz: cycles a second that a core does, of those that costs are in.
+        polls: a process forwards that polls its devices; what making a packet takes stands in for looking up where it goes.
     """
     paths = guest.paths
+    if polls and paths is not None:
+        return None, paths.poll_rx.ps(hertz) + paths.poll_tx.ps(hertz)
     if paths is None or paths.forward is None:
         return None, guest.applications.bridge.ps(hertz) + costs.guest_tx_packet
     return 0, paths.forward.ps(hertz)
@@ -72,6 +77,35 @@ class Bridged(Sender):
         totals.to_forward += count
         vcpu.read += count
         vcpu.post_to(self._queue, Train(self._leaving, count, start + step, step, train.arrived, train.gap, timestamps))
+        return start + count * step
+
+
+class PolledFrames(Bridged):
+    """Frames that a process forwards which polls both NICs: one that finds no transmit descriptor is dropped."""
+
+    descriptors: TxDescriptors
+
+    def handle(self, train: Train[InboundStream], start: int) -> int:
+        """Forward frames one after the other from ``start`` on; returns the end."""
+        totals, step, count = self.totals, self._step, train.count
+        timestamps = train.timestamps
+        if timestamps is None:
+            totals.latency.add(start + step - train.arrived, step - train.gap, count)
+        else:
+            totals.latency.add_each(timestamps, start + step, step)
+        vcpu = self.vcpu
+        assert isinstance(vcpu, Vcpu)
+        totals.delivered += count
+        totals.to_forward += count
+        vcpu.read += count
+        fits = min(count, self.descriptors.left)
+        self.descriptors.left -= fits
+        if fits < count:
+            self._leaving.dropped(count - fits)
+        if fits:
+            kept = timestamps if timestamps is None or fits == count else timestamps[:fits]
+            out = Train(self._leaving, fits, start + step, step, train.arrived, train.gap, kept)
+            vcpu.post_to(self._queue, out)
         return start + count * step
 
 

@@ -125,8 +125,10 @@ class _Host:
     """By group of VMs, the switch of each NIC."""
     load: dict[str, float]
     """Bits a second of earlier streams on the wire of each NIC."""
-    vcpus: Mapping[str, int]
-    """By group, the vCPUs of each VM."""
+    groups: Mapping[str, VmGroupSpec]
+    """Groups of VMs by name."""
+    traffic: Mapping[str, Traffic]
+    """All traffic by name."""
 
 
 def traffic_faults(
@@ -139,7 +141,7 @@ def traffic_faults(
     """Faults of traffic: packets larger than a frame, impossible connections, and streams faster than their wire."""
     groups = list(groups)
     switches = {group.name: links(group, file.network, file.host.nics) for group in groups}
-    host = _Host(tree, file, hardware, switches, {}, {group.name: group.vcpus for group in groups})
+    host = _Host(tree, file, hardware, switches, {}, {group.name: group for group in groups}, traffic)
     for name, flow in traffic.items():
         yield from _faults(flow, ("traffic", name), host)
 
@@ -224,25 +226,30 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
     """A bridge against its vNICs, and its frames against both switches and their uplinks."""
     tree, file = host.tree, host.file
     for group in flow.to:
-        networks = file.vms[group].networks
+        networks, switches = file.vms[group].networks, host.switches[group]
         for key in ("enters", "leaves"):
-            if getattr(flow, key) >= len(networks):
-                allowed = f"an integer 0..{len(networks) - 1}" if len(networks) > 1 else "0"
+            if getattr(flow, key) >= len(switches):
+                allowed = f"an integer 0..{len(switches) - 1}" if len(switches) > 1 else "0"
                 yield tree.fault((*path, key), f"is not a vNIC of {group}", allowed, given=str(getattr(flow, key)))
                 return
-        enters, leaves = networks[flow.enters], networks[flow.leaves]
-        if enters == leaves:
+        names = [networks[number] if number < len(networks) else "" for number in (flow.enters, flow.leaves)]
+        enters = names[0] or switches[flow.enters].uplinks[0]
+        if flow.enters == flow.leaves or (names[0] and names[0] == names[1]):
             message = (
                 "is the vNIC that frames come in by" if flow.enters == flow.leaves else "bridges a switch with itself"
             )
             yield tree.fault((*path, "leaves"), message, f"a vNIC that is not on {enters}", given=str(flow.leaves))
             return
-        mtu = min(file.network[name].mtu for name in (enters, leaves))
+        found = list(_forwarder_faults(host, path, flow, group))
+        yield from found
+        if found:
+            return
+        mtu = min(switches[number].mtu for number in (flow.enters, flow.leaves))
         if flow.packet > mtu:
             allowed = f"at most {mtu + FRAME_OVERHEAD} B: a frame at an MTU of {mtu}"
             yield tree.fault((*path, "frame_size"), "does not fit in a frame", allowed)
             return
-        switch = file.network[enters]
+        switch = switches[flow.enters]
         room = sum(host.hardware.nics[nic].rate for nic in switch.uplinks)
         bits = 8 * packet_on_wire(flow.packet, vxlan=switch.vxlan) * file.vms[group].count
         if (flow.rate or 0.0) * bits >= room:
@@ -250,11 +257,52 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
             yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)
 
 
+def _forwarder_faults(host: _Host, path: KeyPath, flow: BridgedSpec, group: str) -> Iterator[Fault]:
+    """Functions of NICs that pass no frames of others, and what a process that polls has not."""
+    tree, spec = host.tree, host.groups[group]
+    for key in ("enters", "leaves"):
+        device = spec.settings.devices[getattr(flow, key)].device
+        if device == "sriov" and not flow.routed:
+            message = "is a virtual function, whose NIC checks addresses: it takes and sends no frames of others"
+            yield tree.fault(
+                (*path, key), message, "routed: true, a vNIC, or a whole NIC", given=str(getattr(flow, key))
+            )
+        if flow.forwarded_by == "poll" and device == "e1000":
+            message = f"is an e1000 of {group}, which no process polls here"
+            yield tree.fault(
+                (*path, key), message, "a vmxnet3, or what is passed through", given=str(getattr(flow, key))
+            )
+    if flow.forwarded_by == "kernel":
+        if flow.vcpu:
+            yield tree.fault((*path, "vcpu"), "is of a process that polls", "forwarded_by: poll, or no vcpu")
+        return
+    if spec.guest.paths is None:
+        yield tree.fault((*path, "forwarded_by"), f"is not supported by the guest of {group}", "kernel")
+    elif flow.vcpu >= spec.vcpus:
+        yield tree.fault(
+            (*path, "vcpu"), f"is not a vCPU of {group}", f"an integer 0..{spec.vcpus - 1}", given=str(flow.vcpu)
+        )
+    for name, other in host.traffic.items():
+        if group not in (*other.to, *getattr(other, "sender", ())) or ("traffic", name) == path:
+            continue
+        if (
+            isinstance(other, BridgedSpec)
+            and other.forwarded_by == "poll"
+            and other.vcpu != flow.vcpu
+            and other.enters != flow.enters
+            and other.leaves != flow.leaves
+        ):
+            continue  # a process of its own, with queues of its own
+        message = f"keeps NICs and a vCPU of {group} to a process that polls, and {name} goes there too"
+        allowed = "groups without other traffic than a process that polls the other way on another vCPU"
+        yield tree.fault((*path, "forwarded_by"), message, allowed)
+
+
 def _worker_faults(host: _Host, path: KeyPath, flow: WorkSpec) -> Iterator[Fault]:
     """CPU work on more vCPUs than a VM has."""
-    least = min(host.vcpus[group] for group in flow.to)
+    least = min(host.groups[group].vcpus for group in flow.to)
     if flow.vcpus != "all" and flow.vcpus > least:
-        group = next(group for group in flow.to if host.vcpus[group] == least)
+        group = next(group for group in flow.to if host.groups[group].vcpus == least)
         allowed = f"an integer 1..{least}, or all" if least > 1 else "1, or all"
         yield host.tree.fault((*path, "vcpus"), f"is more vCPUs than a VM of {group} has", allowed)
 
