@@ -10,7 +10,7 @@ from hostsim.config.field import UNHASHED, Spec
 from hostsim.config.quantity import Cycles, Duration
 from hostsim.units import SECOND, US, cycles_to_ps
 
-__all__ = ["Cost", "CostModel", "Factor", "Provenance", "share"]
+__all__ = ["LATER_GENERATIONS", "Cost", "CostModel", "Factor", "Generation", "Provenance", "share"]
 
 
 class Provenance(Spec):
@@ -106,7 +106,18 @@ def _is_time(cost: Cost) -> Cost:
     return cost
 
 
-def _not_calibrated(factor: Factor) -> Factor:
+class Generation(Factor):
+    """The factor of a processor generation."""
+
+    extrapolated: Annotated[bool, UNHASHED] = False
+    """True where no cost of a packet was measured on this generation or on one with its core, so that all costs on it are extrapolated."""
+
+
+LATER_GENERATIONS = ("cascade-lake", "emerald-rapids", "zen2", "zen3", "zen4")
+"""Generations that are newer than stored runs: those of other processors than a host's own do not count in its hash."""
+
+
+def _not_calibrated(factor: Generation) -> Generation:
     if factor.prior is not None:
         raise ValueError("is never calibrated|no prior beside its value")
     return factor
@@ -219,7 +230,7 @@ class CostModel(Spec):
     guest_housekeeping: Cost
     """Housekeeping of an idle guest: its daemons and the kernel's own timers, each ``housekeeping_period`` of the guest."""
     # --- processor generations
-    generations: dict[str, Annotated[Factor, AfterValidator(_not_calibrated)]]
+    generations: dict[str, Annotated[Generation, AfterValidator(_not_calibrated)]]
     """Cycles that the same work takes on a processor family, Westmere-EX being 1. Never calibrated: ratios of a host cannot tell a slow processor from more work."""
 
     def cycle_rate(self, family: str, clock_hz: float) -> float:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hostsim.config.field import UNHASHED, SmallCount, Spec
 from hostsim.config.quantity import Duration, Frequency, PositiveDuration, Rate
 
-__all__ = ["CpuSpec", "MemorySpec"]
+__all__ = ["LATER_KEYS", "CoreComplexSpec", "CpuSpec", "MemorySpec"]
 
 BUS = 8
 """Bytes of a transfer on a memory channel."""
+LATER_KEYS = ("nodes_per_socket", "core_complex", "all_core_turbo")
+"""Keys of processors that are newer than stored runs."""
 
 
 class MemorySpec(Spec):
@@ -21,7 +23,9 @@ class MemorySpec(Spec):
     latency: PositiveDuration
     """Latency of a load from memory of the same node."""
     hop: Duration
-    """Time by which memory of another node is farther; on average where some nodes are farther than others."""
+    """Time by which memory of another node is farther; on average where some nodes are farther than others. With ``hop_in_socket``, of a node of another socket."""
+    hop_in_socket: Duration | None = None
+    """The same of another node of the same socket, where a socket has several nodes; ``hop`` by default."""
     channels: SmallCount
     """Memory channels of a node."""
     transfers: Rate
@@ -33,30 +37,93 @@ class MemorySpec(Spec):
         return self.channels * self.transfers * BUS
 
 
+class CoreComplexSpec(Spec):
+    """Core complexes (CCX): groups of cores of a NUMA node that each share a last-level cache, as in AMD EPYC."""
+
+    cores: SmallCount
+    """Cores of a complex."""
+    near: PositiveDuration
+    """Time in which a core gets a cache line that another core of its complex has just written."""
+    far: PositiveDuration
+    """The same of a core of another complex of the node."""
+
+    @model_validator(mode="after")
+    def _is_nearer(self) -> CoreComplexSpec:
+        if self.far < self.near:
+            raise ValueError("has a far cache that is nearer than the near one|far: at least as long as near")
+        return self
+
+
 class CpuSpec(Spec):
-    """The processors of a server; one NUMA node a socket."""
+    """The processors of a server, with their NUMA nodes and last-level caches."""
 
     model: Annotated[str, UNHASHED]
     """Name on the data sheet; nothing depends on it."""
     family: str
     """Processor generation, a key of the platform's ``generations``: how many cycles the same work takes on it."""
     sockets: SmallCount
-    """Number of sockets; each is a NUMA node."""
+    """Number of sockets."""
+    nodes_per_socket: Literal[1, 2, 4] = 1
+    """NUMA nodes of each socket: NPS of an AMD EPYC, sub-NUMA clustering (SNC) or cluster-on-die of an Intel Xeon. Nodes of a socket have neighbouring numbers."""
     cores: Annotated[int, Field(ge=1, le=256)]
     """Cores in each socket."""
     threads: Literal[1, 2] = 1
     """PCPUs in each core: 2 with hyperthreading, where two neighbouring PCPUs share the throughput of their core."""
+    core_complex: CoreComplexSpec | None = None
+    """Last-level caches that only a part of a node's cores share; one cache for each node by default."""
     clock: Frequency
-    """Nominal clock."""
+    """Nominal (base) clock."""
+    all_core_turbo: Frequency | None = None
+    """Clock of all cores at work, with turbo, which all work then runs at; the nominal clock by default. Other turbo clocks are not modelled."""
     ddio: bool = False
     """True where the NIC writes packets into the last-level cache (Intel Data Direct I/O)."""
     memory: MemorySpec | None = None
     """Its memory. Where nothing is said no copy ever waits for memory, on whichever node it lies."""
 
+    @model_validator(mode="after")
+    def _divides(self) -> CpuSpec:
+        if self.cores % self.nodes_per_socket:
+            raise ValueError(
+                f"{self.cores} cores do not divide into {self.nodes_per_socket} equal NUMA nodes|cores: a multiple of nodes_per_socket"
+            )
+        if self.core_complex is not None and self.node_cores % self.core_complex.cores:
+            message = (
+                f"{self.node_cores} cores of a NUMA node do not divide into core complexes of {self.core_complex.cores}"
+            )
+            raise ValueError(f"{message}|core_complex.cores: a divisor of the cores of a node")
+        if self.all_core_turbo is not None and self.all_core_turbo < self.clock:
+            raise ValueError("has an all-core turbo clock below its nominal clock|all_core_turbo: at least clock")
+        if self.memory is not None and self.memory.hop_in_socket is not None and self.nodes_per_socket == 1:
+            raise ValueError("has one NUMA node in each socket|memory.hop_in_socket only with nodes_per_socket above 1")
+        return self
+
+    @property
+    def hertz(self) -> float:
+        """Clock at which the cores work."""
+        return self.all_core_turbo or self.clock
+
+    @property
+    def nodes(self) -> int:
+        """Number of NUMA nodes of the host."""
+        return self.sockets * self.nodes_per_socket
+
+    @property
+    def node_cores(self) -> int:
+        """Cores of each NUMA node."""
+        return self.cores // self.nodes_per_socket
+
     @property
     def remote_ratio(self) -> float:
-        """Latency of memory of another node, that of the same node being 1."""
+        """Latency of memory of a node of another socket, that of the same node being 1."""
         return 1 + self.memory.hop / self.memory.latency if self.memory else 1.0
+
+    @property
+    def in_socket_ratio(self) -> float:
+        """The same of another node of the socket."""
+        memory = self.memory
+        if memory is None or memory.hop_in_socket is None:
+            return self.remote_ratio
+        return 1 + memory.hop_in_socket / memory.latency
 
     @property
     def pcpus(self) -> int:

@@ -136,6 +136,7 @@ def host_settings(
     settings = HostSettings(
         **{field: by.read(values) for field, by in HOST_SETTINGS.items()},
         mwait=number("Cpu.UseMwait") != 0,
+        llc_sched=ker.get("llcSchedEnable") == "TRUE",
         deepest_exit=longest * US if deep else 0,
         idle_latencies=idle_latencies,
         split_rx_rule=platform.features.split_rx_rule if adv["Net.NetSplitRxMode"] == 1 else "",

@@ -22,6 +22,7 @@ __all__ = [
     "SwitchNames",
     "UplinkNames",
     "Value",
+    "VcpuCount",
 ]
 
 
@@ -48,6 +49,8 @@ Positive = Annotated[int, Field(ge=1)]
 """An integer from 1 on."""
 SmallCount = Annotated[int, Field(ge=1, le=64)]
 """An integer from 1 to 64."""
+VcpuCount = Annotated[int, Field(ge=1, le=768)]
+"""vCPUs of a VM; 768 is the most of any release."""
 Count = Annotated[int, Field(ge=1, le=4096)]
 """An integer from 1 to 4096."""
 Descriptors = Annotated[int, Field(ge=32, le=4096)]

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializeAsAny, model_validator
 
-from hostsim.config.costs import CostModel
-from hostsim.config.cpu import CpuSpec
-from hostsim.config.field import UNHASHED, SmallCount, Spec, SwitchNames
+from hostsim.config.costs import LATER_GENERATIONS, CostModel
+from hostsim.config.cpu import LATER_KEYS, CpuSpec
+from hostsim.config.field import UNHASHED, Spec, SwitchNames, VcpuCount
 from hostsim.config.guest import GuestSpec
 from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
 from hostsim.config.peer import PeerSpec
@@ -96,7 +96,7 @@ class VmGroupSpec(Spec):
     count: Annotated[int, Field(ge=0, le=4096)]
     guest: GuestSpec
     settings: VmSettings
-    vcpus: SmallCount
+    vcpus: VcpuCount
     networks: SwitchNames
     """Name of the virtual switch that each vNIC is connected to."""
 
@@ -137,6 +137,15 @@ def _later_keys(traffic: Traffic) -> dict[str, Any]:
 def _later_settings(settings: VmSettings) -> dict[str, Any]:
     """Settings of VMs that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
     return dict.fromkeys((name for name in ("offloads", "queues") if getattr(settings, name) is None), True)
+
+
+def _later_cpu_keys(cpu: CpuSpec) -> dict[str, Any]:
+    """Keys of processors that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
+    fields = type(cpu).model_fields
+    keys: dict[str, Any] = {name: True for name in LATER_KEYS if getattr(cpu, name) == fields[name].default}
+    if cpu.memory is not None and cpu.memory.hop_in_socket is None:
+        keys["memory"] = {"hop_in_socket"}
+    return keys
 
 
 class PointSpec(Spec):
@@ -185,14 +194,22 @@ class PointSpec(Spec):
         unused: dict[str, Any] = dict.fromkeys(
             (name for name in ("policies", "control_loops", "plugins") if not getattr(self, name)), True
         )
+        if later := _later_cpu_keys(self.hardware.cpu):
+            unused["hardware"] = {"cpu": later}
+        if others := set(LATER_GENERATIONS) - {self.hardware.cpu.family}:
+            unused["costs"] = {"generations": others}
+        if self.hardware.cpu.core_complex is None:  # it has an effect with core complexes alone
+            unused["settings"] = {"llc_sched"}
         if self.hypervisor:
             unused["hypervisor"] = True
         if self.lengthening == LENGTHENING:  # the code that is the default for all is in the store's key
             unused["lengthening"] = True
         if vms := {place: left for place, group in enumerate(self.vms) if (left := _later_settings(group.settings))}:
             unused["vms"] = {place: {"settings": left} for place, left in vms.items()}
-        if later := {name: left_out for name, traffic in self.traffic.items() if (left_out := _later_keys(traffic))}:
-            unused["traffic"] = later
+        if of_traffic := {
+            name: left_out for name, traffic in self.traffic.items() if (left_out := _later_keys(traffic))
+        }:
+            unused["traffic"] = of_traffic
         return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]
 
     def __getstate__(self) -> Any:

@@ -213,6 +213,8 @@ class FeatureSpec(Spec):
     """A virtual switch may put frames into VXLAN."""
     functions: FunctionRules | None = None
     """Virtual functions of NICs may be passed through (SR-IOV), by these rules; they may not where nothing is said."""
+    most_vcpus: Positive = 768
+    """vCPUs of a VM at most."""
 
 
 class PlatformSpec(Spec):
@@ -320,8 +322,11 @@ class HostSettings(Spec):
     """Picoseconds between two looks for vCPUs that share a core while another is idle; 0 for none."""
     rebalance_period: Annotated[int, SetBy("Cpu.L3RebalancePeriod", unit=MS)]
     """Picoseconds between two checks of the balancer of a node's PCPUs, which share a cache; 0 for none."""
+    llc_sched: bool = False
+    """The scheduler knows several last-level caches in a NUMA node (``llcSchedEnable``)."""
     package_rebalance_period: Annotated[int, SetBy("Cpu.PackageRebalancePeriod", unit=MS)] = 20 * MS
-    """Picoseconds between two looks at the NUMA nodes of NetPolls and of the VMs that they serve; 0 for none."""
+    """Picoseconds between two looks at the NUMA nodes of NetPolls and of the VMs that they serve, and between two checks of the balancer that look beyond core complexes where
+    ``llc_sched`` is off; 0 for none."""
     related_rate: Annotated[int, SetBy("Cpu.CommRateThreshold")] = 500
     """Packets a second from a NetPoll to a vNIC, from which on it is related to the vCPU there."""
     numa_rebalance_period: Annotated[int, SetBy("Numa.RebalancePeriod", unit=MS)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from hostsim.config.arrival import ArrivalSpec, Service
-from hostsim.config.field import Count, Names, SmallCount
+from hostsim.config.field import Count, Names, SmallCount, VcpuCount
 from hostsim.config.nic import FRAME_OVERHEAD, UDP_HEADERS
 from hostsim.config.quantity import Duration, PositiveDuration, Rate, Size
 from hostsim.config.traffic import Connected, Pace, Paced, Traffic
@@ -279,7 +279,7 @@ class WorkSpec(Paced):
     """How the arrivals are spaced; at a fixed interval where nothing is said."""
     service: Service
     """How long a burst lasts."""
-    vcpus: Literal["all"] | SmallCount = 1
+    vcpus: Literal["all"] | VcpuCount = 1
     """vCPUs of a VM that work, each with a stream of its own; ``all``: each one that has no work of other traffic yet."""
     batch: Count = 1
     """Bursts that come together at each arrival."""

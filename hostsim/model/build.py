@@ -84,7 +84,9 @@ def build_host(
     for process in processes:
         host.start(process)
     host.is_wired = True
-    host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period)
+    host.balancer = Balancer(
+        host.scheduler, host.worlds(), settings.rebalance_period, settings.package_rebalance_period
+    )
     if host.balancer.is_needed and spec.hypervisor:
         host.clock.start(periodic(host.clock, settings.rebalance_period, host.balancer.check))
     if spec.hardware.firmware is not None:  # its worlds stay where they are
@@ -119,11 +121,11 @@ def build_host(
 def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None:
     """Power on a VM: home nodes are assigned round robin, and so are the uplinks of its switch to virtual ports. That of a native host is the machine."""
     spec, scheduler = host.spec, host.scheduler
-    hertz = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.clock)
+    hertz = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.hertz)
     read_ps = group.guest.applications.udp_sink.ps(hertz)
     position = len(host.vms)
     allowed = [scheduler.nodes[node] for node in group.settings.nodes] or scheduler.nodes
-    homes = [allowed[home] for home in home_nodes(position, group.vcpus, len(allowed), spec.hardware.cpu.cores)]
+    homes = [allowed[home] for home in home_nodes(position, group.vcpus, len(allowed), spec.hardware.cpu.node_cores)]
     first = position // len(allowed)
     vcpus = []
     for number, node in enumerate(homes):

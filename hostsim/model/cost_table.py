@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Final
 
 from hostsim.config.costs import Cost, CostModel
 from hostsim.config.cpu import CpuSpec
 from hostsim.units import rounded
 
-__all__ = ["CostTable"]
+__all__ = ["ACROSS", "BESIDE", "FAR", "SAME_NODE", "CostTable"]
+
+SAME_NODE: Final = 0
+"""Cache lines are shared within a NUMA node, and within a core complex of it."""
+FAR: Final = 1
+"""Between nodes of different sockets."""
+BESIDE: Final = 2
+"""Between nodes of a socket."""
+ACROSS: Final = 3
+"""Between core complexes of a node."""
 
 
 class CostTable:
@@ -20,7 +30,6 @@ class CostTable:
     __slots__ = (
         "_copy",
         "_lines",
-        "_lines_far",
         "_segmented",
         "cache_refill_migrated",
         "cache_refill_same",
@@ -28,6 +37,7 @@ class CostTable:
         "driver_tx_completion",
         "e1000_doorbell",
         "e1000_interrupt",
+        "far_refill",
         "guest_ack",
         "guest_cache_refill",
         "guest_gro_frame",
@@ -70,6 +80,7 @@ class CostTable:
     driver_tx_completion: int
     e1000_doorbell: int
     e1000_interrupt: int
+    far_refill: int
     guest_ack: int
     guest_cache_refill: int
     guest_gro_frame: int
@@ -101,7 +112,7 @@ class CostTable:
     vxlan_encap: int
 
     def __init__(self, costs: CostModel, cpu: CpuSpec) -> None:
-        hertz = costs.cycle_rate(cpu.family, cpu.clock)
+        hertz = costs.cycle_rate(cpu.family, cpu.hertz)
         for name in CostModel.model_fields:
             if isinstance(cost := getattr(costs, name), Cost) and hasattr(CostTable, name):
                 setattr(self, name, cost.ps(hertz))
@@ -116,8 +127,12 @@ class CostTable:
         self.tx_frame = {driver: costs.driver_tx.ps(hertz) + own for driver, own in conversion.items()}
         """Cost of what is handed to the NIC's driver, by its kind."""
         self._copy = costs.copy_per_byte.per_byte(hertz)
-        self._lines = costs.shared_lines.ps(hertz)
-        self._lines_far = round(self._lines * cpu.remote_ratio)
+        lines, caches = costs.shared_lines.ps(hertz), cpu.core_complex
+        across = 1.0 if caches is None else caches.far / caches.near
+        self._lines = [lines, *(round(lines * ratio) for ratio in (cpu.remote_ratio, cpu.in_socket_ratio, across))]
+        """Cost of a frame's shared cache lines, by the distance of those who share them."""
+        self.far_refill = round((across - 1) * self.cache_refill_migrated)
+        """What a world costs besides that was on another core complex before: its lines come from the cache of that one."""
         self._segmented = costs.segment_per_byte.per_byte(hertz)
 
     def copied(self, octets: int, wait_ps: float = 0.0) -> int:
@@ -128,14 +143,14 @@ class CostTable:
         """Return the cost of the bytes of a large packet that software cuts into frames."""
         return rounded(octets * self._segmented)
 
-    def frame(self, octets: int, wait_ps: float = 0.0, *, far: bool = False) -> int:
-        """Return the cost of copying a frame into guest memory with its shared cache lines; ``far`` when one end is on another node."""
-        return self.copied(octets, wait_ps) + (self._lines_far if far else self._lines)
+    def frame(self, octets: int, wait_ps: float = 0.0, *, far: int = SAME_NODE) -> int:
+        """Return the cost of copying a frame into guest memory with its shared cache lines, which are shared over the distance ``far``."""
+        return self.copied(octets, wait_ps) + self._lines[far]
 
-    def deliver(self, octets: int, wait_ps: float = 0.0, *, far: bool = False) -> int:
+    def deliver(self, octets: int, wait_ps: float = 0.0, *, far: int = SAME_NODE) -> int:
         """Return the cost of delivering a packet: copy into guest memory, and a descriptor on the vNIC's ring."""
         return self.frame(octets, wait_ps, far=far) + self.vnic_deliver
 
-    def port_copy(self, octets: int, wait_ps: float = 0.0, *, far: bool = False) -> int:
+    def port_copy(self, octets: int, wait_ps: float = 0.0, *, far: int = SAME_NODE) -> int:
         """Return the cost of replicating a multicast packet to a port: clone, copy into guest memory, and a descriptor."""
         return self.replicate_clone + self.deliver(octets, wait_ps, far=far)

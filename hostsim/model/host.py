@@ -113,8 +113,8 @@ class Host:
         states = CoreStates(spec.idle, spec.settings, cpu.family)
         self.scheduler = Scheduler(
             self.clock,
-            cpu.sockets,
-            cpu.cores,
+            cpu.nodes,
+            cpu.node_cores,
             self.costs,
             spec.settings,
             threads=cpu.threads,
@@ -124,6 +124,10 @@ class Host:
         self.services = Services(self.clock, self.costs, self.scheduler, spec.settings)
         for node in self.scheduler.nodes:
             node.memory = node_memory(spec.costs, cpu)
+            node.socket = node.index // cpu.nodes_per_socket
+        if cpu.core_complex is not None:
+            knows = spec.settings.llc_sched
+            self.scheduler.divide(cpu.core_complex.cores, self.costs.far_refill, knows=knows)
         self.probe = Probe(self.clock, max(1, spec.length // SLICES_AT_FIRST))
         self.nics: dict[str, Pnic] = {}
         self.netqueues: dict[str, NetQueue] = {}

@@ -19,7 +19,7 @@ def default_services(spec: PointSpec) -> Iterator[EffectiveSetting]:
         spec: a point of the scenario.
     """
     cpu = spec.hardware.cpu
-    hertz = spec.costs.cycle_rate(cpu.family, cpu.clock)
+    hertz = spec.costs.cycle_rate(cpu.family, cpu.hertz)
     groups = {group.name: group.guest for group in spec.vms}
     for name, flow in spec.traffic.items():
         application, what = flow.application

@@ -18,7 +18,7 @@ from hostsim.config.plugin import ChoiceSpec, PluginSpec
 from hostsim.config.traffic import Traffic
 from hostsim.errors import Fault, InputError
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
-from hostsim.scenario.check.assumption import assumption_warnings
+from hostsim.scenario.check.assumption import assumption_warnings, extrapolation_warnings
 from hostsim.scenario.check.capacity import feature_warnings, load_faults, nic_faults, traffic_faults, vm_faults
 from hostsim.scenario.check.effect import Effects, depends_on_length, effects
 from hostsim.scenario.check.native import kernel_nics, native_faults
@@ -254,6 +254,7 @@ class _PointBuilder:
             found = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
             if peer and platform.hypervisor:
                 found += assumption_warnings(self._tree, self._file, peer, groups, traffic, settings)
+            found += extrapolation_warnings(hardware, platform)
             told += found
             self.warnings += found
         if self._file and platform and hardware and peer and settings and not self.faults:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model, model_validator
 
-from hostsim.config.field import Descriptors, Name, Names, SmallCount, Spec, SwitchNames, Value
+from hostsim.config.field import Descriptors, Name, Names, Spec, SwitchNames, Value, VcpuCount
 from hostsim.config.nic import NicOptions, VSwitchSpec
 from hostsim.config.platform import OffloadSettings
 from hostsim.config.quantity import PositiveDuration
@@ -84,7 +84,7 @@ class VmGroupPart(Spec):
     """Name of a shipped guest, or a path to a guest file."""
     networks: SwitchNames
     """The virtual switch of each vNIC; the first is ``ethernet0``. A single name needs no list; an empty list means no vNIC."""
-    vcpus: SmallCount = 1
+    vcpus: VcpuCount = 1
     """vCPUs of each VM."""
     vmx: dict[str, Value] = Field(default_factory=dict)
     """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``. ``file: web.vmx`` reads a real file, with its ``numvcpus`` if the group

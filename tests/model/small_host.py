@@ -128,9 +128,9 @@ def numa_balanced(scheduler: Scheduler, *, period: int = 2 * SECOND, imbalance: 
     return balancer
 
 
-def balanced(scheduler: Scheduler, worlds: Sequence[World], period: int) -> Balancer:
+def balanced(scheduler: Scheduler, worlds: Sequence[World], period: int, package_period: int = 0) -> Balancer:
     """The load balancer of these worlds, started if it is needed."""
-    balancer = Balancer(scheduler, worlds, period)
+    balancer = Balancer(scheduler, worlds, period, package_period)
     if balancer.is_needed:
         scheduler.clock.start(periodic(scheduler.clock, period, balancer.check))
     return balancer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from hostsim.config.effective_settings import host_settings
 from hostsim.config.platform import NetQueueSpec, NumaIoSpec, PlatformSpec, SettingSpec
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import data_root, shipped_parts
@@ -96,9 +97,41 @@ def test_nothing_else_differs_between_six_and_seven_but_drivers_and_memory() -> 
     six, seven = platform("esxi-6.0"), platform("esxi-7.0")
     common = six.advanced.keys() & seven.advanced.keys()
     assert sum(six.advanced[name].default != seven.advanced[name].default for name in common) == 7
-    assert (seven.costs, seven.features, seven.netqueue) == (six.costs, six.features, six.netqueue)
+    assert (seven.costs, seven.netqueue) == (six.costs, six.netqueue)
+    assert seven.features == six.features.model_copy(update={"most_vcpus": 768})
     assert set(seven.drivers.values()) == {"native"}
     assert seven.advanced["Net.NetNetqNumaIOCpuPinThreshold"].high == 60
+
+
+@pytest.mark.parametrize(
+    ("release", "changed", "gone", "new"),
+    [
+        ("esxi-6.5", {"Cpu.Quantum": 200, "Net.vNicTxPollBound": 192}, {"Net.MaxTxCompDelay"}, {"Net.NetpollSwLRO"}),
+        ("esxi-6.7", {"Cpu.Quantum": 200, "Cpu.PackageRebalancePeriod": 20}, {"Cpu.DefaultImpact"}, {"Numa.LatencyProbePeriod"}),
+        ("esxi-8.0", {"Power.CStateMaxLatency": 1000, "Cpu.PackageRebalancePeriod": 2000}, {"Cpu.CoschedExclusiveAffinity"}, {"Net.Vmxnet3RxQueueBound"}),
+    ],
+)  # fmt: skip
+def test_a_release_is_a_delta_of_listed_settings(
+    release: str, changed: dict[str, int], gone: set[str], new: set[str]
+) -> None:
+    """Some rows of the tables of settings of that release against 6.0; costs are those of 6.0."""
+    six, later = platform("esxi-6.0"), platform(release)
+    assert {name: later.advanced[name].default for name in changed} == changed
+    assert not gone & later.advanced.keys()
+    assert new <= later.advanced.keys() - six.advanced.keys()
+    assert later.costs == six.costs
+
+
+@pytest.mark.parametrize(
+    ("release", "knows", "most"),
+    [("esxi-6.0", False, 128), ("esxi-6.5", False, 128), ("esxi-6.7", False, 256), ("esxi-7.0", True, 768), ("esxi-8.0", True, 768)],
+)  # fmt: skip
+def test_releases_differ_in_core_complexes_and_in_the_size_of_a_vm(release: str, knows: bool, most: int) -> None:
+    """The scheduler knows several last-level caches in a node from 7.0 Update 2 on."""
+    found = platform(release)
+    settings, _, _ = host_settings(found, {}, {})
+    assert settings is not None
+    assert (settings.llc_sched, found.features.most_vcpus) == (knows, most)
 
 
 def test_a_balancer_that_packs_what_it_unpacks_is_refused() -> None:

@@ -25,7 +25,7 @@ _NAMED = re.compile(r".*(?:\bNIC:\s*|-n[= ]|--nic-name[= ]|/pNics/)(?P<nic>vmnic
 """A line with the NIC of the following text: a command, or the heading of ``nicinfo.sh``."""
 _PORT = re.compile(r".*/net/portsets/(?P<switch>[^/\s]+)/ports/(?P<port>\d+)/.*")
 _CLIENT = re.compile(r"\s*(?:clientName|client name)\s*:\s*(?P<name>.+?)\s*", re.IGNORECASE)
-_PLATFORM = {"4.0", "4.1", "5.0", "5.1", "5.5", "6.0", "7.0"}
+_PLATFORM = {"4.0", "4.1", "5.0", "5.1", "5.5", "6.0", "6.5", "6.7", "7.0", "8.0"}
 """Releases of which hostsim has a platform."""
 _FAMILIES = {
     (6, 26): "nehalem",
@@ -36,10 +36,13 @@ _FAMILIES = {
     (6, 79): "broadwell",
     (6, 106): "ice-lake-sp",
     (6, 143): "sapphire-rapids",
+    (6, 207): "emerald-rapids",
 }
 """Generations of the platform files by family and model of CPUID (Intel 64 Software Developer's Manual, volume 4, table 2-1)."""
+_AMD_FAMILIES = {(23, 49): "zen2", (25, 1): "zen3", (25, 17): "zen4"}
+"""The same of AMD: EPYC 7002, 7003 and 9004 (Linux arch/x86/kernel/cpu/amd.c; WikiChip on Genoa)."""
 _SKYLAKE_SP, _LAST_SKYLAKE = (6, 85), 4
-"""Skylake-SP is one of three generations with this model; later steppings are Cascade Lake, which has the same core."""
+"""Skylake-SP is one of three generations with this model; later steppings are Cascade Lake."""
 _CASCADE_LAKE = range(5, 8)
 _HEAD = 2000
 """Number of lines that are searched for a known block."""
@@ -278,8 +281,12 @@ class _Reader:
         nodes = list(self._known("Node"))
         if nodes and len(nodes) != len(sockets):
             number = next(values["Node"][0] for values in self._cpus.values() if "Node" in values)
-            note = f"number of NUMA nodes {len(nodes)}, of sockets {len(sockets)}; hostsim has one node for each socket"
-            self._found.note(f"{self._file}:{number}: {note}")
+            each = len(nodes) // len(sockets) if sockets and len(nodes) % len(sockets) == 0 else 0
+            if each in (2, 4):
+                self._add(number, "CPU", "Node", ", ".join(nodes), "cpu.nodes_per_socket", each)
+            else:
+                note = f"number of NUMA nodes {len(nodes)}, of sockets {len(sockets)}; hostsim has 1, 2 or 4 nodes in each socket"
+                self._found.note(f"{self._file}:{number}: {note}")
         self._generation(name, first)
 
     def _known(self, key: str) -> Iterator[str]:
@@ -293,16 +300,17 @@ class _Reader:
             self._add(number, name, "Brand", brand, "cpu.model", model)
         if len(numbers) == 3 and all(text.isdecimal() and len(text) < 5 for text in numbers):
             family, model_number, stepping = map(int, numbers)
+            generation = None
             if first.get("Brand", (0, ""))[1] == "GenuineIntel":
                 generation = _FAMILIES.get((family, model_number))
                 if (family, model_number) == _SKYLAKE_SP and stepping <= _LAST_SKYLAKE:
                     generation = "skylake-sp"
                 if (family, model_number) == _SKYLAKE_SP and stepping in _CASCADE_LAKE:
-                    note = "Cascade Lake is taken as skylake-sp, which has the same core"
-                    self._found.note(f"{self._file}:{first['Stepping'][0]}: {note}")
-                    generation = "skylake-sp"
-                if generation is not None:
-                    self._add(first["Model"][0], name, "Model", numbers[1], "cpu.family", generation)
+                    generation = "cascade-lake"
+            elif first.get("Brand", (0, ""))[1] == "AuthenticAMD":
+                generation = _AMD_FAMILIES.get((family, model_number))
+            if generation is not None:
+                self._add(first["Model"][0], name, "Model", numbers[1], "cpu.family", generation)
         number, clock = first.get("Core Speed", (0, ""))
         if clock.isdecimal() and 6 < len(clock) < 12:
             self._add(number, name, "Core Speed", clock, "cpu.clock", f"{int(clock) / 1e9:.3f} GHz")

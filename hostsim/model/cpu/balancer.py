@@ -22,14 +22,17 @@ class Balancer:
         moves: worlds that it has moved to another PCPU.
     """
 
-    def __init__(self, scheduler: Scheduler, worlds: Sequence[World], period: int) -> None:
+    def __init__(self, scheduler: Scheduler, worlds: Sequence[World], period: int, package_period: int = 0) -> None:
         """Make a balancer that has its checks called (`is_needed`).
 
         Args:
             scheduler: scheduler of the nodes.
             worlds: all worlds that run on these nodes.
             period: picoseconds between two checks.
+            package_period: picoseconds between two checks of whole nodes, where others keep within core complexes; 0 for never.
         """
+        self._whole_after = max(1, package_period // period) if period and package_period else 0
+        self._checks = 0
         self._scheduler, self._period = scheduler, period
         self._systems = [world for world in worlds if world.system]
         self._wanted = [0] * len(self._systems)
@@ -43,9 +46,12 @@ class Balancer:
     def check(self, now: int) -> None:
         """Balance, at the end of a period."""
         pcpus = self._scheduler.pcpus
+        self._checks += 1
+        whole = bool(self._whole_after) and self._checks % self._whole_after == 0
+        within = self._scheduler.within > 0 and not whole
         for node in self._scheduler.nodes:
             if node.waiting.value:
-                node.fill(now)
+                node.fill(now, within=within)
         for pcpu in pcpus:
             pcpu.charge(now)
         loads = [0.0] * len(pcpus)

@@ -36,7 +36,9 @@ class Memory:
     Attributes:
         octets: bytes that have gone to it and come from it.
         near_ps: wait of a copier on this node for an end in this memory.
-        far_ps: wait of a copier on another node for an end here, in memory or cache.
+        far_ps: wait of a copier on a node of another socket for an end here, in memory or cache.
+        beside_ps: the same of a copier on another node of the socket.
+        across_ps: wait of a copier on this node for an end in the cache of another core complex; none without core complexes.
         dma_ps: wait of a copier on this node for what a NIC of this node has written here; none with DDIO, which has put it into the cache.
         queue_ps: wait of a copier for what it wrote to be written back.
     """
@@ -46,6 +48,8 @@ class Memory:
         *,
         latency_ps: int = 0,
         remote_ps: int = 0,
+        beside_ps: int = 0,
+        across_ps: int = 0,
         service_ps: int = 0,
         fills: float = 1.0,
         bandwidth: float = 0.0,
@@ -55,7 +59,9 @@ class Memory:
 
         Args:
             latency_ps: idle latency from its own node.
-            remote_ps: idle latency from another node.
+            remote_ps: idle latency from a node of another socket.
+            beside_ps: idle latency from another node of the socket.
+            across_ps: latency of a cache of another core complex of the node; 0 without core complexes.
             service_ps: time of a line in the memory itself, for which others queue.
             fills: lines that a processor has in flight.
             bandwidth: bytes that it can move in a second; 0 for any number.
@@ -64,10 +70,11 @@ class Memory:
         self.ddio = ddio
         per_line = 1 / (LINE * fills)
         self._near, self._far, self._service = latency_ps * per_line, remote_ps * per_line, service_ps * per_line
+        self._beside, self.across_ps = beside_ps * per_line, across_ps * per_line
         self._steps = STEPS * SECOND / bandwidth if bandwidth else 0.0
         self._rate = 0.0
         self._step = self._counted = self._looked = self.octets = 0
-        self.near_ps = self.far_ps = self.dma_ps = self.queue_ps = 0.0
+        self.near_ps = self.far_ps = self.beside_ps = self.dma_ps = self.queue_ps = 0.0
         self._price(0)
 
     @property
@@ -95,7 +102,7 @@ class Memory:
     def _price(self, step: int) -> None:
         self._step = step
         self.queue_ps = queue = self._service * step / (2 * (STEPS - step))
-        self.near_ps, self.far_ps = self._near + queue, self._far + queue
+        self.near_ps, self.far_ps, self.beside_ps = self._near + queue, self._far + queue, self._beside + queue
         self.dma_ps = 0.0 if self.ddio else self.near_ps
 
     def received(self, octets: int) -> None:
@@ -111,14 +118,17 @@ class Memory:
 
 def node_memory(costs: CostModel, cpu: CpuSpec) -> Memory:
     """Make the memory of one node of a server."""
-    memory = cpu.memory
+    memory, across = cpu.memory, 0 if cpu.core_complex is None else cpu.core_complex.far
     if memory is None:
-        return Memory(ddio=cpu.ddio)
+        return Memory(across_ps=across, fills=costs.line_fills.value, ddio=cpu.ddio)
+    hop_in_socket = memory.hop if memory.hop_in_socket is None else memory.hop_in_socket
     service = costs.memory_service.time
     assert service is not None
     return Memory(
         latency_ps=memory.latency,
         remote_ps=memory.latency + memory.hop,
+        beside_ps=memory.latency + hop_in_socket,
+        across_ps=across,
         service_ps=service,
         fills=costs.line_fills.value,
         bandwidth=memory.peak * costs.memory_usable.value,

@@ -20,7 +20,7 @@ from hostsim.config.platform import HostSettings, IdleSpec
 from hostsim.engine.clock import Clock, Entry, Timer
 from hostsim.engine.compiled import mypyc_attr
 from hostsim.engine.probe import Level
-from hostsim.model.cost_table import CostTable
+from hostsim.model.cost_table import BESIDE, FAR, SAME_NODE, CostTable
 from hostsim.model.cpu.memory import Memory
 from hostsim.model.policy.scheduler import IdleQueues, RunQueue, Schedulable, SchedulerPolicy
 
@@ -205,10 +205,11 @@ class IdlePcpus(IdleQueues["Pcpu"]):
 
     Attributes:
         reach: PCPUs that a world is offered which finds its own busy, the next of the node.
+        within: PCPUs of a core complex, if a world is offered those of its own alone; 0 for those of the whole node.
     """
 
     def __init__(self, policy: SchedulerPolicy, pcpus: list[Pcpu]) -> None:
-        self._policy, self._pcpus, self.reach = policy, pcpus, 0
+        self._policy, self._pcpus, self.reach, self.within = policy, pcpus, 0, 0
         self._all = IdleList()
         self._looked_at = self._all
         self._first = -1
@@ -238,7 +239,7 @@ class IdlePcpus(IdleQueues["Pcpu"]):
         if (
             place is not None
             and preferred is not None
-            and len(self._pcpus) > self.reach + 1
+            and (len(self._pcpus) > self.reach + 1 or self.within)
             and preferred.idle_place.listed is not idle
             and preferred.whole_place.listed is not idle
         ):
@@ -250,7 +251,12 @@ class IdlePcpus(IdleQueues["Pcpu"]):
 
     def _is_in_reach(self, index: int) -> bool:
         first = self._first
-        return first < 0 or (index - first) % len(self._pcpus) <= self.reach
+        if first < 0:
+            return True
+        if self.within:
+            within = self.within
+            return index // within == first // within and (index - first) % within <= self.reach
+        return (index - first) % len(self._pcpus) <= self.reach
 
     def latest(self) -> Pcpu:
         place = self._latest
@@ -288,6 +294,8 @@ class Pcpu(RunQueue[World]):
 
     Attributes:
         node: NUMA node it belongs to.
+        ccx: number of its core complex (CCX); 0 where each node has one last-level cache.
+        far_refill: what a world costs besides that was on another core complex before, in picoseconds.
         pool: node that lists it as idle and that it steals worlds from; for an exclusive PCPU a node of its own.
         running: world that has it, None when idle.
         turning: True between the end of a batch and the beginning of the next, when preemption is not possible.
@@ -312,6 +320,7 @@ class Pcpu(RunQueue[World]):
         self._vcpu_after_world = self._switch_same + costs.guest_cache_refill
         self._vcpu_migrated = max(self._switch_migrated, self._vcpu_after_world)
         self.node = self.pool = node
+        self.ccx = self.far_refill = 0
         self.running: World | None = None
         self.turning = self.seized = False
         self.dispatches = self.switches = self.preemptions = 0
@@ -394,6 +403,8 @@ class Pcpu(RunQueue[World]):
             begin = self.awake
         if world.last is not self:
             cost += self._switch_migrated if world.system else self._vcpu_migrated
+            if world.last.ccx != self.ccx:
+                cost += self.far_refill
             self.switches += 1
             world.last = self
             self._last = self._cached = world
@@ -604,7 +615,9 @@ class Node:
     Attributes:
         pcpus: its PCPUs, by index, but those that a world has to itself.
         idle: those that run nothing.
+        socket: number of its socket.
         reach: PCPUs at which one that goes idle looks for waiting worlds, the next of the node.
+        within: PCPUs of a core complex, if one that goes idle looks only at those of its own; 0 for those of the whole node.
         idle_ipi: what an idle PCPU takes to notice a world that another sends it, in picoseconds.
         waiting: number of worlds in its run queues, over time.
         memory: its memory.
@@ -615,7 +628,7 @@ class Node:
         self.index, self._policy = index, policy
         self.pcpus: list[Pcpu] = []
         self.idle = IdlePcpus(policy, self.pcpus)
-        self.reach = 0
+        self.socket, self.reach, self.within = index, 0, 0
         self.waiting = Level()
         self.vclock = self.idle_ipi = 0
         self.memory = Memory()
@@ -626,11 +639,25 @@ class Node:
 
     def read_wait(self, source: Node) -> float:
         """Return the wait for each byte that a context here reads, from where a NIC of ``source`` has put it."""
-        return source.memory.dma_ps if source is self else source.memory.far_ps
+        return source.memory.dma_ps if source is self else self.fetch_wait(source)
 
     def write_wait(self, target: Node) -> float:
         """Return the wait for each byte that a context here copies to ``target``, from a cache of its own node or besides the read."""
-        return target.memory.queue_ps if target is self else target.memory.far_ps
+        return target.memory.queue_ps if target is self else self.fetch_wait(target)
+
+    def fetch_wait(self, other: Node) -> float:
+        """Return the wait for each byte that a context here copies from or to another node, whose memory or cache has it."""
+        return other.memory.beside_ps if other.socket == self.socket else other.memory.far_ps
+
+    def left_wait(self, target: Node) -> float:
+        """Return the wait for each byte that a guest of ``target`` reads of what a context here has just put there."""
+        return 0.0 if target is self else self.fetch_wait(target)
+
+    def distance(self, one: Node, other: Node) -> int:
+        """Return how far apart the nodes are that share cache lines with this one: `SAME_NODE`, `FAR` or `BESIDE`."""
+        if one is self and other is self:
+            return SAME_NODE
+        return BESIDE if one.socket == self.socket and other.socket == self.socket else FAR
 
     def adjust(self, world: World, old: Node) -> None:
         """Translate the virtual time of a world that migrates from another node, whose virtual clock runs apart."""
@@ -669,18 +696,26 @@ class Node:
         if not self.waiting.value:
             return None
         pcpus, reach = self.pcpus, self.reach
-        if len(pcpus) > reach + 1:
+        if self.within:
+            pcpus = [pcpu for pcpu in pcpus if pcpu.ccx == idle.ccx and pcpu is not idle]
+            if len(pcpus) > reach:
+                first = idle.index % self.within
+                pcpus = [pcpus[index % len(pcpus)] for index in range(first, first + reach)]
+        elif len(pcpus) > reach + 1:
             first = idle.index - pcpus[0].index + 1
             pcpus = [pcpus[index % len(pcpus)] for index in range(first, first + reach)]
         return self._policy.steal_queue(pcpus).take_first(now) if pcpus else None
 
-    def fill(self, now: int) -> None:
-        """Give waiting worlds to idle PCPUs, wherever in the node they wait."""
+    def fill(self, now: int, *, within: bool = False) -> None:
+        """Give waiting worlds to idle PCPUs, wherever in the node they wait; with ``within``, in the core complex of the idle one."""
         for pcpu in self.pcpus:
             if not self.waiting.value:
                 return
             if pcpu.running is None:
-                world = self._policy.steal_queue(self.pcpus).take_first(now)
+                queues = self.pcpus
+                if within:
+                    queues = [other for other in queues if other.ccx == pcpu.ccx]
+                world = self._policy.steal_queue(queues).take_first(now)
                 if world is not None:
                     self.idle.remove(pcpu)
                     pcpu.start(world, now, self.idle_ipi)

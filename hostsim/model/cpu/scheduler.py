@@ -77,6 +77,7 @@ class Scheduler:
         policy: its decisions.
         nodes: its NUMA nodes.
         pcpus: all PCPUs of the host, by index.
+        within: PCPUs of a core complex, where worlds are placed and balanced within complexes first; 0 for within nodes.
         numa_clients: groups of worlds that NUMA balancing may migrate, in order.
         homes_changed: number of migrations of worlds to another home node, for any reason.
         waits_changed: number of times that what a byte waits for the memory of a node has changed.
@@ -113,8 +114,26 @@ class Scheduler:
         if states is not None and states.fade:
             for pcpu in self.pcpus:
                 pcpu.states = states
+        self.within = 0
         self.homes_changed = self.waits_changed = self._memory_due = 0
         self.numa_clients: list[NumaClient] = []
+
+    def divide(self, complex_cores: int, refill: int, *, knows: bool) -> None:
+        """Divide nodes into core complexes, before time starts.
+
+        Args:
+            complex_cores: cores of each; they divide those of a node.
+            refill: what a world costs besides that was on another complex before, in picoseconds.
+            knows: the scheduler knows several last-level caches in a node (``llcSchedEnable``) and balances over all of it; else it looks for idle PCPUs and for
+                waiting worlds within a complex.
+        """
+        size = complex_cores * self._threads
+        for pcpu in self.pcpus:
+            pcpu.ccx, pcpu.far_refill = pcpu.index // size, refill
+        if not knows:
+            self.within = size
+            for node in self.nodes:
+                node.within = node.idle.within = size
 
     def look_at_memory(self, now: int) -> None:
         """Look at the load of the nodes' memory, as a context that is about to copy does; seldom more than once in `LOOK`."""

@@ -13,6 +13,7 @@ from typing import Final
 
 from hostsim.engine.ring import Ring, Train
 from hostsim.model.contract import GuestRing, RxPoller, Sender, TransmitQueue
+from hostsim.model.cost_table import ACROSS
 from hostsim.model.cpu.pcpu import Node, Pcpu, World, WorldState
 from hostsim.model.policy.aggregation import Aggregation
 from hostsim.model.receive.nic import RxQueue
@@ -98,7 +99,7 @@ class SplitRx(NetContext):
                 self._readers = self.switch.readers(sender, node)
             # whoever of them comes first has the packet fetched for all contexts of the node
             wait = node.read_wait(memory) / self._readers + node.write_wait(node)
-            copy = self._costs.port_copy(sender.size, wait, far=memory is not node)
+            copy = self._costs.port_copy(sender.size, wait, far=node.distance(memory, memory))
             node.memory.octets += count * sender.size
             train.restamp(end + copy, copy)
             vnic.receive(train)
@@ -190,7 +191,7 @@ class VSwitch:
             copy = self._costs.frame(
                 sender.size * train.frames,
                 where.copy_wait(memory, node),
-                far=where is not memory or where is not node,
+                far=where.distance(memory, node),
             )
             return train.count * (packet_ps + self._outer_ps + copy)
         return train.count * (packet_ps + self._outer_ps + self._steps(sender, where, memory)[1])
@@ -207,7 +208,7 @@ class VSwitch:
                     continue
                 node = port.vnic.vcpu.node
                 wait = where.write_wait(node) + (where.read_wait(memory) if fetches else 0.0)
-                steps.append(self._costs.port_copy(sender.size, wait, far=where is not memory or where is not node))
+                steps.append(self._costs.port_copy(sender.size, wait, far=where.distance(memory, node)))
                 fetches = False
             known = self._known[sender] = (changes, where, steps, sum(steps))
         return known[2], known[3]
@@ -224,12 +225,21 @@ class VSwitch:
             self._readers[(sender, node)] = known
         return known
 
-    def receive(self, batch: list[Train[Sender]], start: int, packet_ps: int, where: Node, memory: Node) -> int:
+    def receive(
+        self,
+        batch: list[Train[Sender]],
+        start: int,
+        packet_ps: int,
+        where: Node,
+        memory: Node,
+        ccx: int = 0,
+    ) -> int:
         """Forward a batch from ``start`` on, with ``packet_ps`` for each frame besides the delivery; returns the end.
 
-        The receive context runs on the node ``where``; the frames lie in the memory of the node ``memory``.
+        The receive context runs on the node ``where``, in its core complex ``ccx``; the frames lie in the memory of the node ``memory``.
         """
         at = self._began = start
+        across = where.memory.across_ps
         packet_ps += self._outer_ps
         growing, octets = self._growing, 0
         for train in batch:
@@ -238,14 +248,17 @@ class VSwitch:
             octets += train.count * copied
             vnic = sender.vnic
             if vnic is None:
-                at = self._replicate(train, at, packet_ps, where, memory)
+                at = self._replicate(train, at, packet_ps, where, memory, ccx)
                 continue
             node = vnic.vcpu.node
-            vnic.wait_ps = 0.0 if where is node else node.memory.far_ps
+            vnic.wait_ps = where.left_wait(node)
             if not vnic.is_served:
                 vnic.is_served = True
                 self._served.append(vnic)
-            far = where is not node or where is not memory
+            far = where.distance(memory, node)
+            if across and where is node and vnic.vcpu.last.ccx != ccx:
+                vnic.wait_ps = across
+                far = far or ACROSS
             wait = where.copy_wait(memory, node)
             lro, lock = vnic.lro, vnic.lock
             node.memory.octets += train.count * copied
@@ -319,7 +332,7 @@ class VSwitch:
         vnic.receive(packet)
         return at
 
-    def _replicate(self, train: Train[Sender], start: int, packet_ps: int, where: Node, memory: Node) -> int:
+    def _replicate(self, train: Train[Sender], start: int, packet_ps: int, where: Node, memory: Node, ccx: int) -> int:
         sender = train.flow
         sender.queue.multicast += train.count
         ports = self._ports.get(sender, ())
@@ -333,7 +346,9 @@ class VSwitch:
                 if split is not None:
                     port.vnic.unicast += train.count  # as unicast, it goes past the split-receive context
                 node = port.vnic.vcpu.node
-                port.vnic.wait_ps = 0.0 if where is node else node.memory.far_ps
+                port.vnic.wait_ps = where.left_wait(node)
+                if where is node and port.vnic.vcpu.last.ccx != ccx:
+                    port.vnic.wait_ps = node.memory.across_ps
                 node.memory.octets += train.count * sender.size
                 port.vnic.receive(train.restamped(ready, step))
             else:
@@ -425,7 +440,7 @@ class NetPoll(NetContext, RxPoller):
                 break
         if not batch:
             return end - start if woken or sent else None
-        return switch.receive(batch, at, packet_ps, where, memory) - start
+        return switch.receive(batch, at, packet_ps, where, memory, self.last.ccx) - start
 
     def end(self, now: int) -> None:
         self._switch.poll_done(now)

@@ -50,6 +50,6 @@ def read_by(host: Host, sender: Sender, traffic: Traffic, scope: tuple[str | int
     spec = traffic.own_service
     if spec is None:
         return
-    hertz = host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
+    hertz = host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.hertz)
     sender.read_ps = constant_ps(spec, hertz, 0)
     sender.reads = make_service(spec, hertz, partial(host.streams.stream, *scope))

@@ -143,7 +143,7 @@ def _application(
 def _far_delay(host: Host, vm: VirtualMachine) -> float:
     """Return the time that waiting for memory takes longer by what is reserved and far, as a share of that time; none where all memory is one node's."""
     cpu = host.spec.hardware.cpu
-    if cpu.sockets == 1:
+    if cpu.nodes == 1:
         return 0.0
     return vm.group.settings.reserved * host.spec.costs.reserved_far.value * (cpu.remote_ratio - 1)
 
@@ -342,7 +342,7 @@ def _visits(
 
 def cycle_rate(host: Host) -> float:
     """Return the clock rate of a host's processors in Westmere-equivalent cycles a second."""
-    return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
+    return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.hertz)
 
 
 def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:

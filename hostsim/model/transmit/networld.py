@@ -28,7 +28,7 @@ from hostsim.config.nic import VXLAN_HEADERS, packet_on_wire
 from hostsim.engine.clock import Clock, OneShot
 from hostsim.engine.ring import Ring, Train
 from hostsim.model.contract import GuestRing, GuestStream, InterruptTarget, NicQueue, Route, Sender, TransmitQueue
-from hostsim.model.cost_table import CostTable
+from hostsim.model.cost_table import ACROSS, CostTable
 from hostsim.model.cpu.pcpu import Node, Pcpu, WorldState
 from hostsim.model.policy.moderation import NEVER, TxCoalescing
 from hostsim.model.receive.context import NetContext
@@ -446,8 +446,9 @@ class LocalPort:
         vnic = self.vnic
         self.delivered += train.count
         vnic.local_frames += train.count * train.frames
-        node, source = vnic.vcpu.node, route_of(train).source.poster.node
-        vnic.wait_ps = 0.0 if where is node else node.memory.far_ps
+        sender = route_of(train).source
+        node, source = vnic.vcpu.node, sender.poster.node
+        vnic.wait_ps = where.left_wait(node)
         cuts = 1
         if train.frames > 1 and not self._lro:
             cuts = train.frames
@@ -462,11 +463,20 @@ class LocalPort:
                 return start
             train = copied
         # what the sender has just written is in a cache of its node
-        wait = where.write_wait(node) + (0.0 if where is source else source.memory.far_ps)
+        wait = where.write_wait(node) + (0.0 if where is source else where.fetch_wait(source))
+        far = where.distance(node, source)
+        if across := where.memory.across_ps:
+            copier = sender.context if self.in_tx else self.context
+            if where is source and sender.poster.last.ccx != copier.last.ccx:
+                wait += across
+                far = far or ACROSS
+            if where is node and vnic.vcpu.last.ccx != copier.last.ccx:
+                vnic.wait_ps = across
+                far = far or ACROSS
         node.memory.octets += train.count * train.frames * train.flow.size
-        return self._copy(train, start, packet_ps, cuts, wait, far=where is not node or where is not source)
+        return self._copy(train, start, packet_ps, cuts, wait, far=far)
 
-    def _copy(self, train: Train[Sender], start: int, packet_ps: int, cuts: int, wait_ps: float, *, far: bool) -> int:
+    def _copy(self, train: Train[Sender], start: int, packet_ps: int, cuts: int, wait_ps: float, *, far: int) -> int:
         """Copy packets that find descriptors, each in so many parts; returns the end."""
         costs, vnic, sender, count = self._costs, self.vnic, train.flow, train.count
         vnic.unicast += count * cuts

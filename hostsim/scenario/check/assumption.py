@@ -1,4 +1,4 @@
-"""Warnings of implicit assumptions: senders with default properties.
+"""Warnings of implicit assumptions: senders with default properties, and costs on processors that none was measured on.
 
 The effect of splitRx depends on the number of packets that arrive together, because they share the wake-up of a context.
 """
@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from hostsim.config.host import VmGroupSpec
+from hostsim.config.host import HardwareSpec, VmGroupSpec
 from hostsim.config.peer import PeerSpec
-from hostsim.config.platform import HostSettings
+from hostsim.config.platform import HostSettings, PlatformSpec
 from hostsim.config.traffic import Traffic
 from hostsim.config.workload import MulticastSpec
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.source_tree import Tree
 from hostsim.units import SECOND
 
-__all__ = ["assumption_warnings"]
+__all__ = ["assumption_warnings", "extrapolation_warnings"]
 
 
 def assumption_warnings(
@@ -52,6 +52,22 @@ def assumption_warnings(
                 f"vms.{group.name}: with splitRx, losses and CPU depend on how many multicast packets arrive together: the peer {name} sends "
                 "them one by one, peer: esxi-vm in batches, as an ESXi VM does"
             )
+
+
+def extrapolation_warnings(hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[str]:
+    """The warning of a processor that no cost of a packet was measured on.
+
+    Args:
+        hardware: the server; the platform has its processor family.
+        platform: whose costs apply.
+    """
+    family = hardware.cpu.family
+    factor = platform.costs.generations[family]
+    if factor.extrapolated:
+        ends = "" if factor.range is None else f", {factor.range[0]:g} to {factor.range[1]:g}"
+        yield (
+            f"costs are extrapolated to {family}: no packet path was measured on it; work takes {factor.value:g}{ends} times the cycles of a Westmere"
+        )
 
 
 def _rate(flow: MulticastSpec) -> float:

@@ -22,6 +22,7 @@ from hostsim.config.workload import (
     WorkSpec,
 )
 from hostsim.errors import Fault
+from hostsim.scenario.check.reference import numa_nodes
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
@@ -75,8 +76,8 @@ def _exclusive_faults(
         path: KeyPath = ("vms", group.name, "vmx", "sched.cpu.latencySensitivity")
         wanted = group.count * group.vcpus
         taken += wanted
-        for asked, sockets in ((taken, cpu.sockets), (wanted, len(group.settings.nodes) or cpu.sockets)):
-            most = (cpu.cores - 1) * sockets
+        for asked, nodes in ((taken, cpu.nodes), (wanted, len(group.settings.nodes) or cpu.nodes)):
+            most = (cpu.node_cores - 1) * nodes
             if asked > most:
                 message = f"needs {asked} cores that nothing else runs on, one for each vCPU with this setting"
                 allowed = f"at most {most} such vCPUs: each NUMA node keeps a core for other worlds"
@@ -96,8 +97,8 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
         if (queues := group.settings.queues) is not None and queues > group.vcpus:
             allowed = f"an integer 1..{group.vcpus}"
             yield tree.fault((*path, "queues"), "is more than a VM has vCPUs, and drivers ask for one each", allowed)
-        if any(node >= cpu.sockets for node in group.settings.nodes):
-            allowed = f"NUMA nodes 0..{cpu.sockets - 1}: one for each socket"
+        if any(node >= cpu.nodes for node in group.settings.nodes):
+            allowed = numa_nodes(cpu).replace("a NUMA node", "NUMA nodes")
             yield tree.fault(
                 (*path, "vmx", "numa.nodeAffinity"), "names a NUMA node that the host does not have", allowed
             )

@@ -105,7 +105,10 @@ def _after(*rules: Rule) -> Rule:
 _VNIC = _needs(lambda point: bool(point.vnics), "no VM has a vNIC")
 _VMXNET3 = _needs(lambda point: point.has("vmxnet3"), "no VM has a vmxnet3")
 _E1000 = _needs(lambda point: point.has("e1000"), "no VM has an e1000")
-_NODES = _needs(lambda point: point.spec.hardware.cpu.sockets > 1, "the server has one NUMA node")
+_NODES = _needs(lambda point: point.spec.hardware.cpu.nodes > 1, "the server has one NUMA node")
+_COMPLEXES = _needs(
+    lambda point: point.spec.hardware.cpu.core_complex is not None, "a NUMA node of the server has one last-level cache"
+)
 _SMP = _needs(
     lambda point: any(group.vcpus > 1 and not group.settings.exclusive for group in point.groups.values()),
     "no VM has several vCPUs that share PCPUs with others",
@@ -167,6 +170,12 @@ _CUSTOM = _needs(
     lambda point: point.file.host.advanced.get("Power.CpuPolicy") == "Custom", "Power.CpuPolicy is not Custom"
 )
 
+
+def _looks_beyond(point: _Point) -> bool:
+    """True where the balancer looks beyond core complexes once in a period of its own."""
+    return point.spec.hardware.cpu.core_complex is not None and not point.spec.settings.llc_sched
+
+
 ADVANCED: dict[str, Rule] = {
     "Power.CpuPolicy": _STATES,
     **dict.fromkeys(("Power.UseCStates", "Power.CStateMaxLatency"), _after(_STATES, _CUSTOM)),
@@ -177,7 +186,7 @@ ADVANCED: dict[str, Rule] = {
     **dict.fromkeys(("Cpu.CoschedCostopThreshold", "Cpu.CoschedCostartThreshold", "Cpu.CoschedPollUsec"), _SMP),
     **dict.fromkeys(("Numa.RebalancePeriod", "Numa.MigImbalanceThreshold"), _NODES),
     "Net.NetNetqNumaIOCpuPinThreshold": _NODES,
-    "Cpu.PackageRebalancePeriod": _after(_NODES, _VNIC),
+    "Cpu.PackageRebalancePeriod": lambda point: "" if _looks_beyond(point) else _after(_NODES, _VNIC)(point),
     "Cpu.CommRateThreshold": _after(
         _NODES,
         _VNIC,
@@ -237,6 +246,7 @@ ADVANCED: dict[str, Rule] = {
 }
 """Rules of advanced settings; unlisted ones always have an effect."""
 KERNEL: dict[str, Rule] = {
+    "llcSchedEnable": _COMPLEXES,
     "netNetqueueEnabled": lambda point: "" if point.tunnelled() else _QUEUES(point),
 }
 """Rules of kernel settings."""
@@ -258,8 +268,8 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
         is_used = any(flow.direction == "receive" and flow.vnic == number for flow in into)
         return "" if is_used else "no datagrams come to the vNIC by unicast"
     if key == "numa.nodeAffinity":
-        sockets = point.spec.hardware.cpu.sockets
-        return "" if len(settings.nodes) < sockets else f"it names all NUMA nodes of the server, {sockets}"
+        nodes = point.spec.hardware.cpu.nodes
+        return "" if len(settings.nodes) < nodes else f"it names all NUMA nodes of the server, {nodes}"
     if key.startswith("pciPassthruX.") and key != "pciPassthruX.present":
         is_on = point.file.vms[group.name].vmx.get(f"pciPassthru{number}.present") == "TRUE"
         return "" if is_on else f"pciPassthru{number}.present is not TRUE"

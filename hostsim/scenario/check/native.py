@@ -109,7 +109,7 @@ def _processor_faults(tree: Tree, groups: Iterable[VmGroupSpec], cpu: CpuSpec) -
     """Faults of a kernel with more processors than its nodes have; those of a whole server are checked elsewhere."""
     for group in groups:
         nodes = group.settings.nodes
-        most = len(nodes) * cpu.cores * cpu.threads
+        most = len(nodes) * cpu.node_cores * cpu.threads
         if group.count and nodes and group.vcpus > most:
             message = f"is more processors than {_PLACEMENT} leaves the kernel"
             yield tree.fault(("vms", group.name, "vcpus"), message, f"an integer 1..{most}")

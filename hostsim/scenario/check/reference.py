@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from hostsim.config.cpu import CpuSpec
 from hostsim.config.host import HardwareSpec, VmGroupSpec
 from hostsim.config.nic import NicOptions, NicSpec
 from hostsim.config.platform import FunctionSettings, PassthroughSettings, PlatformSpec, SettingSpec
@@ -18,6 +19,7 @@ from hostsim.scenario.yaml.source_tree import Tree
 __all__ = [
     "contradictions",
     "network_faults",
+    "numa_nodes",
     "passthrough_faults",
     "passthrough_warnings",
     "server_faults",
@@ -112,6 +114,12 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
     return faults
 
 
+def numa_nodes(cpu: CpuSpec) -> str:
+    """The NUMA nodes of a server, as an error allows them."""
+    of_socket = "one" if cpu.nodes_per_socket == 1 else str(cpu.nodes_per_socket)
+    return f"a NUMA node 0..{cpu.nodes - 1}: {of_socket} for each socket"
+
+
 def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | None) -> list[Fault]:
     """Faults of the server: references to missing parts, and parts that the platform does not support.
 
@@ -122,8 +130,8 @@ def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | N
     """
     faults: list[Fault] = []
     for name, nic in hardware.nics.items():
-        if nic.node >= hardware.cpu.sockets:
-            allowed = f"a NUMA node 0..{hardware.cpu.sockets - 1}: one for each socket"
+        if nic.node >= hardware.cpu.nodes:
+            allowed = numa_nodes(hardware.cpu)
             faults.append(tree.fault(("nics", name, "node"), "is not a node of this server", allowed))
         if platform is not None and nic.driver not in platform.drivers:
             faults.append(_unknown_driver(tree, name, nic, platform))
@@ -161,8 +169,12 @@ def contradictions(tree: Tree, file: PointFile, hardware: HardwareSpec, platform
         platform: whose settings and defaults apply.
     """
     yield from _in_order(tree, ("host", "advanced"), file.host.advanced, platform.advanced)
+    most = platform.features.most_vcpus
     for name, group in file.vms.items():
         path: KeyPath = ("vms", name, "vmx")
+        if group.vcpus > most:
+            message = f"is more than a VM has on {platform.platform}"
+            yield tree.fault(("vms", name, "vcpus"), message, f"an integer 1..{most}")
         yield from _in_order(tree, path, group.vmx, platform.vmx)
         if _AFFINITY in group.vmx and not _is_affinity(str(group.vmx[_AFFINITY]), hardware.cpu.pcpus):
             allowed = f"all, or PCPUs 0..{hardware.cpu.pcpus - 1} with commas between: 0,2,4-7"

@@ -126,14 +126,14 @@ def draw_host(host: HostView) -> str:
 
 def _said(host: HostView) -> str:
     vms = sum(group.count for group in host.groups)
-    return f"host with {len(host.nodes)} sockets, {len(host.nics)} NIC ports and {vms} VMs"
+    return f"host with {len(host.nodes)} {host.node_word}s, {len(host.nics)} NIC ports and {vms} VMs"
 
 
 def _socket(paper: _Paper, host: HostView, node: NodeView, x: float, y: float, width: float) -> float:
     """Draw the contents of a socket; returns the height that it needs."""
     x, inside = x + 10, width - 20
     pcpus = node.cores * node.threads
-    paper.text(x, y + 18, f"socket {node.index}: {pcpus} PCPUs", inside, bold=True)
+    paper.text(x, y + 18, f"{host.node_word} {node.index}: {pcpus} PCPUs", inside, bold=True)
     y += 26
     per_row = max(int((inside + 3) / (CORE + 3)), 1)
     for core in range(node.cores):
@@ -326,6 +326,8 @@ class HostView:
     hardware: str
     processor: str
     clock_ghz: float
+    node_word: str
+    """What a NUMA node is: a socket, where each has one."""
     nodes: tuple[NodeView, ...]
     groups: tuple[GroupView, ...]
     switches: tuple[SwitchView, ...]
@@ -359,16 +361,17 @@ class HostView:
             at=dict(point.axes),
             hardware=spec.hardware.hardware,
             processor=cpu.model,
-            clock_ghz=cpu.clock / 1e9,
+            clock_ghz=cpu.hertz / 1e9,
+            node_word="socket" if cpu.nodes_per_socket == 1 else "NUMA node",
             nodes=tuple(
                 NodeView(
                     node,
-                    cpu.cores,
+                    cpu.node_cores,
                     cpu.threads,
                     {group.name: vms[node, group.name] for group in spec.vms if vms[node, group.name]},
                     {(kind, owner): count for (home, kind, owner), count in worlds.items() if home == node},
                 )
-                for node in range(cpu.sockets)
+                for node in range(cpu.nodes)
             ),
             groups=tuple(GroupView(g.name, g.count, g.vcpus, g.guest.guest) for g in spec.vms),
             switches=tuple(
@@ -399,7 +402,7 @@ class HostView:
 
     def __repr__(self) -> str:
         vms = ", ".join(f"{group.count} x {group.name}" for group in self.groups)
-        return f"<Host of {self.scenario}: {self.hardware}, {len(self.nodes)} sockets, {vms}>"
+        return f"<Host of {self.scenario}: {self.hardware}, {len(self.nodes)} {self.node_word}s, {vms}>"
 
     def _repr_mimebundle_(self, **_wanted: object) -> dict[str, object]:
         """SVG, and PNG for untrusted notebooks, which show HTML as plain text."""
