@@ -148,6 +148,13 @@ MEANT = {
     "repetitions": "replications",
     "runs": "replications",
     "cores": "vcpus",
+    "nps": "nodes_per_socket",
+    "snc": "nodes_per_socket",
+    "numa_nodes": "nodes_per_socket",
+    "turbo": "all_core_turbo",
+    "ccx": "core_complex",
+    "l3": "core_complex",
+    "llc": "core_complex",
 }
 """What is called something else elsewhere, whose spelling is no help."""
 

@@ -31,6 +31,7 @@ from hostsim.scenario.component import Change, hardware_in_place, range_faults
 from hostsim.scenario.default_service import default_services
 from hostsim.scenario.expect.expectation import LoadTrial, Reader
 from hostsim.scenario.expect.figure import FigurePart
+from hostsim.scenario.known_name import explained
 from hostsim.scenario.option_text import option_texts, unit_reader
 from hostsim.scenario.provenance import effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
@@ -76,7 +77,7 @@ def load(
     try:
         return _Loading(source, overrides or {}, axes or {}, top, registry).scenario()
     except InputError as error:
-        raise source.located(error) from None
+        raise source.located(explained(error)) from None
 
 
 def reload(
