@@ -200,6 +200,8 @@ class PointSpec(Spec):
             unused["costs"] = {"generations": others}
         if self.hardware.cpu.core_complex is None:  # it has an effect with core complexes alone
             unused["settings"] = {"llc_sched"}
+        if options := {name: {"tx_queues"} for name, nic in self.nics.items() if nic.tx_queues == 1}:
+            unused["nics"] = options
         if self.hypervisor:
             unused["hypervisor"] = True
         if self.lengthening == LENGTHENING:  # the code that is the default for all is in the store's key

@@ -180,6 +180,9 @@ class NicOptions(Spec):
     """Rings of a queue with RSS (``num_rings_per_rss_queue``): that of a vNIC that asks for it, and that of a VXLAN tunnel; 1 is off."""
     drss: Annotated[int, Field(ge=1, le=16)] = 1
     """Rings of the default queue (``DRSS``); 1 is off."""
+    tx_queues: Annotated[int, Field(ge=1, le=64)] = 1
+    """Transmit queues in use, dealt to the virtual ports of the NIC in turn; each shares the interrupt of a receive queue, whose context takes its completions. The
+    VMkernel uses one below ``Net.NetNetqTxPackKpps`` and several above ``Net.NetNetqTxUnpackKpps``; here the number is fixed."""
     interrupt_interval: Duration | None = None
     """Least time between two interrupts of a queue; the hardware file's moderation where nothing is said."""
     mtu: Annotated[int, Field(ge=1280, le=9000)] = 1500

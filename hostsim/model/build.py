@@ -231,6 +231,12 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
     for position, device in enumerate(served):
         netqueue.deal(device.filter, position)
     host.netqueues[name] = netqueue
+    if options.tx_queues > 1 and switch is not None:
+        announcing = port.queues[: options.tx_queues]
+        ports = [device for device in here if device.transmit_contexts()]
+        for position, device in enumerate(ports):
+            for _, queue in device.transmit_contexts():
+                queue.uplink.vector = announcing[position % len(announcing)]
     if netqueue.period is not None:
         host.clock.start(periodic(host.clock, netqueue.period, netqueue.balance))
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hostsim.config.host import PointSpec
+from hostsim.config.nic import NicOptions
 from hostsim.engine.arrivals import Jitter
 from hostsim.engine.clock import Clock
 from hostsim.engine.ring import Ring, Train
@@ -201,3 +202,23 @@ def test_without_a_descriptor_nothing_is_sent() -> None:
     fours = [first, first + again, first + 2 * again]
     assert flow.through == [at + place * WIRE_PS for at in fours for place in range(4)]
     assert (queue.completions.completed, queue.completions.in_flight, queue.ring.capacity) == (12, 0, 1004)
+
+
+@pytest.mark.parametrize(("queues", "announced"), [(1, [2, 0]), (2, [1, 1]), (3, [1, 1])])
+def test_transmit_queues_are_dealt_to_virtual_ports(queues: int, announced: list[int]) -> None:
+    """Two VMs send alike through a NIC with three receive queues, whose contexts free what they announce: those of one VM each, or the first all."""
+    spec = point(
+        group(count=2),
+        traffic={"out": datagrams("send")},
+        nics={"vmnic0": nic(tx_interrupt_delay=None, rx_queues=3)},
+        options={"vmnic0": NicOptions(tx_queues=queues)},
+        cost=CALM | DONE | {"e1000_interrupt": 1400.0, "vmk_call": 0},
+    )
+    host = run(spec, until=20 * MS)
+    alike = sent(host) / 2
+    first, second = (queue.interrupts for queue in host.queues[:2])
+    assert sum(queue.interrupts for queue in host.queues) > 0
+    assert (first > 0, second > 0) == tuple(share > 0 for share in announced)
+    assert used(host, "netpoll") >= sent(host) * FREE
+    if queues > 1:
+        assert (first, second) == (pytest.approx(alike, abs=2), pytest.approx(alike, abs=2))

@@ -54,6 +54,7 @@ class Uplink:
 
     Attributes:
         nic: port of a physical NIC.
+        vector: receive queue whose interrupt announces what has left; None for that of the port.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Uplink:
             bounded: packets need room in the transmit queue of the port; else their own queue bounds them.
         """
         self.nic, self._bounded = nic, bounded
+        self.vector: NicQueue | None = None
         self._rate, self._vxlan, self._segments = rate, vxlan, not tso
         self._costs = costs
         # a packet enters the tunnel before it is cut, and each frame cut off copies the outer headers
@@ -111,6 +113,7 @@ class Uplink:
                 train = refused.split(fits)
             stream.dropped(refused.count * refused.frames)
         if fits:
+            vector = self.vector if vector is None else vector
             first, step = nic.transmit(train, frame, queue, vector, cut=cut, bounded=self._bounded)
             stream.sent(train, first, step, frame)
         return fits

@@ -51,6 +51,9 @@ def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: Pl
             reason = "its model has" if most or nic.functions == 0 else f"{platform.platform} makes"
             allowed = f"an integer 0..{most}" if most else "0"
             yield tree.fault((*path, "max_vfs"), f"is more virtual functions than {reason}", allowed)
+        if options.tx_queues > nic.rx_queues:
+            message = "is more transmit queues than there are receive queues, whose interrupts they share"
+            yield tree.fault((*path, "tx_queues"), message, f"an integer 1..{nic.rx_queues}")
         asked = [key for key in ("rss_rings", "drss") if getattr(options, key) > 1]
         if asked and not nic.rss:
             yield from (tree.fault((*path, key), f"is more than {name} has: it does no RSS", "1") for key in asked)

@@ -324,6 +324,14 @@ def _nic(point: _Point, name: str, key: str) -> str:
         return f"{name} is an uplink, and has the MTU of its switch"
     if name not in point.uplinks and not (name in point.passed and key in ("interrupt_interval", "mtu")):
         return f"no VM uses {name}" if name not in point.passed else f"{name} is passed through to a VM"
+    if key == "tx_queues":
+        here = sum(
+            group.count
+            for group in point.spec.vms
+            for network in group.networks
+            if name in point.spec.vswitches[network].uplinks
+        )
+        return "" if here > 1 else f"{name} has one virtual port"
     if key != "rss_rings":
         return ""
     if any(switch.vxlan and name in switch.uplinks for switch in point.spec.vswitches.values()):

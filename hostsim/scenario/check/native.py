@@ -50,7 +50,7 @@ def native_faults(
         if options.max_vfs:
             message = "makes functions for VMs, of which a native host has none"
             yield tree.fault(("host", "nics", nic, "max_vfs"), message, "0")
-        for key in ("rss_rings", "drss"):
+        for key in ("rss_rings", "drss", "tx_queues"):
             if getattr(options, key) != getattr(NicOptions(), key):
                 message = "is of NetQueue; a kernel has as many queues as processors, where the NIC does RSS"
                 yield tree.fault(("host", "nics", nic, key), message, "1")
