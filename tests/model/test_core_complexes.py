@@ -6,12 +6,22 @@ import pytest
 
 from hostsim.config.costs import CostModel
 from hostsim.config.cpu import CpuSpec
+from hostsim.engine.clock import Clock
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, Sender
 from hostsim.model.cost_table import ACROSS, BESIDE, FAR, SAME_NODE, CostTable
 from hostsim.model.cpu.memory import LINE, node_memory
+from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.model.policy.moderation import CoalescingScheme
+from hostsim.model.receive.context import VSwitch
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.services import Services
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import data_root
 from hostsim.units import MS, NS, US
 from tests.model.small_host import HALT_EXIT, MIGRATED, SWITCH, Labourer, balanced, bare_host
+from tests.model.small_point import settings
+from tests.model.test_lro import DeafGuest
 from tests.model.test_scheduler_reach import busy
 from tests.spec.test_cpu import EPYC
 
@@ -100,3 +110,22 @@ def test_its_balancer_looks_beyond_one_in_periods_of_its_own(package: int, done:
     world.give_at(1 * MS, 1 * MS)
     host.clock.advance(200 * MS)
     assert world.done == [(done[0] * MS, done[1])]
+
+
+@pytest.mark.parametrize(("context", "waits"), [(0, False), (1, True)])
+def test_a_guest_waits_for_what_a_context_of_another_core_complex_has_written(context: int, waits: bool) -> None:
+    """A frame of a thousand bytes: the cache lines that both ends write are farther, too."""
+    table = CostTable(costs(), CpuSpec.model_validate(EPYC))
+    scheduler = Scheduler(Clock(), 1, 4, table, settings())
+    scheduler.divide(2, 0, knows=True)
+    node = scheduler.nodes[0]
+    node.memory = node_memory(costs(), CpuSpec.model_validate(EPYC))
+    guest = DeafGuest(node)
+    guest.last = scheduler.pcpus[0]
+    sender = Sender(Flow("any", 1000, 1), 1000, 800 * NS, 64)
+    vnic = sender.vnic = Vnic(Clock(), "eth0", 4096, CoalescingScheme(), guest)
+    switch = VSwitch(Services(scheduler.clock, table, scheduler, settings()))
+    taken = switch.receive([Train(sender, 1, 0, 0, 0, 0)], 0, 0, node, node, context)
+    near = table.deliver(1000, node.read_wait(node))
+    assert vnic.wait_ps == (pytest.approx(107 * NS / (LINE * costs().line_fills.value)) if waits else 0)
+    assert taken - near == (table.frame(0, far=ACROSS) - table.frame(0) if waits else 0)

@@ -91,7 +91,8 @@ class SplitRx(NetContext):
         while budget and (train := ring.take_next(budget, at)) is not None:
             count = train.count
             budget -= count
-            vnic.wait_ps = 0.0
+            across = node.memory.across_ps
+            vnic.wait_ps = across if across and self.last.ccx != vnic.vcpu.last.ccx else 0.0
             sender = train.flow
             memory = sender.queue.memory
             if sender is not self._sender or self._readers_at != self._scheduler.homes_changed:
@@ -347,8 +348,9 @@ class VSwitch:
                     port.vnic.unicast += train.count  # as unicast, it goes past the split-receive context
                 node = port.vnic.vcpu.node
                 port.vnic.wait_ps = where.left_wait(node)
-                if where is node and port.vnic.vcpu.last.ccx != ccx:
-                    port.vnic.wait_ps = node.memory.across_ps
+                across = node.memory.across_ps
+                if across and where is node and port.vnic.vcpu.last.ccx != ccx:
+                    port.vnic.wait_ps = across
                 node.memory.octets += train.count * sender.size
                 port.vnic.receive(train.restamped(ready, step))
             else:
