@@ -24,7 +24,7 @@ _PLACES = (
 """Where a value is looked up, by the path of its key."""
 _SETTING = re.compile(r"(?:host\.advanced|host\.kernel|vms\.[^.]+\.vmx)\.(.+)")
 _NUMBERED = re.compile(r"^(ethernet|pciPassthru)\d+\.")
-_RELEASE = re.compile(r"(esxi?|vsphere)[- ]?\d\S*", re.IGNORECASE)
+_RELEASE = re.compile(r"(?:esxi?|vsphere)[- ]?(\d+(?:\.\d+)*)(?:u\d+)?", re.IGNORECASE)
 _UNLIKE = {("vlan", "vxlan")}
 """Names that are spelt alike and differ in kind."""
 
@@ -71,8 +71,9 @@ def _explained(fault: Fault) -> Fault:
             if row.changes.startswith("nothing"):
                 message = f"{name} is known by another name: it changes {row.changes}"
             return replace(fault, message=message, given="", allowed=row.nearest, nearest="")
-    word = given if _RELEASE.fullmatch(given) else fault.path.rpartition(".")[2]
-    if (_RELEASE.fullmatch(word) and _RELEASE.fullmatch(fault.nearest)) or (word, fault.nearest) in _UNLIKE:
+    asked, suggested = _RELEASE.fullmatch(given), _RELEASE.fullmatch(fault.nearest)
+    is_other = asked is not None and suggested is not None and asked[1] != suggested[1]
+    if is_other or (fault.path.rpartition(".")[2], fault.nearest) in _UNLIKE:
         return replace(fault, nearest="")
     return fault
 

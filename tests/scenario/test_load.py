@@ -220,8 +220,8 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         ),
         pytest.param(
             "networks: [vSwitch0]",
-            "networks: [vSwitch0]\n    vcpus: 65",
-            "small.yaml:12: vms.receiver.vcpus: is too large; given 65; allowed: an integer 1..64",
+            "networks: [vSwitch0]\n    vcpus: 769",
+            "small.yaml:12: vms.receiver.vcpus: is too large; given 769; allowed: an integer 1..768",
             id="more vCPUs than a VM may have",
         ),
         pytest.param(

@@ -46,7 +46,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         pytest.param(
             OPTIONS, "{vmnic0: {rss_ring: 2}}",
             "small.yaml:6: host.nics.vmnic0.rss_ring: unknown key; given 2; "
-            "allowed: one of rss_rings, drss, interrupt_interval, mtu, max_vfs; did you mean 'rss_rings'?",
+            "allowed: one of rss_rings, drss, tx_queues, interrupt_interval, mtu, max_vfs; did you mean 'rss_rings'?",
             id="unknown option",
         ),
         pytest.param(

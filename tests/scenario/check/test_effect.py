@@ -11,10 +11,9 @@ import pytest
 from hostsim.campaign.simulate import simulate
 from hostsim.engine.record import RunRecord
 from hostsim.scenario.check.effect import ADVANCED, KERNEL
+from hostsim.scenario.component import Parts
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
-from hostsim.scenario.shipped_data import shipped_parts
-from hostsim.scenario.yaml.reader import read
 from hostsim.units import MS
 from tests.scenario.small_scenario import load_text
 
@@ -222,9 +221,15 @@ def test_a_peer_that_coalesces_is_told_where_nothing_comes_from_it_in_an_open_lo
 
 def test_every_modelled_setting_has_a_rule_or_none_for_a_reason() -> None:
     """A setting that a platform learns to model is put on one of the lists."""
-    tree = read(shipped_parts("platforms")["esxi"]).tree
+    platforms = [Parts(Path()).platform(name, ("platform",)).spec for name in ("esxi", "esxi-8.0")]
     modelled = {
-        section: {name for name, setting in tree[section].items() if setting["modelled"]}
+        section: {
+            name
+            for platform in platforms
+            if platform is not None
+            for name, setting in getattr(platform, section).items()
+            if setting.modelled
+        }
         for section in ("advanced", "kernel", "vmx")
     }
     assert modelled["advanced"] - ALWAYS == ADVANCED.keys()
