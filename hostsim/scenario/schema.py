@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model, model_validator
 
-from hostsim.config.field import Descriptors, Name, Names, Spec, SwitchNames, Value, VcpuCount
+from hostsim.config.field import Descriptors, Name, Names, SmallCount, Spec, SwitchNames, Value, VcpuCount
 from hostsim.config.nic import NicOptions, VSwitchSpec
 from hostsim.config.platform import OffloadSettings
 from hostsim.config.quantity import PositiveDuration

@@ -288,8 +288,8 @@ def _offload(point: _Point, group: VmGroupSpec, key: str) -> str:
         out = [flow for flow in connected if not flow.receives]
         return "" if out or any(isinstance(flow, VmTcpStreamSpec) for flow in sends) else "no TCP data leaves the VMs"
     if key == "tx_checksum":
-        out = [flow for flow in there if isinstance(flow, UdpStreamSpec) and flow.direction == "send"]
-        return "" if connected or sends or out else "the VMs send nothing"
+        datagrams = [flow for flow in there if isinstance(flow, UdpStreamSpec) and flow.direction == "send"]
+        return "" if connected or sends or datagrams else "the VMs send nothing"
     if key == "rx_checksum":
         into = [flow for flow in there if not isinstance(flow, WorkSpec | ForwardedStreamSpec | BridgedSpec)]
         return "" if into else "nothing comes to sockets of the VMs"

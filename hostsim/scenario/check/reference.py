@@ -281,7 +281,7 @@ def _function_faults(
                 yield tree.fault(key, message, "a platform from esxi-5.1 on, or a whole NIC in pciPassthruX.id")
             elif name not in nics:
                 known = "one of " + ", ".join(nics)
-                yield tree.fault(key, "unknown physical NIC", known, nearest_name(name, nics))
+                yield tree.fault(key, "unknown physical NIC", known, nearest_name(name, list(nics)))
             elif name in owners:
                 allowed = "a NIC that is passed through by functions alone"
                 yield tree.fault(key, f"is passed through to {owners[name]} as a whole", allowed)
