@@ -34,6 +34,7 @@ class Analytic:
     noise: float = 0.0
     asked: int = 0
     hosts: tuple[Any, ...] = field(default_factory=lambda: (Named("one", ["first"]), Named("two", ["second"])))
+    seeds: tuple[int, ...] = (2, 2)
     processor_s: float = 0.0
 
     def values(self, variables: FloatArray) -> dict[str, float]:

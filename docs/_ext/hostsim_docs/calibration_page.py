@@ -45,7 +45,7 @@ The fit is repeated from the stated values without the published values of the e
 HOSTS_ALONE = """\
 ## The same without the model's own error
 
-Intervals of `--ensemble` ({doc}`guide/how-sure`) include only constants and noise:
+Only constants and noise. The members of `--ensemble` ({doc}`guide/how-sure`) also have a factor in common to all their costs, whose standard deviation is that error of a scale:
 """
 ONE_BY_ONE = """\
 ## Claim by claim

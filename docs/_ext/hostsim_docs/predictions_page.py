@@ -44,7 +44,7 @@ Errors are relative to the published value. An order is a published ratio above 
 SURE = f"""\
 ## Prediction intervals
 
-Every host of the shipped ensemble predicts each measurement, in quick runs ({{doc}}`guide/how-sure`, {{doc}}`calibration`): 90 % of the hosts lie in the interval, which does not include the model's own error. As many draws from the priors predict it too. {MEANING}"""
+Every host of the shipped ensemble predicts each measurement, in quick runs ({{doc}}`guide/how-sure`, {{doc}}`calibration`): 90 % of the hosts lie in the interval, which includes an error that all costs have in common, and not the error of each value. As many draws from the priors predict it too. {MEANING}"""
 NOT_YET = "not yet"
 AS_IT_IS = "model as it was"
 

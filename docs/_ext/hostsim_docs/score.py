@@ -117,8 +117,8 @@ def _coverage() -> str:
     (asked, inside), (_, alone), (measured, predicted) = (row for page in pages for row in pattern.findall(page))
     return (
         "[One calibration](../calibration.md) fits all constants together, from priors that were set without the claims. With each experiment left out in turn, "
-        f"{inside} of {asked} claims lie in their 90 % prediction intervals, and {alone} do in those of `--ensemble`, which leave out the model's own error. "
-        f"Of {measured} [measurements that nothing was fitted to](../predictions.md), predicted before they were compared, {predicted} lie in the latter."
+        f"{inside} of {asked} claims lie in their 90 % prediction intervals, and {alone} do in those of constants and noise alone. "
+        f"Of {measured} [measurements that nothing was fitted to](../predictions.md), predicted before they were compared, {predicted} lie in those of `--ensemble`."
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ from hostsim.scenario.cost_model import constants_at, with_constants
 from hostsim.scenario.plan import Fidelity, Plan, Task
 from hostsim.scenario.scenario import Scenario
 
-__all__ = ["BestFit", "Choice", "Fitted", "Runs", "Step", "covariance", "linear_fit", "updated"]
+__all__ = ["NOISE", "BestFit", "Choice", "Fitted", "Runs", "Step", "covariance", "linear_fit", "updated"]
 
 STEP = 0.7
 """Step of a number for a derivative, in standard deviations of its prior."""
@@ -50,11 +51,11 @@ TINY = 0.01
 """Smallest relative change that counts as an effect."""
 _SEEN = ("host_cpu", "guest_cpu", "throughput", "loss")
 """Counters that show an effect."""
-WIDTH = 1.5
-"""Largest step of a number, in standard deviations of its prior."""
+WIDTH = 0.3
+"""Largest step of a number, in standard deviations of its prior: claims are linear over about this distance."""
 SHRINK = 0.4
 """Factor of the width after a refused step."""
-LEAST_WIDTH = 0.15
+LEAST_WIDTH = 0.1
 """Smallest width of a step."""
 LEAST_GAIN = 0.5
 """Decrease of the objective below which the fit ends."""
@@ -63,8 +64,11 @@ FAR = 4.0
 AT_ONCE = 24
 """Number of hosts of a scenario that run at the same time."""
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
-SEEDS = 3
-"""Number of root seeds for the noise; steps use the first two, derivatives the first."""
+SEEDS_EFFORT = 80 * 10**12
+"""Effort of all runs of a scenario that judge a step, which sets the number of root seeds; derivatives use half of them."""
+LEAST_SEEDS, MOST_SEEDS = 2, 16
+NOISE_SEEDS = 3
+"""Smallest number of root seeds for the noise."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,7 @@ class Runs:
 
     Attributes:
         hosts: the scenarios with their claims.
+        seeds: number of root seeds that judge a step, of each scenario.
         processor_s: processor time of all runs of the log.
     """
 
@@ -126,6 +131,7 @@ class Runs:
         self._log = log
         self._execution = execution
         self._behind = [_behind(host) for host in self.hosts]
+        self.seeds = tuple(map(_seeds, self.hosts))
         self._known: dict[str, dict[str, float]] = {}
         self.processor_s = 0.0
         if log.exists():
@@ -221,14 +227,14 @@ class BestFit:
     """Names of numbers that are never fitted."""
 
     @property
-    def seeds(self) -> tuple[int, ...]:
-        """Root seeds."""
-        return tuple(range(self.seed, self.seed + SEEDS))
-
-    @property
     def is_free(self) -> BoolArray:
         """False for a choice, which has no derivative, and for numbers that are never fitted."""
         return np.array([not prior.is_choice and prior.name not in self.fixed for prior in self.priors])
+
+    @property
+    def _is_moved(self) -> BoolArray:
+        """False also for whole numbers, which keep their values: their steps are not small."""
+        return self.is_free & np.array([not prior.is_whole for prior in self.priors])
 
     def fit(self, start: FloatArray, *, steps: int = 8) -> Fitted:
         """Fit by Gauss-Newton steps; a step is accepted if it decreases the objective.
@@ -278,7 +284,7 @@ class BestFit:
     def values(self, variables: FloatArray, names: Collection[str]) -> FloatArray:
         """Claims of a host by one run, of the scenarios of the requested claims; the others are NaN."""
         hosts = [place for place, host in enumerate(self.runs.hosts) if set(host.names) & set(names)]
-        return self._values(self.runs.evaluate([(variables, self.seeds[0], host) for host in hosts]))
+        return self._values(self.runs.evaluate([(variables, self.seed, host) for host in hosts]))
 
     def _scales(self) -> FloatArray:
         return np.array([one.half for one in self.observations])
@@ -287,7 +293,7 @@ class BestFit:
         """The step to the minimum of the linear model, limited to a width for each variable."""
         from scipy.optimize import least_squares
 
-        places = np.flatnonzero(np.any(jacobian != 0, axis=0))
+        places = np.flatnonzero(np.any(jacobian != 0, axis=0) & self._is_moved)
         slopes = jacobian[:, places]
 
         def model(move: FloatArray) -> FloatArray:
@@ -304,22 +310,24 @@ class BestFit:
         claims = {name: value for answer in answers for name, value in answer.items()}
         return np.array([claims.get(one.name, np.nan) for one in self.observations])
 
-    def _seeds(self, variables: FloatArray, seeds: Sequence[int]) -> FloatArray:
-        """The claims with several root seeds, one row for each seed."""
-        hosts = range(len(self.runs.hosts))
-        answers = self.runs.evaluate([(variables, seed, host) for seed in seeds for host in hosts])
-        return np.array(
-            [self._values(answers[place : place + len(hosts)]) for place in range(0, len(answers), len(hosts))]
-        )
+    def _samples(self, variables: FloatArray, counts: Sequence[int]) -> list[FloatArray]:
+        """Values of each claim, one for each root seed of its scenario."""
+        asked = [(variables, self.seed + place, host) for host, count in enumerate(counts) for place in range(count)]
+        found: dict[str, list[float]] = {}
+        for answer in self.runs.evaluate(asked):
+            for name, value in answer.items():
+                found.setdefault(name, []).append(value)
+        return [np.array(found.get(one.name, [np.nan])) for one in self.observations]
 
     def _step(self, variables: FloatArray) -> Step:
-        values = np.mean(self._seeds(variables, self.seeds[:2]), axis=0)
+        values = np.array([float(np.mean(each)) for each in self._samples(variables, self.runs.seeds)])
         residuals, free = self.residuals(values), variables[self.is_free]
         return Step(variables, values, residuals, float(residuals @ residuals + free @ free))
 
     def _noise(self, variables: FloatArray) -> FloatArray:
         """Standard deviation of the claims over seeds."""
-        measured = np.std(self._seeds(variables, self.seeds), axis=0, ddof=1)
+        counts = [max(count, NOISE_SEEDS) for count in self.runs.seeds]
+        measured = np.array([np.std(each, ddof=1) for each in self._samples(variables, counts)])
         return np.asarray(np.maximum(measured, LEAST_NOISE * self._scales()))
 
     def _effects(self, variables: FloatArray) -> BoolArray:
@@ -331,9 +339,9 @@ class BestFit:
             for host in hosts
             if self.is_free[place] and self.runs.is_behind(place, host)
         ]
-        base = self.runs.evaluate([(variables, self.seeds[0], host) for host in hosts], short=True)
+        base = self.runs.evaluate([(variables, self.seed, host) for host in hosts], short=True)
         answers = self.runs.evaluate(
-            [(self._moved(variables, place), self.seeds[0], host) for place, host in pairs], short=True
+            [(self._moved(variables, place), self.seed, host) for place, host in pairs], short=True
         )
         found = np.zeros((len(self.priors), len(hosts)), dtype=bool)
         for (place, host), answer in zip(pairs, answers, strict=True):
@@ -360,14 +368,17 @@ class BestFit:
             [row for row, one in enumerate(self.observations) if one.name in host.names] for host in self.runs.hosts
         ]
         pairs = [(place, int(host)) for place, row in enumerate(effect) for host in np.flatnonzero(row)]
-        base = self._seeds(variables, self.seeds[:1])[0]
+        counts = [count // 2 for count in self.runs.seeds]
+        base = np.array([float(np.mean(each)) for each in self._samples(variables, counts)])
         found, scales = np.zeros((len(self.observations), len(self.priors))), self._scales()
 
         def measure(asked: Sequence[tuple[int, int, FloatArray]]) -> Iterator[tuple[int, int, FloatArray, float]]:
-            answers = self.runs.evaluate([(moved, self.seeds[0], host) for _, host, moved in asked])
-            for (place, host, moved), answer in zip(asked, answers, strict=True):
-                difference = self._values([answer]) - base
-                seen = np.abs(difference) > NOISE * noise
+            runs = [(moved, self.seed + seed, host) for _, host, moved in asked for seed in range(counts[host])]
+            answers = iter(self.runs.evaluate(runs))
+            for place, host, moved in asked:
+                values = np.mean([self._values([next(answers)]) for _ in range(counts[host])], axis=0)
+                difference = values - base
+                seen = np.abs(difference) > NOISE * noise / math.sqrt(counts[host])
                 found[rows[host], place] = np.where(seen, difference / (moved[place] - variables[place]), 0.0)[
                     rows[host]
                 ]
@@ -428,6 +439,13 @@ def linear_fit(fit: BestFit, jacobian: FloatArray, best: Step, kept: BoolArray) 
 
     found = np.asarray(least_squares(model, np.zeros(len(best.variables))).x)
     return np.where(fit.is_free, found, best.variables)
+
+
+def _seeds(host: FixedPoints) -> int:
+    """Number of root seeds of a scenario, even: scenarios with less effort have more."""
+    plan = host.plan(host.scenario, Fidelity(quick=True))
+    effort = sum(task.point.effort for task in plan.tasks)
+    return min(max(SEEDS_EFFORT // effort // 2 * 2, LEAST_SEEDS), MOST_SEEDS)
 
 
 def _cheapest(plan: Plan) -> Plan:

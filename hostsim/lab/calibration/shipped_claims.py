@@ -34,6 +34,8 @@ Z90 = 1.6449
 """Half-width of an interval of 90 %, in standard deviations."""
 FACTORS = ".costs.generations."
 """Part of the names of processor factors, which are never fitted, as claims cannot separate a processor from its software (docs/decisions/0148)."""
+COST_UNIT = "cycles"
+"""Unit of the constants that have the common factor: the costs of software."""
 DRAWS = 1000
 """Number of hosts drawn for a quantile, without runs."""
 
@@ -172,20 +174,25 @@ def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:
     )
 
 
-def draw_hosts(fit: BestFit, fitted: Fitted, count: int, seed: int = 1) -> dict[int, dict[str, float]]:
+def draw_hosts(
+    fit: BestFit, fitted: Fitted, discrepancy: float, count: int, seed: int = 1
+) -> dict[int, dict[str, float]]:
     """Draw an ensemble about the best fit: values of constants and inputs by name, by the number of the member.
 
-    A choice among words is drawn by the objective of each word. An impossible host is drawn again.
+    A choice among words is drawn by the objective of each word. An impossible host is drawn again. All costs of a member have a factor in
+    common, which represents the error of the model: values limited by costs vary by it, and those limited by a wire or a timer do not.
 
     Args:
         fit: the fit.
         fitted: its result.
+        discrepancy: standard deviation of the logarithm of the common factor: the relative error of a scale (`ShippedFit.discrepancies`).
         count: of the hosts.
         seed: of the draws.
     """
     random = np.random.default_rng(seed)
     scales = np.array([one.half for one in fit.observations])
     root = np.linalg.cholesky(covariance(fitted.jacobian, scales))
+    costs = [name for prior in fit.priors if prior.unit == COST_UNIT for name in prior.members]
     found: dict[int, dict[str, float]] = {}
     while len(found) < count:
         variables = fitted.best.variables + root @ random.standard_normal(len(root))
@@ -194,7 +201,9 @@ def draw_hosts(fit: BestFit, fitted: Fitted, count: int, seed: int = 1) -> dict[
                 weights = np.exp(-0.5 * np.array([one.objective - fitted.best.objective for one in own]))
                 word = round(prior.low) + int(random.choice(len(own), p=weights / weights.sum()))
                 variables[place] = prior.variable(word)
+        factor = math.exp(discrepancy * random.standard_normal())
         values = fit.runs.values(variables)
+        values |= {name: factor * values[name] for name in costs}
         if can_be([host.scenario for host in fit.runs.hosts], Ensemble((values,))):
             found[len(found)] = values
     return found
