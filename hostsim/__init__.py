@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from hostsim.engine.record import RunRecord
     from hostsim.errors import HostsimError, InputError, StoreError
     from hostsim.lab.calibration_view import Calibration
+    from hostsim.results.bottleneck import bottleneck
     from hostsim.results.compare import Differences
-    from hostsim.results.context import bottleneck, contexts
+    from hostsim.results.context import contexts
     from hostsim.results.cpu_breakdown import cpu_time
     from hostsim.results.expect import Verdict, VerdictState
     from hostsim.results.metrics.catalogue import CATALOGUE
@@ -90,7 +91,8 @@ _HOME = {
     "hostsim.results.metrics.catalogue": ("CATALOGUE",),
     "hostsim.engine.record": ("RunRecord",),
     "hostsim.results.cpu_breakdown": ("cpu_time",),
-    "hostsim.results.context": ("bottleneck", "contexts"),
+    "hostsim.results.bottleneck": ("bottleneck",),
+    "hostsim.results.context": ("contexts",),
     "hostsim.results.record_frame": ("entities", "series_frame"),
     "hostsim.lab.calibration_view": ("Calibration",),
     "hostsim.views.notebook.host": ("HostView",),

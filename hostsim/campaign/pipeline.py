@@ -265,6 +265,7 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         contexts=summary.contexts(),
         cpu=summary.cpu(records),
         subjects=summary.subjects(records),
+        bottlenecks=summary.bottlenecks(),
         runs=runs_frame(
             (run.point, run.replication, run.seed, run.axes, run.warnings, run.flag) for run in records.index()
         ),

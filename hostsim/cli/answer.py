@@ -99,12 +99,19 @@ def _subjects(found: Results) -> Iterator[str]:
 
 def _bottlenecks(found: Results) -> Iterator[str]:
     """The bottleneck at the last point of each series, a line for each."""
-    from hostsim.views.report.breakdown import last_points
+    from hostsim.views.report.breakdown import asked_subjects, last_points, limit_at
 
     points, said = last_points(found), set[str]()
     for point in points[:MOST_POINTS]:
         at = f" at {point.words}" if point.words else ""
-        yield f"bottleneck{at}: {point.bottleneck}"
+        yield f"bottleneck{at}: {point.bottleneck}{point.where}"
+        if point.reason:
+            yield f"  {point.reason}"
+        for subject in asked_subjects(found):
+            if limit := limit_at(found, point.id, subject):
+                yield f"bottleneck of {subject}{at}: {limit[0]}"
+                if limit[1] != point.reason:
+                    yield f"  {limit[1]}"
         new = [note for note in point.notes if note not in said]
         said.update(new)
         yield from (f"  {note}" for note in new)

@@ -335,7 +335,8 @@ def _print_contexts(found: Sequence[Results], at: Mapping[str, str]) -> None:
     for entry in found:
         for point in points_at(entry, at) if at else last_points(entry):
             rows = context_rows(entry.contexts[entry.contexts["point"] == point.id])
-            title = f"{entry.scenario}{entry.caveat} at {point.words}; bottleneck: {point.bottleneck}"
+            title = f"{entry.scenario}{entry.caveat} at {point.words}; bottleneck: {point.bottleneck}{point.where}"
+            title = f"{title}\n{point.reason}" if point.reason else title
             blocks.append(f"{title}\n{columns(CONTEXT_HEADINGS, rows)}")
     typer.echo("\n\n".join(blocks))
 

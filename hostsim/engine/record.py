@@ -48,6 +48,7 @@ neither a level nor fixed is cumulative):
 ``port.ring_capacity``             fixed: descriptors of the vNIC's ring
 ``port.context``                   fixed: which of the split-receive contexts serves it, in their order (-1: none)
 ``port.vcpu``                      fixed: which of the vCPUs takes its packets, in their order
+``port.nic``                       fixed: which of the physical NICs its vNIC is linked to, in their order
 ``tx.posted``                      packets that a guest posted on a transmit queue of a vNIC
 ``tx.dropped``                     of these, dropped because it and the guest's queue before it were full
 ``tx.taken``                       of these, taken by the transmit context
@@ -91,6 +92,10 @@ neither a level nor fixed is cumulative):
 ``flow.users``                     fixed: users that wait for answers, one request at a time
 ``flow.asked``                     requests that clients made
 ``flow.answered``                  of these, answered in full
+``tcp.connections``                fixed: TCP connections of a traffic entry that last from its beginning on
+``tcp.window``                     fixed: bytes of data that their windows let be in flight, all of them together
+``tcp.allowed``                    a level: the same of their congestion windows
+``tcp.in_flight``                  a level: bytes of data sent and not yet acknowledged
 ``trip.count``                     round trips of requests and replies in turns
 ``trip.STAGE_ps``                  time that they spent in a stage; STAGE is ``wire``, ``moderation``, ``netpoll_wait``, ``vswitch``,
                                    ``coalescing``, ``wake``, ``guest``, ``transmit``

@@ -44,6 +44,7 @@ __all__ = [
     "Route",
     "RxPoller",
     "Sender",
+    "TcpWindow",
     "TransmitQueue",
     "Wire",
 ]
@@ -112,6 +113,25 @@ class RoundTrip:
         stages[7] += sent - posted
 
 
+class TcpWindow:
+    """The window of a TCP sender, in segments.
+
+    Attributes:
+        window: receive window, or send buffer, whichever bounds the connection.
+        in_flight: sent and not yet acknowledged.
+    """
+
+    def __init__(self, window: int, initial: int) -> None:
+        self.window = window
+        self.in_flight = 0
+        self._allowed = float(min(window, initial))
+
+    @property
+    def allowed(self) -> int:
+        """Congestion window: segments that may be in flight."""
+        return int(self._allowed)
+
+
 class Flow(Stream):
     """A flow: all packets of one traffic entry to its receivers, or all bursts of one kind of work.
 
@@ -139,6 +159,7 @@ class Flow(Stream):
         answered: of these, answered in full.
         response: from the request to the end of its answer at the client.
         stages: of requests and replies in turns, picoseconds that round trips spent in each of `STAGES`; else empty.
+        windows: of TCP connections that last, each with the bytes of data in its segments.
     """
 
     def __init__(self, name: str, size: int, receivers: int) -> None:
@@ -151,6 +172,7 @@ class Flow(Stream):
         self.asked = self.answered = 0
         self.response = LatencyLog()
         self.stages: list[int] = []
+        self.windows: list[tuple[TcpWindow, int]] = []
 
     def answer(self, took: int) -> None:
         """Count a request that was answered in full, ``took`` picoseconds after it was made."""

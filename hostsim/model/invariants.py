@@ -29,13 +29,15 @@ LEVELS = frozenset(
         "guest.unread",
         "tx.inside",
         "tx.in_flight",
+        "tcp.allowed",
+        "tcp.in_flight",
         "local.inside",
         *(f"{kind}.node" for kind in WORLD_KINDS),
         "work.inside",
         "work.in_service",
     }
 )
-"""Counters that go down as well as up: what is inside."""
+"""Counters that go down as well as up: what is inside, and congestion windows."""
 
 _STAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("frames", "queue.arrived", ("queue.dropped", "queue.taken", "queue.inside")),

@@ -7,7 +7,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TypeVar
 
-from hostsim.model.contract import STAGES
+from hostsim.model.contract import STAGES, Flow
 from hostsim.model.cpu.pcpu import World, costop_times, ready_times
 from hostsim.model.host import Host
 from hostsim.model.transmit.networld import NetWorld
@@ -134,9 +134,13 @@ def register_probes(host: Host) -> None:
     )
     add_fixed(
         "port",
-        "context vcpu",
+        "context vcpu nic",
         [p.vnic.name for p in host.ports],
-        ([number[p.split] if p.split else -1 for p in host.ports], [number[p.vnic.vcpu] for p in host.ports]),
+        (
+            [number[p.split] if p.split else -1 for p in host.ports],
+            [number[p.vnic.vcpu] for p in host.ports],
+            [nics.index(device.nic) for vm in host.vms for device in vm.devices for _ in device.ports],
+        ),
     )
     add(
         "tx",
@@ -227,6 +231,8 @@ def register_probes(host: Host) -> None:
     if trips := [flow for flow in flows if flow.stages]:
         stages = " ".join(f"{stage}_ps" for stage in STAGES)
         add("trip", f"count {stages}", trips, lambda f, _: (f.answered, *f.stages))
+    if windowed := [flow for flow in flows if flow.windows]:
+        add("tcp", "connections window allowed in_flight", windowed, lambda f, _: _windows(f))
     works = {work.flow for _, work in workers}
     for flow in flows:
         if flow in works:
@@ -236,6 +242,16 @@ def register_probes(host: Host) -> None:
     if any(traffic.has_answers for traffic in host.spec.traffic.values()):
         for flow in flows:
             probe.watch_latency("flow.response", flow.name, flow.response)
+
+
+def _windows(flow: Flow) -> tuple[int, int, int, int]:
+    """Number of the connections of a flow; bytes of data of their windows, of their congestion windows, and in flight."""
+    window = allowed = in_flight = 0
+    for each, size in flow.windows:
+        window += each.window * size
+        allowed += each.allowed * size
+        in_flight += each.in_flight * size
+    return len(flow.windows), window, allowed, in_flight
 
 
 def _groups(host: Host, traffic: str) -> int:

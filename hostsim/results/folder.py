@@ -5,6 +5,7 @@ A sweep writes it completely; plots and reports read it and run nothing::
     table.parquet  table.csv     one row for each point and replication
     contexts.parquet             the fullest contexts of each point
     cpu.parquet                  CPU time of each point by kind and owner
+    bottlenecks.parquet          what limits each point and its subjects, with the reason
     subjects.parquet             measures of each VM group or traffic entry, if there are several
     runs.parquet                 references to the runs in the store
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
@@ -89,8 +90,8 @@ _EARLIER_FORMAT = 7
 """Older format that is still read; its results.json has no digest."""
 _FRAMES = ("table", "contexts", "cpu", "runs")
 """Fields of results in separate files."""
-_OPTIONAL = "subjects"
-"""Field of results in a separate file if it has rows."""
+_OPTIONAL = ("bottlenecks", "subjects")
+"""Fields of results in separate files if they have rows."""
 _KEYS = {"usage": "cost"}
 """Keys of results.json that differ from the field's name."""
 _FILES = tuple(f"{name}.parquet" for name in _FRAMES)
@@ -112,11 +113,11 @@ def write(results: Results, folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         for place in (folder, folder / "figures"):
             sweep_unfinished(place)
-        names = (*_FRAMES, *((_OPTIONAL,) if len(results.subjects) else ()))
+        names = (*_FRAMES, *(name for name in _OPTIONAL if len(getattr(results, name))))
         for name in names:
             write_table(getattr(results, name), confined(folder, folder / f"{name}.parquet"))
-        if _OPTIONAL not in names:  # of an earlier run
-            confined(folder, folder / f"{_OPTIONAL}.parquet").unlink(missing_ok=True)
+        for name in set(_OPTIONAL) - set(names):  # of an earlier run
+            confined(folder, folder / f"{name}.parquet").unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
     files = [folder / f"{name}.parquet" for name in names]
@@ -124,7 +125,7 @@ def write(results: Results, folder: Path) -> list[Path]:
     kept = {
         _KEYS.get(entry.name, entry.name): _plain(getattr(results, entry.name))
         for entry in dataclasses.fields(Results)
-        if entry.name not in (*_FRAMES, _OPTIONAL, "records")
+        if entry.name not in (*_FRAMES, *_OPTIONAL, "records")
     }
     tables = {f"{name}.parquet": _digest(folder / f"{name}.parquet") for name in names}
     kept = {"format": FORMAT, "tables": tables} | kept
@@ -150,13 +151,11 @@ def read(folder: Path) -> Results:
         if digest not in (None, json_digest(kept)):
             raise StoreError(f"{folder / 'results.json'}: does not match its digest; run the scenario again")
         require_digest(folder.parent, kept.pop("format"), _EARLIER_FORMAT, has_digest=digest is not None)
-        optional = f"{_OPTIONAL}.parquet"
-        has_subjects = optional in kept["tables"]
-        files = (*_FILES, *((confined(folder, folder / optional).name,) if has_subjects else ()))
+        optional = [name for name in _OPTIONAL if f"{name}.parquet" in kept["tables"]]
+        files = (*_FILES, *(confined(folder, folder / f"{name}.parquet").name for name in optional))
         if kept.pop("tables") != {file: _digest(folder / file) for file in files}:
             raise StoreError(f"{folder}: its tables are of another run than its results.json; run the scenario again")
-        if has_subjects:
-            kept[_OPTIONAL] = read_table(folder / optional)
+        kept |= {name: read_table(folder / f"{name}.parquet") for name in optional}
         return Results(
             table=read_table(folder / "table.parquet"),
             contexts=read_table(folder / "contexts.parquet"),

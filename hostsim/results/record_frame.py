@@ -21,8 +21,9 @@ __all__ = ["counter_unit", "entities", "is_level", "rates", "require_finished", 
 
 _LEVELS = frozenset(
     {
-        *("capacity", "context", "in_flight", "in_service", "inside", "inside_copies", "node", "ring_capacity"),
+        *("capacity", "context", "in_flight", "in_service", "inside", "inside_copies", "nic", "node", "ring_capacity"),
         *("groups", "receivers", "ring_inside", "split_capacity", "split_inside", "unread", "users", "vcpu"),
+        *("allowed", "connections", "window"),
     }
 )
 """Counters that are levels or fixed, by the part of their name after the dot; all others are cumulative."""

@@ -126,6 +126,12 @@ def _no_subjects() -> pd.DataFrame:
     return subjects_frame(())
 
 
+def _no_bottlenecks() -> pd.DataFrame:
+    from hostsim.results.bottleneck import bottlenecks_frame
+
+    return bottlenecks_frame({})
+
+
 def _no_runs() -> pd.DataFrame:
     return runs_frame(())
 
@@ -173,6 +179,9 @@ class Results:
     subjects: pd.DataFrame = field(default_factory=_no_subjects)
     """Main measures of each VM group at each point, or of each traffic entry if there is one group, means of the replications:
     ``point``, ``kind``, ``subject``, the measures of `hostsim.results.by_subject.SHOWN`. Empty if there is one of each; `by` has all measures."""
+    bottlenecks: pd.DataFrame = field(default_factory=_no_bottlenecks)
+    """What limits each point, and the reason, in the replication with most loss, the first of equal ones: ``point``, ``kind`` (``host``; ``group`` or
+    ``traffic`` if there are several), ``subject``, ``bottleneck``, ``reason``, ``relief``. `hostsim.bottleneck` has that of a record."""
     runs: pd.DataFrame = field(default_factory=_no_runs)
     """References to all runs, including those of searches: ``point``, ``replication``, ``seed``,
     and as JSON ``axes``, ``warnings`` and ``flag``."""

@@ -7,9 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hostsim.engine.record import RunRecord
+from hostsim.results.bottleneck import PackedBottlenecks, bottlenecks_frame, packed_bottlenecks
 from hostsim.results.by_subject import PackedSubjects, packed_subjects, subjects_frame
 from hostsim.results.context import PackedContexts, contexts_frame, packed_contexts
 from hostsim.results.cpu_breakdown import PackedCpu, cpu_frame, packed_cpu
+from hostsim.results.metrics.functions import loss
+from hostsim.results.metrics.subject import parsed
 from hostsim.results.results import ResourceUsage
 from hostsim.results.table import TableRow, table_of, table_row
 from hostsim.units import ps_to_seconds
@@ -43,6 +46,7 @@ class SweepSummary:
         self._cpu: dict[_Key, PackedCpu] = {}
         self._subjects: dict[_Key, PackedSubjects] = {}
         self._contexts: dict[str, tuple[int, PackedContexts]] = {}
+        self._bottlenecks: dict[str, tuple[tuple[float, int], PackedBottlenecks]] = {}
         self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # equal at most points: kept once
         self._usage: dict[_Key, tuple[int, float, int, float]] = {}
 
@@ -62,6 +66,11 @@ class SweepSummary:
         known = self._contexts.get(point)
         if known is None or replication < known[0]:
             self._contexts[point] = replication, self._shared(packed_contexts(record))
+        lost = loss(record)
+        rank = (-lost if lost == lost else 0.0, replication)
+        if point not in self._bottlenecks or rank < self._bottlenecks[point][0]:
+            own = (parsed(name)[1] for name in self._of_subjects)
+            self._bottlenecks[point] = rank, packed_bottlenecks(record, own)
 
     def _shared(self, packed: _Packed) -> _Packed:
         return replace(packed, heads=self._heads.setdefault(packed.heads, packed.heads))
@@ -83,6 +92,12 @@ class SweepSummary:
     def contexts(self) -> pd.DataFrame:
         """The fullest contexts of every point, from its first finished replication."""
         return contexts_frame({point: self._contexts[point][1] for point in self._swept if point in self._contexts})
+
+    def bottlenecks(self) -> pd.DataFrame:
+        """The bottlenecks of every point, from its finished replication that loses most; of equal ones the first."""
+        return bottlenecks_frame(
+            {point: self._bottlenecks[point][1] for point in self._swept if point in self._bottlenecks}
+        )
 
     def cpu(self, keys: Collection[_Key]) -> pd.DataFrame:
         """CPU time breakdown of every point, means of its finished replications."""

@@ -24,8 +24,8 @@ from hostsim.config.quantity import common_unit, number_in
 from hostsim.engine import compiled
 from hostsim.engine.record import AxisValues, FloatArray, RunRecord, Scalar
 from hostsim.errors import Fault, InputError, StoreError
+from hostsim.results.bottleneck import bottleneck
 from hostsim.results.confinement import require_small_table, require_small_text
-from hostsim.results.context import bottleneck
 from hostsim.results.estimate import DETERMINISTIC, digest_of, equal_replications
 from hostsim.results.metrics.catalogue import CATALOGUE, FACTS, MEMBER, WINDOW
 from hostsim.results.metrics.label import label_of
@@ -136,7 +136,7 @@ def table_of(
 
     Columns: ``point``, ``replication``, ``seed``; the axes; every metric of the catalogue; ``cut_s`` and ``length_s``, start
     and end of the measured window; ``events`` and ``run_dispatches`` of the whole run; ``wall_s``; ``bottleneck``
-    (`hostsim.results.context`); ``flags``, joined by semicolons, with ``deterministic`` if all replications of the point are equal; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis of quantities
+    (`hostsim.results.bottleneck`); ``flags``, joined by semicolons, with ``deterministic`` if all replications of the point are equal; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis of quantities
     has numbers in the base unit of its kind (``rate`` in pps); one with values of several kinds becomes text.
 
     ``attrs["units"]`` maps a column to its unit, ``attrs["written"]`` an axis of quantities to their texts; ``attrs["provenance"]`` has versions and options.

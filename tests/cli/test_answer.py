@@ -37,7 +37,9 @@ def test_run_prints_curves_judged_expectations_and_the_bottleneck_before_the_fil
     assert [line.split("  ")[1] for line in series] == ["rate = 2 kpps", "rate = 5 kpps"]
     assert [line.split(" at ")[-1] for line in series] == ["2", "2"]
     assert [line.split("  ")[0] for line in judged.splitlines()] == ["claim", "nothing lost", "room", "room ratio"]
-    assert bottlenecks.splitlines()[-1] == "bottleneck at receivers=2, rate=5 kpps: none"
+    found, reason = bottlenecks.splitlines()[-2:]
+    assert found == "bottleneck at receivers=2, rate=5 kpps: load stream"
+    assert reason.startswith("  All that is offered of stream is carried, ")
     assert files.startswith("results/tiny/table.parquet")
 
 

@@ -194,8 +194,8 @@ def test_run_writes_table_figures_and_says_which_files(cli, tiny):
     assert done.exit_code == 0, done.output
     files = [Path(line) for line in done.stdout.split("\n\n")[-1].splitlines()]
     assert [file.name for file in files] == [
-        *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "runs.parquet", "results.json"),
-        *("cpu.svg", "cpu.png"),
+        *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "runs.parquet"),
+        *("bottlenecks.parquet", "results.json", "cpu.svg", "cpu.png"),
     ]
     assert all(file.parts[:2] == ("results", "tiny") for file in files)
     table = pd.read_parquet(files[0])

@@ -32,9 +32,10 @@ def found() -> Results:
 
 
 def test_the_last_point_of_each_series_is_the_one_to_look_at() -> None:
-    """Each once, however many figures end there; it is told what was full in its first replication."""
+    """Each once, however many figures end there; it has what limits it in its first replication, and in how many."""
     (point,) = last_points(found())
     assert (point.id, point.words, point.bottleneck) == ("p2", "receivers=2", "node node0")
+    assert point.where == " (in 1 of 2 runs)"
     each = FigureSpec("other", "receivers", "loss", ("receivers",))
     assert [
         point.id for point in last_points(results(table=found().table, contexts=found().contexts, figures=(each,)))
@@ -80,6 +81,6 @@ def test_contexts_come_back_from_the_folder(tmp_path) -> None:
 def test_the_page_shows_them_folded(tmp_path) -> None:
     """What is full stands in the summary; a scenario without contexts has no such section."""
     page = write_report(tmp_path / "report.html", [found()]).read_text()
-    assert "<summary>receivers=2: node node0</summary>" in page
+    assert "<summary>receivers=2: node node0 (in 1 of 2 runs)</summary>" in page
     assert "vmnic0 &lt;receive&gt;" in page
     assert "Contexts and their queues" not in write_report(tmp_path / "none.html", [results()]).read_text()

@@ -1,14 +1,50 @@
-"""What holds up the rest of a host, from its counters."""
+"""What limits a host, from its counters: what packets wait for, and what limits where nothing is full."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from host_record import host_record, percent
+from host_record import WINDOW, host_record, percent
 
-from hostsim.results.context import Bottleneck, bottleneck
+from hostsim.engine.record import Histogram, RunRecord, Series
+from hostsim.errors import InputError
+from hostsim.results.bottleneck import Bottleneck, bottleneck
+
+QUEUES = {
+    "queue.taken": (10, 10),
+    "port.received": (10, 10, 10),
+    "port.split_taken": (0, 0, 10),
+    "tx.taken": (10, 10, 10),
+}
+"""Packets came by every queue; the record has some that wait in each."""
+_FLOW = (
+    *("sent", "intended", "delivered", "to_forward", "forwarded", "out", "octets", "asked", "answered"),
+    *(f"dropped_{place}" for place in ("nic", "split", "ring", "list", "socket", "out")),
+)
+
+
+def with_traffic(record: RunRecord, **flows: Mapping[str, int]) -> RunRecord:
+    """The record with traffic entries, each with the growth of its counters over the window, 0 by default; ``users`` and ``receivers`` are fixed."""
+    names = tuple(flows)
+
+    def grown(values: list[int]) -> Series:
+        rows = np.array(values, np.int64)
+        return Series(names, np.array([0 * rows, 0 * rows, 0 * rows, rows]))
+
+    def fixed(values: list[int]) -> Series:
+        return Series(names, np.array([values] * 4, np.int64))
+
+    series = {f"flow.{counter}": grown([flow.get(counter, 0) for flow in flows.values()]) for counter in _FLOW}
+    series |= {"flow.users": fixed([flow.get("users", 0) for flow in flows.values()])}
+    series |= {"flow.receivers": fixed([flow.get("receivers", 1) for flow in flows.values()])}
+    series |= {"flow.groups": fixed([0 for _ in flows])}
+    return replace(record, series={**record.series, **series})
+
+
+FEED = {"sent": 1000, "intended": 1000, "delivered": 1000}
 
 
 @pytest.mark.parametrize(
@@ -17,27 +53,153 @@ from hostsim.results.context import Bottleneck, bottleneck
         ({}, "none"),
         ({"netpoll.used_ps": percent(94.9, 0)}, "none"),
         ({"netpoll.used_ps": percent(20, 95)}, "context poll1"),
-        ({"vcpu.used_ps": percent(0, 99, 96)}, "context a.vcpu1"),
+        ({"vcpu.used_ps": percent(0, 99, 96)}, "context b.vcpu0"),  # a.vcpu1 computes: no queue is its own
         ({"nic.tx_wire_ps": percent(97)}, "wire vmnic0 transmit"),
-        ({"pcpu.busy_ps": percent(50, 50, 100, 92)}, "node node1"),
-        ({"pcpu.busy_ps": percent(100, 80, 100, 80)}, "none"),  # a PCPU that is busy is no node that is
+        ({"vcpu.used_ps": percent(30, 0, 0), "vcpu.ready_ps": percent(6, 0, 0)}, "node node0"),
+        ({"vcpu.used_ps": percent(30, 0, 0), "vcpu.ready_ps": percent(4, 0, 0)}, "none"),
+        ({"vcpu.used_ps": percent(60, 0, 0), "vcpu.ready_ps": percent(40, 0, 0)}, "node node0"),
+        ({"pcpu.busy_ps": percent(50, 50, 100, 92)}, "none"),  # PCPUs that are busy, and no world waits for one
         ({"nic.rx_wire_ps": percent(99), "netpoll.used_ps": percent(99, 0)}, "wire vmnic0 receive"),
         ({"nic.rx_wire_ps": percent(96), "netpoll.used_ps": percent(99, 0)}, "context poll0"),
-        ({"pcpu.busy_ps": percent(100, 100, 0, 0), "splitrx.used_ps": percent(100)}, "context b.splitRx"),
+        ({"networld.used_ps": percent(0, 100), "splitrx.used_ps": percent(97)}, "context b.NetWorld"),
     ],
 )
-def test_what_is_full_is_named(busy: Mapping[str, tuple[int, ...]], expected: str) -> None:
-    """From 95 % on; the fullest, and of equal ones the wire before a context before a node."""
-    assert str(bottleneck(host_record(busy))) == expected
+def test_what_is_full_is_named_where_something_waits_for_it(busy: Mapping[str, tuple[int, ...]], expected: str) -> None:
+    """From 95 % on; the fullest, and of equal ones the wire; a world without a PCPU names the node."""
+    assert str(bottleneck(host_record({**QUEUES, **busy}))) == expected
 
 
-def test_the_fullest_context_is_told_whether_or_not_it_binds() -> None:
+def test_what_is_merely_busy_is_not_a_bottleneck() -> None:
+    """A full context before which nothing piles up, of an open-loop feed that is all delivered: the load limits."""
+    record = host_record({**QUEUES, "netpoll.used_ps": percent(100, 100), "port.ring_inside": (0, 0, 0)})
+    found = bottleneck(with_traffic(record, feed=FEED))
+    assert str(found) == "load feed"
+    assert found.share == pytest.approx(100.0)
+    waiting = {
+        name: Series(series.entities, series.values * 0) for name, series in record.series.items() if "inside" in name
+    }
+    piled = replace(record.series["queue.inside"], values=np.array([[0, 0], [0, 0], [50, 0], [90, 0]]))
+    grows = replace(record, series={**record.series, **waiting, "queue.inside": piled})
+    assert str(bottleneck(with_traffic(grows, feed=FEED))) == "context poll1"  # it serves the first queue
+
+
+@pytest.mark.parametrize(
+    ("used", "ready", "expected"),
+    [(30, 0, "ring a.eth0"), (100, 0, "context a.vcpu0"), (30, 40, "node node0")],
+)
+def test_lost_packets_are_the_server_s_fault_or_the_queue_s(used: int, ready: int, expected: str) -> None:
+    """A full ring whose vCPU has time is too short; else the vCPU is full, or waits for a PCPU."""
+    record = host_record(
+        {
+            **QUEUES,
+            "port.ring_dropped": (50, 0, 0),
+            "vcpu.used_ps": percent(used, 0, 0),
+            "vcpu.ready_ps": percent(ready, 0, 0),
+        }
+    )
+    found = bottleneck(with_traffic(record, feed={**FEED, "delivered": 950, "dropped_ring": 50}))
+    assert str(found) == expected
+    assert "5 % of the packets of feed are lost, most of them at the receive ring a.eth0" in found.reason
+    assert "room for 256 packets" in found.reason
+    assert found.relief.startswith("Relief: ")
+
+
+def test_few_losses_of_a_feed_are_none_and_those_of_tcp_count_where_they_cut_its_window() -> None:
+    """5 of 100,000; congestion control allows half of the window, and a ring is the reason."""
+    record = host_record({**QUEUES, "port.ring_dropped": (5, 0, 0)})
+    few = {"sent": 100_000, "intended": 100_000, "delivered": 100_000, "dropped_ring": 5, "octets": 10**8}
+    lossy = with_traffic(record, feed=few)
+    assert str(bottleneck(lossy)) == "load feed"
+
+    def cut(allowed: int) -> str:
+        levels = {"connections": 2, "window": 1000, "allowed": allowed, "in_flight": allowed}
+        tcp = {f"tcp.{name}": Series(("feed",), np.array([[value]] * 4)) for name, value in levels.items()}
+        return str(bottleneck(replace(lossy, series={**lossy.series, **tcp})))
+
+    assert (cut(500), cut(1000)) == ("ring a.eth0", "window feed")
+
+
+def test_a_window_limits_with_the_round_trip_of_little_s_law() -> None:
+    """200 kB in flight at 40 MB a second are 5 ms."""
+    record = with_traffic(host_record(QUEUES), copy={**FEED, "octets": 40_000_000})
+    levels = {"connections": 4, "window": 262_144, "allowed": 262_144, "in_flight": 200_000}
+    tcp = {f"tcp.{name}": Series(("copy",), np.array([[value]] * 4)) for name, value in levels.items()}
+    found = bottleneck(replace(record, series={**record.series, **tcp}))
+    assert str(found) == "window copy"
+    assert "4 connections of copy have a window of 64 KiB each, at a round trip of 5e+03 us" in found.reason
+
+
+def test_of_requests_and_replies_the_largest_stage_limits() -> None:
+    """By the time that round trips spent there."""
+    record = with_traffic(host_record(QUEUES), rr={**FEED, "asked": 10, "answered": 10, "users": 1})
+    stages = dict.fromkeys(("wire", "netpoll_wait", "vswitch", "coalescing", "wake", "guest", "transmit"), 10**6)
+    stages["moderation"] = 7 * 10**6
+    trips = {f"trip.{stage}_ps": Series(("rr",), np.array([[0], [0], [0], [time]])) for stage, time in stages.items()}
+    trips["trip.count"] = Series(("rr",), np.array([[0], [0], [0], [2]]))
+    found = bottleneck(replace(record, series={**record.series, **trips}))
+    assert (str(found), found.share) == ("moderation rr", pytest.approx(50.0))
+    assert "A round trip of rr takes 7 us" in found.reason
+
+
+@pytest.mark.parametrize(("waiting", "expected"), [(0.3, "load db"), (0.8, "users db")])
+def test_users_limit_unless_they_think(waiting: float, expected: str) -> None:
+    """Four users, who wait for their answers for a share of the time."""
+    record = with_traffic(host_record(QUEUES), db={**FEED, "asked": 100, "answered": 100, "users": 4})
+    total = round(4 * waiting * WINDOW)
+    counts = np.array([[[0]], [[0]], [[0]], [[100]]])
+    times = Histogram(("db",), np.array([0, WINDOW]), counts, np.array([[0], [0], [0], [total]]))
+    assert str(bottleneck(replace(record, histograms={"flow.response": times}))) == expected
+
+
+def test_a_guest_that_refuses_what_it_is_to_forward_is_named() -> None:
+    """Lost on the way out, and no queue was full."""
+    lossy = {**FEED, "to_forward": 1000, "forwarded": 400, "dropped_out": 600}
+    found = bottleneck(with_traffic(host_record(QUEUES), up=lossy))
+    assert (str(found), found.share) == ("forwarding up", pytest.approx(60.0))
+
+
+def test_the_fullest_context_is_given_whether_or_not_it_binds() -> None:
     """With what it was charged."""
-    found = bottleneck(host_record({"netpoll.used_ps": percent(60, 70), "nic.rx_wire_ps": percent(98)}))
+    found = bottleneck(host_record({**QUEUES, "netpoll.used_ps": percent(60, 70), "nic.rx_wire_ps": percent(98)}))
     assert (found.resource, found.name, found.context) == ("wire", "vmnic0 receive", "poll1")
     assert (found.share, found.used) == pytest.approx((98.0, 70.0))
 
 
-def test_without_counters_nothing_is_told() -> None:
+def test_without_counters_there_is_none() -> None:
     """A record of something else."""
-    assert bottleneck(replace(host_record(), series={})) == Bottleneck("none", "", 0.0, "", 0.0)
+    assert bottleneck(replace(host_record(), series={})) == Bottleneck("none", "")
+
+
+def test_a_subject_that_has_no_bottleneck_is_refused_with_those_that_have() -> None:
+    """Traffic entries, groups and VMs."""
+    record = with_traffic(host_record(QUEUES), feed=FEED)
+    assert str(bottleneck(record, of="feed")) == str(bottleneck(record, of="traffic feed")) == "load feed"
+    for of in ("fed", "poll0", "world poll0"):
+        with pytest.raises(InputError, match=r"no such traffic entry, VM group or VM.*traffic entries feed"):
+            bottleneck(record, of=of)
+
+
+def test_loss_goes_before_what_is_full() -> None:
+    """A short ring loses packets that a full wire has carried: the ring is the place."""
+    record = host_record({**QUEUES, "port.ring_dropped": (50, 0, 0), "nic.rx_wire_ps": percent(99)})
+    assert str(bottleneck(with_traffic(record, feed={**FEED, "delivered": 950, "dropped_ring": 50}))) == "ring a.eth0"
+    assert str(bottleneck(with_traffic(record, feed=FEED))) == "wire vmnic0 receive"
+
+
+def test_cpu_work_counts_where_there_is_no_other_traffic() -> None:
+    """Bursts of a neighbour wait for its vCPU; the feed beside it does not."""
+    record = with_traffic(
+        host_record({**QUEUES, "vcpu.used_ps": percent(0, 100, 0)}), feed=FEED, batch={"sent": 10, "intended": 10}
+    )
+    work = {
+        f"work.{name}": Series(("a.vcpu1",), np.array([[0], [0], [5], [9]]))
+        for name in ("started", "dropped", "inside")
+    }
+    work["work.dropped"] = Series(("a.vcpu1",), np.array([[0]] * 4))
+    times = Histogram(("batch",), np.array([0, WINDOW]), np.zeros((4, 1, 1), np.int64), np.zeros((4, 1), np.int64))
+    whole = replace(record, series={**record.series, **work}, histograms={"work.time": times})
+    assert [str(bottleneck(whole, of)) for of in (None, "feed", "batch")] == [
+        "load feed",
+        "load feed",
+        "context a.vcpu1",
+    ]

@@ -10,7 +10,7 @@ from hostsim.config.nic import TCP_HEADERS, frame_size
 from hostsim.engine.arrivals import Jitter, ServiceTimes
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Train
-from hostsim.model.contract import Flow, GuestStream, InboundStream, PacketSink, Sender
+from hostsim.model.contract import Flow, GuestStream, InboundStream, PacketSink, Sender, TcpWindow
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.receive.wire import ClosedLoopWire
 from hostsim.units import MS, rounded
@@ -30,29 +30,18 @@ __all__ = [
 ]
 
 
-class Congestion:
-    """The congestion window of a TCP sender, in segments.
-
-    Attributes:
-        window: receive window, or send buffer, whichever bounds the connection.
-        in_flight: sent and not yet acknowledged.
-    """
+class Congestion(TcpWindow):
+    """The congestion window of a TCP sender, in segments: how losses and acknowledgements change it."""
 
     def __init__(self, window: int, initial: int) -> None:
-        self.window, self._initial = window, initial
-        self.in_flight = 0
-        self._allowed = float(min(window, initial))
+        super().__init__(window, initial)
+        self._initial = initial
         self._threshold = float(window)
         self._recovering = 0
 
     def anew(self) -> Congestion:
         """Return the congestion window of a new connection between the same endpoints."""
         return Congestion(self.window, self._initial)
-
-    @property
-    def allowed(self) -> int:
-        """Congestion window: segments that may be in flight."""
-        return int(self._allowed)
 
     def room(self) -> int:
         """Return the number of segments that may be sent now."""

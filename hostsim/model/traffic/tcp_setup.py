@@ -183,6 +183,7 @@ def _connect_tcp(
     # a small packet is charged to the socket's buffer with its overhead
     segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
     congestion = Congestion(segments, guest.initial_window)
+    flow.windows.append((congestion, size))
     file = ENDLESS if transfer is None else -(-transfer // size)
     if traffic.receives:
         frame_ps = _wire_ps(host, vm, traffic, size)
@@ -238,10 +239,12 @@ def _connect_forwarded(
     size = segment_size(min(_switch(host, vm, way).mtu for way in (traffic, back)))
     segments = max(1, traffic.window // size)
     taken, step = forwarding(guest, host.costs, cycle_rate(host))
+    congestion = Congestion(segments, guest.initial_window)
+    flow.windows.append((congestion, size))
     stream = ForwardedStream(
         near,
         far,
-        Congestion(segments, guest.initial_window),
+        congestion,
         size=size,
         frame_ps=_wire_ps(host, vm, traffic, size),
         small_ps=_wire_ps(host, vm, back, 0),

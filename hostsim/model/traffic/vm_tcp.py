@@ -123,6 +123,7 @@ def attach_vm_streams(
         receiver = _end(host, flow, target, takes, there, place, back, late, 0, traffic.service)
         charged = size if full else size + target.group.guest.socket_overhead
         congestion = Congestion(max(1, traffic.window // charged), vm.group.guest.initial_window)
+        flow.windows.append((congestion, size))
         stream = VmStream(sender, receiver, congestion, size=size, full=full and sends.tso)
         stream.data.route = LocalRoute(stream.segments, queue_of(host, sender.queue), local_port(host, takes, there))
         stream.returned.route = LocalRoute(stream.acks, queue_of(host, receiver.queue), local_port(host, sends, home))

@@ -69,9 +69,9 @@ class Kind:
 
 
 KINDS = {
-    "traffic": Kind("traffic entries", frozenset({"flow", "trip"}), _TRAFFIC, has_traffic=True),
-    "group": Kind("VM groups", _BY_VM | {"flow", "trip"}, has_traffic=True),
-    "vm": Kind("VMs", _BY_VM | {"flow", "trip"}, has_traffic=True),
+    "traffic": Kind("traffic entries", frozenset({"flow", "trip", "tcp"}), _TRAFFIC, has_traffic=True),
+    "group": Kind("VM groups", _BY_VM | {"flow", "trip", "tcp"}, has_traffic=True),
+    "vm": Kind("VMs", _BY_VM | {"flow", "trip", "tcp"}, has_traffic=True),
     "vnic": Kind("vNICs", frozenset({"port", "tx", "local", "switched"})),
     "port": Kind("ports of physical NICs", frozenset({"nic", "queue", "netpoll"})),
     "queue": Kind("queues", frozenset({"queue", "port", "tx"}), _QUEUE),
@@ -346,7 +346,7 @@ class _Restricted(Mapping[str, Series]):
         if source not in record.series:
             raise _lacking(source)
         series, kind = record.series[source], source.partition(".")[0]
-        if kind in ("flow", "trip") and subject.kind != "traffic":
+        if kind in ("flow", "trip", "tcp") and subject.kind != "traffic":
             names = subject.traffic(record)
             kept = [place for place, entity in enumerate(series.entities) if entity in names]
         elif name == "guest.read" and subject.kind == "traffic" and subject.name in _bursts(record):

@@ -143,7 +143,9 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
         ),
         "columns": columns,
         "differences": differences,
-        "known": [_packed_json(_known(runs, keys)) for runs in rows],
+        "known": [
+            _packed_json(_known(runs, keys, side.results.bottlenecks)) for runs, side in zip(rows, sides, strict=True)
+        ],
         "claims": [_claim(verdict, texts, quick=now.results.quick) for verdict in now.results.verdicts],
         "details": details,
         "with_details": with_details,
@@ -327,20 +329,47 @@ def _packed_json(value: Any) -> str:
     return _packed(json.dumps(value, separators=(",", ":")))
 
 
-def _known(found: _Runs, keys: Sequence[_Key]) -> dict[str, Any]:
-    """Properties of each point besides measures: number of runs and failed runs, bottleneck of the first finished run, flags."""
-    bottleneck, flag = found.column("bottleneck"), found.column("flags")
+def _known(found: _Runs, keys: Sequence[_Key], limits: pd.DataFrame) -> dict[str, Any]:
+    """Properties of each point besides measures: number of runs and failed runs, bottlenecks of the host and of subjects, flags.
+
+    Args:
+        found: the runs.
+        keys: points.
+        limits: `Results.bottlenecks`; without rows, the bottleneck of the first finished run counts.
+    """
+    bottleneck, flag, ids = found.column("bottleneck"), found.column("flags"), found.column("point")
     runs = [len(found.places.get(key, ())) for key in keys]
     finished = [found.finished.get(key, []) for key in keys]
-    bottlenecks = [str(bottleneck[places[0]]) if places and bottleneck else "" for places in finished]
+    own = {
+        subject: dict(
+            zip(rows["point"], zip(rows["bottleneck"], rows["reason"] + " " + rows["relief"], strict=True), strict=True)
+        )
+        for subject, rows in limits.groupby("subject", sort=False)
+    }
+    hosts = own.pop("", {})
+    of_host = [
+        hosts.get(ids[places[0]], (str(bottleneck[places[0]]), "")) if places and bottleneck else ("", "")
+        for places in finished
+    ]
+    of_subjects = {
+        subject: [by_point.get(ids[places[0]], ("", ""))[0] if places else "" for places in finished]
+        for subject, by_point in own.items()
+    }
     flags = ["; ".join(dict.fromkeys(word for place in places for word in _words(flag[place]))) for places in finished]
-    names, marks = (list(dict.fromkeys(texts)) for texts in (bottlenecks, flags))
-    by_name, by_mark = ({text: place for place, text in enumerate(texts)} for texts in (names, marks))
+    host, reason = [name for name, _ in of_host], [text for _, text in of_host]
+    names = list(dict.fromkeys([*host, *(name for column in of_subjects.values() for name in column)]))
+    reasons, marks = (list(dict.fromkeys(texts)) for texts in (reason, flags))
+    by_name, by_reason, by_mark = (
+        {text: place for place, text in enumerate(texts)} for texts in (names, reasons, marks)
+    )
     return {
         "runs": runs,
         "failed": [count - len(places) for count, places in zip(runs, finished, strict=True)],
         "bottlenecks": names,
-        "bottleneck": [by_name[name] for name in bottlenecks],
+        "bottleneck": [by_name[name] for name in host],
+        "limits": {subject: [by_name[name] for name in column] for subject, column in of_subjects.items()},
+        "reasons": reasons,
+        "reason": [by_reason[text] for text in reason],
         "flags": marks,
         "flag": [by_mark[mark] for mark in flags],
     }

@@ -273,15 +273,19 @@
     if (column.plow && column.plow[row] !== null) found.push(`  90 % prediction ${number(column.plow[row])} to ${number(column.phigh[row])}`);
     return found;
   }
+  function limitWords(facts, row, name) { // of the subject of the measure, else of the host
+    const [, subject] = name.split(" of "), column = facts.limits[subject] || facts.bottleneck;
+    return `Bottleneck${facts.limits[subject] ? ` of ${subject}` : ""}: ${facts.bottlenecks[column[row]] || "not known"}`;
+  }
   function pointWords(row, side = last) {
     const facts = data.known[side], flag = facts.flags[facts.flag[row]];
     const words = [pointName(row), ...measureWords(state.y, row, side)];
-    words.push(`Bottleneck: ${facts.bottlenecks[facts.bottleneck[row]] || "not known"}`);
+    words.push(limitWords(facts, row, state.y));
     words.push(`${facts.runs[row]} run${facts.runs[row] === 1 ? "" : "s"}${facts.failed[row] ? `, ${facts.failed[row]} failed` : ""}`);
     if (flag) words.push(flag);
     return words.join("\n");
   }
-  const pairWords = row => [pointName(row), ...measureWords(state.y, row, last), ...measureWords(state.y2, row, last), `Bottleneck: ${known.bottlenecks[known.bottleneck[row]] || "not known"}`].join("\n");
+  const pairWords = row => [pointName(row), ...measureWords(state.y, row, last), ...measureWords(state.y2, row, last), limitWords(known, row, state.y)].join("\n");
   function differenceWords(row) {
     const apart = differences[state.y];
     return [pointName(row), `${measureOf[state.y].label}: ${number(columns[0][state.y].mean[row])} → ${number(columns[1][state.y].mean[row])} ${unitOf(state.y)}`,
@@ -630,7 +634,7 @@
     sides.forEach((side, place) => {
       const whose = two ? ` (${side.name})` : "", [first, ...rest] = measureWords(state.y, row, place), facts_ = data.known[place];
       fact(`${measureOf[state.y].label}${whose}`, [first.slice(first.indexOf(": ") + 2), ...rest.map(text => text.trim())].join("; "));
-      fact(`Bottleneck${whose}`, facts_.bottlenecks[facts_.bottleneck[row]] || "not known");
+      fact(`Bottleneck${whose}`, [facts_.bottlenecks[facts_.bottleneck[row]] || "not known", facts_.reasons[facts_.reason[row]]].filter(Boolean).join(". "));
       fact(`Runs${whose}`, `${facts_.runs[row]}${facts_.failed[row] ? `, ${facts_.failed[row]} failed` : ""}${facts_.flags[facts_.flag[row]] ? `; ${facts_.flags[facts_.flag[row]]}` : ""}`);
     });
     body.append(facts, pointCommands(row));
@@ -774,7 +778,8 @@
     $("active").replaceChildren(...active);
     $("active").hidden = !active.length;
     const boxes = axes.filter(axis => axis.texts.length > 1 && axis.texts.length <= 60).map(axis => [`@${axis.name}`, axis.label, axis.names]);
-    if (known.bottlenecks.length > 1 && known.bottlenecks.length <= 60) boxes.push(["bottleneck", "Bottleneck", known.bottlenecks.map(name => name || "not known")]);
+    const limits = new Set(known.bottleneck).size; // of the host, which come first
+    if (limits > 1 && limits <= 60) boxes.push(["bottleneck", "Bottleneck", known.bottlenecks.slice(0, limits).map(name => name || "not known")]);
     const opened = [...$("shown").querySelectorAll("details[open]")].map(one => one.dataset.of);
     keepFocus($("shown"), () => $("shown").replaceChildren(...boxes.map(([name, label, values]) => {
       const hidden = state.hidden[name] || [];

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from hostsim.engine.record import AxisValues
+from hostsim.results.bottleneck import HOST
 from hostsim.results.by_subject import SHOWN
 from hostsim.results.cpu_breakdown import IDLE
 from hostsim.results.curve import figure_rows, rows_at
@@ -18,6 +19,7 @@ from hostsim.results.expect import NOT_ESTIMABLE
 from hostsim.results.figure import FigureSpec, names_of, point_name
 from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND
 from hostsim.results.metrics.label import label_of, unit_of
+from hostsim.results.metrics.subject import parsed, words
 from hostsim.results.results import Results
 from hostsim.results.service_note import service_notes
 from hostsim.results.table import as_written, axes_of
@@ -29,10 +31,12 @@ __all__ = [
     "LATENCIES",
     "STAGES",
     "ReportedPoint",
+    "asked_subjects",
     "context_rows",
     "cpu_shares",
     "last_points",
     "latency_rows",
+    "limit_at",
     "points_at",
     "stage_times",
     "subject_rows",
@@ -123,7 +127,7 @@ def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[s
 
 
 def subject_rows(results: Results, point: str) -> tuple[list[str], list[list[str]]]:
-    """Measures of the VM groups or traffic entries of a point as a table, without measures that are 0 or unknown for all.
+    """Measures and bottlenecks of the VM groups or traffic entries of a point as a table, without measures that are 0 or unknown for all.
 
     Args:
         results: what was run.
@@ -141,6 +145,13 @@ def subject_rows(results: Results, point: str) -> tuple[list[str], list[list[str
         [row["subject"], *("–" if math.isnan(row[name]) else _cell(row[name]) for name in shown)]
         for row in found.to_dict("records")
     ]
+    limits = [
+        limit_at(results, point, f"{kind} {name}") for kind, name in zip(found["kind"], found["subject"], strict=True)
+    ]
+    if any(limits):
+        headings.append("Bottleneck")
+        for row, limit in zip(rows, limits, strict=True):
+            row.append(limit[0] if limit else "–")
     return headings, rows
 
 
@@ -200,7 +211,11 @@ class ReportedPoint:
     words: str
     """Its axes."""
     bottleneck: str
-    """Bottleneck of its first finished replication; ``none`` without one."""
+    """What limits the host in the replication with most loss, the first of equal ones; ``none`` without traffic."""
+    where: str = ""
+    """Number of the runs in which it does, if not all: `` (in 1 of 2 runs)``."""
+    reason: str = ""
+    """The reason and the relief: sentences."""
     notes: tuple[str, ...] = ()
     """Default service times of the applications at the bottleneck."""
 
@@ -259,6 +274,32 @@ def _point(results: Results, row: Mapping[Any, Any] | pd.Series[Any]) -> Reporte
         return None
     names = names_of(results.figures)
     words = ", ".join(point_name(names, axis, row[axis]) for axis in axes_of(table)) or "the only point"
-    first = runs.sort_values("replication").iloc[0]
-    full = str(first["bottleneck"])
-    return ReportedPoint(str(row["point"]), words, full, tuple(service_notes(results.settings, full)))
+    every = runs.sort_values("replication")["bottleneck"].astype(str)
+    limit = limit_at(results, str(row["point"]))
+    full, reason = limit or (every.iloc[0], "")
+    alike = int((every.str.partition(" ")[0] == full.partition(" ")[0]).sum())
+    where = f" (in {alike} of {len(every)} runs)" if alike < len(every) else ""
+    notes = tuple(service_notes(results.settings, full))
+    return ReportedPoint(str(row["point"]), words, full, where, reason, notes)
+
+
+def limit_at(results: Results, point: str, subject: str | None = None) -> tuple[str, str] | None:
+    """The bottleneck of a point and the reason with the relief, of the host or of a subject; None where no such is stored.
+
+    Args:
+        results: what was run.
+        point: id of the point.
+        subject: a traffic entry, a group of VMs, or a VM that a figure or an expectation names; behind its kind where names are not unique.
+    """
+    found = results.bottlenecks[results.bottlenecks["point"] == point]
+    kind, name = words(subject) if subject else (HOST, "")
+    found = found[(found["subject"] == name) & (found["kind"] == kind if kind else found["kind"] != HOST)]
+    if found.empty:
+        return None
+    row = found.iloc[-1]  # the traffic entry of this name before the group
+    return str(row["bottleneck"]), f"{row['reason']} {row['relief']}".strip()
+
+
+def asked_subjects(results: Results) -> list[str]:
+    """Subjects of the measures of the table, which figures and expectations ask for, each once."""
+    return list(dict.fromkeys(filter(None, (parsed(str(name))[1] for name in results.table.columns))))

@@ -1,0 +1,847 @@
+"""Bottleneck of a host or of a subject: where its packets are lost or wait; where nothing is full, what limits it instead.
+
+The answer follows from the stages that a record has: each is a server (a context, a wire, the memory of a node) with queues before it. The
+path of a subject is the stages of its VMs and of the NICs that these are linked to. In this order:
+
+1. A queue on the path drops packets. If its server wants all of its time, that is the bottleneck; else the queue, too short for a burst.
+2. A stage on the path is full, and packets of the subject wait before it; or a world on the path waits for a PCPU itself.
+3. Nothing is full. A closed loop is then limited by its round trip: by the largest stage of that, by its window, or by the number of users.
+   An open loop is limited by what is offered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from hostsim.engine.record import FloatArray, RunRecord
+from hostsim.errors import Fault, InputError
+from hostsim.results.metrics.subject import KINDS, Subject, groups_of, subject_of, subjects
+from hostsim.units import SECOND
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["FULL", "HOST", "Bottleneck", "PackedBottlenecks", "bottleneck", "bottlenecks_frame", "packed_bottlenecks"]
+
+FULL: Final = 95.0
+"""Percent of its time from which on something counts as full."""
+WAITS: Final = 5.0
+"""Percent of the time that a world waits for a PCPU from which on it is held up: the %RDY of a vCPU that VMware calls a problem."""
+LOSS: Final = 0.1
+"""Percent of its packets from which on a traffic entry is limited by loss, if it is not a TCP connection that loss holds back."""
+HELD: Final = 0.9
+"""Share of their windows below which congestion windows were cut, or in-flight data is less than they allow."""
+MOST_THINKING: Final = 0.5
+"""Share of a user's time from which on think time is the larger part of it."""
+QUEUED: Final = 0.5
+"""Packets that wait on average before a full stage: fewer are those that it takes at once."""
+BACKED_UP: Final = 0.25
+"""Share of its room that a queue holds on average from which on its sender waits for it, more than moderation holds back in it."""
+PILES_UP: Final = 0.01
+"""Share of the packets that come from which on the growth of a queue shows that more comes than is served."""
+LARGE_PART: Final = 0.3
+"""Share of a latency from which on the wait in one queue is worth a sentence."""
+_KINDS: Final = ("netpoll", "splitrx", "networld", "vcpu")
+_OF: Final = ("traffic", "group", "vm")
+"""Kinds of subjects that have a bottleneck."""
+_STAGES: Final = {
+    "wire": ("delay", "the way between client and host", "a client that is nearer, or answers sooner (delay)"),
+    "moderation": (
+        "moderation",
+        "interrupt moderation of the physical NIC",
+        "a shorter interrupt_interval of the NIC (0 us: none)",
+    ),
+    "netpoll_wait": ("wait", "the wait for the receive context", "PCPUs and NIC queues that are shared with less"),
+    "vswitch": ("vswitch", "the receive context and virtual switch", "a faster processor, or DirectPath I/O"),
+    "coalescing": ("coalescing", "interrupt coalescing of the vNIC", "ethernetX.coalescingScheme: disabled"),
+    "wake": ("wake", "the wake-up of the vCPU", "latency sensitivity high, or PCPUs that are shared with less"),
+    "guest": ("service", "the guest and its application", "a cheaper application (service), or a faster processor"),
+    "transmit": ("transmit", "the transmit context", "PCPUs that are shared with less, or DirectPath I/O"),
+}
+"""Stages of a round trip: as a resource, in words, and what makes them shorter."""
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """Bottleneck of a run or of a subject of it, the reason, and what would relieve it."""
+
+    resource: str
+    """What limits: ``wire``, a direction of a link; ``memory`` or ``node``, the channels or the PCPUs of a NUMA node; ``context``, a world that needs
+    all of a PCPU; ``ring``, ``socket`` or ``list``, a queue that is too short for bursts; ``forwarding``, a guest that refuses what it is to
+    forward; the largest stage of a round trip (``coalescing``, ``moderation``, ``delay``, ``service``, ...); ``window`` of TCP connections; ``users``, their number; ``load``,
+    what is offered; ``none`` without traffic."""
+    name: str
+    """Its name: ``vmnic0 receive``, the world, ``node0``, the queue; of the others the traffic entry."""
+    share: float = 0.0
+    """Percent: of the time that it is busy or waited for, of the packets that are lost, of the round trip or of the window; of ``load``, the
+    time that the fullest stage on the way is busy."""
+    context: str = ""
+    """The context on the path that was charged most, whether or not it binds; empty where there are none."""
+    used: float = 0.0
+    """What it was charged, in percent of a PCPU."""
+    reason: str = ""
+    """What waits, or what limits where nothing does: a sentence with the numbers."""
+    relief: str = ""
+    """What would relieve it: a sentence."""
+
+    def __str__(self) -> str:
+        return f"{self.resource} {self.name}".rstrip()
+
+    @property
+    def sentence(self) -> str:
+        """The reason and the relief; empty without traffic."""
+        return f"{self.reason} {self.relief}".strip()
+
+
+def bottleneck(record: RunRecord, of: str | None = None) -> Bottleneck:
+    """Find the bottleneck of a run, or of a subject of it, by what waits; where nothing is full, by what limits it instead.
+
+    Of several traffic entries the one that loses most, waits at the fullest stage, or waits for answers counts; CPU work only where there
+    is no other traffic. What is busy without anything of the subject waiting for it is not a bottleneck.
+
+    Args:
+        record: a finished run.
+        of: a traffic entry, a group of VMs or a VM; the host by default.
+
+    Raises:
+        InputError: the run has no such traffic entry, group or VM.
+    """
+    return _Path(record, _subject(record, of) if of else None).bottleneck()
+
+
+def _subject(record: RunRecord, of: str) -> Subject:
+    found = subject_of(record, of) if " " in of else None
+    for kind in _OF:
+        if found is None and of in subjects(record, kind):
+            found = Subject(kind, of)
+    if found is None or found.kind not in _OF:
+        known = {KINDS[kind].words: subjects(record, kind) for kind in _OF}
+        allowed = "; ".join(f"{words} {', '.join(names[:6])}" for words, names in known.items() if names)
+        raise InputError(Fault("has no bottleneck: no such traffic entry, VM group or VM", "of", repr(of), allowed))
+    return found
+
+
+HOST: Final = "host"
+"""The kind of the rows of `bottlenecks_frame` that are of the whole host."""
+PackedBottlenecks = Sequence[tuple[str, str, str, str, str]]
+"""Kind and name of each subject of a run, its bottleneck, the reason and the relief."""
+
+
+def packed_bottlenecks(record: RunRecord, of: Iterable[str] = ()) -> PackedBottlenecks:
+    """The bottlenecks of a finished run: of the host, of each group of VMs and each traffic entry where there are several.
+
+    Args:
+        record: a finished run.
+        of: names of further subjects; those that the run does not have, or that have no bottleneck, are left out.
+    """
+    known = {kind: subjects(record, kind) for kind in _OF}
+    own: list[Subject | None] = [None]
+    own += [Subject(kind, name) for kind in ("group", "traffic") for name in known[kind] if len(known[kind]) > 1]
+    own += [Subject("vm", name) for name in dict.fromkeys(of) if name in known["vm"]]
+    rows = [(one, _Path(record, one).bottleneck()) for one in own]
+    return [
+        (one.kind if one else HOST, one.name if one else "", str(found), found.reason, found.relief)
+        for one, found in rows
+    ]
+
+
+def bottlenecks_frame(points: Mapping[str, PackedBottlenecks]) -> pd.DataFrame:
+    """The bottlenecks of points as one frame: ``point``, ``kind``, ``subject`` (empty of the ``host``), ``bottleneck``, ``reason``, ``relief``."""
+    import pandas as pd
+
+    rows = [(point, *row) for point, packed in points.items() for row in packed]
+    return pd.DataFrame(rows, columns=["point", "kind", "subject", "bottleneck", "reason", "relief"], dtype="str")
+
+
+@dataclass(frozen=True)
+class _Queue:
+    """A queue on a path."""
+
+    place: str
+    """As in ``flow.dropped_PLACE``."""
+    resource: str
+    name: str
+    words: str
+    server: str
+    """The context that empties it; empty where no world does."""
+    drops: FloatArray
+    """Packets that found it full, in each slice of the window."""
+    waiting: FloatArray
+    """Packets in it at each boundary of the window."""
+    taken: int
+    room: int
+    """Packets that fit; 0 where the record does not have that."""
+    key: str
+    """Setting that makes it longer."""
+
+    @property
+    def dropped(self) -> int:
+        """Packets that found it full."""
+        return int(self.drops.sum())
+
+    @property
+    def is_backed_up(self) -> bool:
+        """True of a queue that is filled for long: its sender waits for room."""
+        return bool(self.room) and float(self.waiting.mean()) >= BACKED_UP * self.room
+
+
+@dataclass(frozen=True)
+class _World:
+    """A context on a path, in percent of the window."""
+
+    kind: str
+    name: str
+    node: int
+    used: float
+    waits: float
+    """Time without a PCPU: ready, or held back for a sibling."""
+
+    @property
+    def wants(self) -> float:
+        """Time that it would run on a PCPU of its own."""
+        return min(100.0, self.used + self.waits)
+
+    @property
+    def is_held_up(self) -> bool:
+        """True of a world that waits for a PCPU for long, by itself and beside what it runs."""
+        return self.waits >= WAITS and self.waits >= 0.1 * self.used
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """A traffic entry over the window."""
+
+    name: str
+    place: int
+    is_work: bool
+    is_local: bool
+    groups: int
+    """As bits; 0: all."""
+    octets: int
+    packets: int
+    """Delivered."""
+    offered: int
+    lost: int
+    loss: float
+    """Percent of what was lost or got to its end."""
+    users: int
+    asked: int
+    answered: int
+    connections: int
+    window: float
+    allowed: float
+    in_flight: float
+    """Bytes of the windows, the congestion windows and the data in flight: means over the boundaries."""
+
+    @property
+    def is_cut(self) -> bool:
+        """True of TCP connections whose congestion windows losses keep below their windows."""
+        return bool(self.connections) and self.lost > 0 and self.allowed < HELD * self.window
+
+    @property
+    def waits_for_host(self) -> bool:
+        """True of traffic whose sender waits for what the host does."""
+        return bool(self.asked or self.connections or self.users)
+
+
+class _Path:
+    """The stages and the traffic of a subject in a run."""
+
+    def __init__(self, record: RunRecord, subject: Subject | None) -> None:
+        self._record, self._subject = record, subject
+        flows = [flow for flow in self._all_flows() if self._is_mine(flow)]
+        packets = [flow for flow in flows if not flow.is_work and (flow.packets or flow.lost or flow.offered)]
+        self.flows = packets or [flow for flow in flows if flow.is_work and flow.offered]
+
+    # --- what a record has
+
+    def _grown(self, counter: str) -> FloatArray:
+        if counter not in self._record.series:
+            return np.zeros(0)
+        return np.asarray(self._record.window(counter), dtype=np.float64)
+
+    def _levels(self, counter: str) -> FloatArray:
+        """Of each entity a level at the boundaries of the window, shape (boundaries, entities)."""
+        if counter not in self._record.series:
+            return np.zeros((1, 0))
+        values = self._record.series[counter].values[self._record.cut :]  # noqa: PD011  of a record
+        return np.asarray(values, dtype=np.float64)
+
+    def _by_slice(self, counter: str) -> FloatArray:
+        """Growth of a counter in each slice of the window, shape (slices, entities)."""
+        return np.diff(self._levels(counter), axis=0)
+
+    def _has(self, kind: str, *counters: str) -> bool:
+        """True of a record that has all of these counters of a kind: one that is made by hand may lack some."""
+        return all(f"{kind}.{counter}" in self._record.series for counter in counters)
+
+    def _last(self, counter: str) -> list[int]:
+        return [int(value) for value in self._levels(counter)[-1]]
+
+    def _entities(self, counter: str) -> tuple[str, ...]:
+        return self._record.series[counter].entities if counter in self._record.series else ()
+
+    def _percent(self, counter: str) -> list[tuple[str, float]]:
+        shares = 100.0 * self._grown(counter) / self._record.window_ps
+        return list(zip(self._entities(counter), shares.tolist(), strict=True))
+
+    def _all_flows(self) -> Iterator[_Flow]:
+        names = self._entities("flow.sent")
+        work = self._record.histograms.get("work.time")
+        bursts = work.entities if work is not None else ()
+
+        def grown(counter: str) -> list[int]:
+            values = self._grown(f"flow.{counter}")
+            return [int(value) for value in values] if len(values) else [0] * len(names)
+
+        def fixed(counter: str) -> list[int]:
+            return self._last(f"flow.{counter}") or [0] * len(names)
+
+        windows = {
+            name: [float(self._levels(f"tcp.{level}")[:, place].mean()) for level in _TCP]
+            for place, name in enumerate(self._entities("tcp.window"))
+        }
+        counts = {counter: grown(counter) for counter in (*_FLOW, *(f"dropped_{place}" for place in _PLACES))}
+        users, groups, receivers = fixed("users"), fixed("groups"), self._last("flow.receivers") or [1] * len(names)
+        for place, name in enumerate(names):
+            own = {counter: values[place] for counter, values in counts.items()}
+            lost = sum(own[f"dropped_{each}"] for each in _PLACES)
+            got = own["delivered"] - own["to_forward"] + own["forwarded"] + own["out"]
+            connections, window, allowed, in_flight = windows.get(name, [0, 0.0, 0.0, 0.0])
+            yield _Flow(
+                name=name,
+                place=place,
+                is_work=name in bursts,
+                is_local=not receivers[place],
+                groups=groups[place],
+                octets=own["octets"],
+                packets=own["delivered"],
+                offered=own["intended"],
+                lost=lost,
+                loss=100.0 * lost / (lost + got) if lost else 0.0,
+                users=users[place],
+                asked=own["asked"],
+                answered=own["answered"],
+                connections=int(connections),
+                window=window,
+                allowed=allowed,
+                in_flight=in_flight,
+            )
+
+    # --- the path
+
+    def _is_mine(self, flow: _Flow) -> bool:
+        if self._subject is None:
+            return True
+        if self._subject.kind == "traffic":
+            return flow.name == self._subject.name
+        group = self._subject.name.partition("[")[0]
+        return not flow.groups or bool(flow.groups >> groups_of(self._record).index(group) & 1)
+
+    @property
+    def _is_work(self) -> bool:
+        """True where CPU work is the only traffic."""
+        return bool(self.flows) and all(flow.is_work for flow in self.flows)
+
+    @cached_property
+    def _groups(self) -> list[str] | None:
+        """Groups of VMs that the traffic is of; None: all."""
+        known = groups_of(self._record)
+        if any(not flow.groups for flow in self.flows) or not self.flows:
+            return None
+        return [group for place, group in enumerate(known) if any(flow.groups >> place & 1 for flow in self.flows)]
+
+    def _of_path(self, entity: str) -> bool:
+        """True of an entity of a VM on the path."""
+        if self._subject is not None and self._subject.kind == "vm":
+            return self._subject.holds(self._record, "", entity)
+        return self._groups is None or entity.partition("[")[0] in self._groups
+
+    @cached_property
+    def _nics(self) -> set[str]:
+        """Physical NICs that the VMs on the path are linked to, where packets go by a wire."""
+        if self.flows and all(flow.is_local or flow.is_work for flow in self.flows):
+            return set()
+        names = self._entities("nic.rx_frames")
+        links = self._last("port.nic")
+        if not links:  # of an earlier version
+            return set(names)
+        ports = zip(self._entities("port.nic"), links, strict=True)
+        return {names[nic] for port, nic in ports if nic >= 0 and self._of_path(port)}
+
+    @cached_property
+    def worlds(self) -> dict[str, _World]:
+        """The contexts on the path that did something, by name."""
+        found = {}
+        for kind in _KINDS:
+            used = self._percent(f"{kind}.used_ps")
+            waits = [dict(self._percent(f"{kind}.{what}_ps")) for what in ("ready", "costop")]
+            homes = self._levels(f"{kind}.node").astype(np.int64)
+            for place, (name, share) in enumerate(used):
+                mine = name in self._polls if kind == "netpoll" else self._of_path(name)
+                waited = sum(each.get(name, 0.0) for each in waits)
+                if mine and share + waited > 0.0:
+                    node = int(np.bincount(homes[:, place]).argmax()) if homes.shape[1] else 0
+                    found[name] = _World(kind, name, node, share, waited)
+        return found
+
+    @cached_property
+    def _polls(self) -> set[str]:
+        """NetPolls that take frames of the NICs on the path."""
+        polls = self._entities("netpoll.used_ps")
+        owners = zip(self._entities("queue.context"), self._last("queue.context"), strict=True)
+        return {polls[owner] for queue, owner in owners if owner >= 0 and queue.rpartition("-rx")[0] in self._nics}
+
+    @cached_property
+    def queues(self) -> list[_Queue]:
+        """The queues on the path, in the order of a packet's way in, then out."""
+        of_nic = [queue.rpartition("-rx")[0] in self._nics for queue in self._entities("queue.taken")]
+        own = [self._of_path(port) for port in self._entities("port.received")]
+        lists = [self._of_path(name) for name in self._entities("local.came")]
+        found = self._queues_of("nic", "queue", of_nic)
+        found += self._queues_of("split", "port", own)
+        found += self._queues_of("ring", "port", own)
+        found += self._queues_of("list", "local", lists)
+        found += self._of_vcpus("guest", "read", "socket_dropped", "unread", _SOCKETS)
+        if self._is_work:
+            found += self._of_vcpus("work", "started", "dropped", "inside", _WORK)
+        found += self._queues_of("out", "tx", [self._of_path(name) for name in self._entities("tx.taken")])
+        return [*found, *self._nic_transmits()]
+
+    def _queues_of(self, place: str, kind: str, mine: list[bool]) -> list[_Queue]:
+        form = _QUEUES[place]
+        if not self._has(kind, form.dropped, form.inside):
+            return []
+        names = self._entities(f"{kind}.{form.taken}")
+        counts, drops = self._grown(f"{kind}.{form.taken}"), self._by_slice(f"{kind}.{form.dropped}")
+        levels = self._levels(f"{kind}.{form.inside}")
+        rooms = self._last(f"{kind}.{form.capacity}") or [0] * len(names)
+        owners = self._last(f"{kind}.{form.owner}") or [-1] * len(names)
+        worlds = self._entities(f"{form.server}.used_ps")
+        return [
+            _Queue(
+                place=place,
+                resource=form.resource,
+                name=name,
+                words=form.words,
+                server=worlds[owners[number]]
+                if owners[number] >= 0
+                else self._list_server(name)
+                if place == "list"
+                else "",
+                drops=drops[:, number],
+                waiting=levels[:, number],
+                taken=int(counts[number]),
+                room=rooms[number],
+                key=form.key,
+            )
+            for number, name in enumerate(names)
+            if mine[number] and counts[number] + drops[:, number].sum()
+        ]
+
+    def _list_server(self, port: str) -> str:
+        """The transmit context of the VM of a vNIC, which serves its receive list."""
+        vm = port.rpartition(".")[0]
+        worlds = self._entities("networld.used_ps")
+        owners = zip(self._entities("tx.context"), self._last("tx.context"), strict=True)
+        return next((worlds[owner] for queue, owner in owners if owner >= 0 and queue.startswith(f"{vm}.")), "")
+
+    def _of_vcpus(self, kind: str, taken: str, dropped: str, inside: str, form: _Form) -> Iterator[_Queue]:
+        """Queues of the vCPUs on the path, each of which serves its own."""
+        if not self._has(kind, dropped, inside):
+            return
+        counts, drops = self._grown(f"{kind}.{taken}"), self._by_slice(f"{kind}.{dropped}")
+        levels = self._levels(f"{kind}.{inside}")
+        for number, name in enumerate(self._entities(f"{kind}.{taken}")):
+            if self._of_path(name) and counts[number] + drops[:, number].sum():
+                yield _Queue(
+                    place=kind if kind == "work" else "socket",
+                    resource=form.resource,
+                    name=name,
+                    words=form.words,
+                    server=name,
+                    drops=drops[:, number],
+                    waiting=levels[:, number],
+                    taken=int(counts[number]),
+                    room=0,
+                    key=form.key,
+                )
+
+    def _nic_transmits(self) -> Iterator[_Queue]:
+        """Transmit rings of physical NICs that drop packets: the wire empties them."""
+        if not self._has("nic", "tx_dropped", "tx_packets"):
+            return
+        drops, sent = self._by_slice("nic.tx_dropped"), self._grown("nic.tx_packets")
+        for number, name in enumerate(self._entities("nic.tx_dropped")):
+            if name in self._nics and drops[:, number].any():
+                yield _Queue(
+                    place="out",
+                    resource="ring",
+                    name=f"{name} transmit",
+                    words="the transmit ring of",
+                    server=f"{name} transmit",
+                    drops=drops[:, number],
+                    waiting=np.zeros(1),
+                    taken=int(sent[number]),
+                    room=0,
+                    key="tx_queue of the NIC",
+                )
+
+    # --- the answer
+
+    def bottleneck(self) -> Bottleneck:
+        """The bottleneck: loss, then what is full or waits for a PCPU, then what limits where nothing is."""
+        busiest = max(self.worlds.values(), key=lambda world: world.used, default=None)
+        found = self._lossy() or self._full() or self._held_up() or self._unhindered() or Bottleneck("none", "")
+        if busiest is None:
+            return found
+        return replace(found, context=busiest.name, used=busiest.used)
+
+    def _lossy(self) -> Bottleneck | None:
+        """Where most is lost of the traffic that loses most."""
+        losing = [flow for flow in self.flows if flow.loss >= LOSS or flow.is_cut]
+        if self._entities("flow.sent") and not losing:
+            return None
+        flow = max(losing, key=lambda flow: flow.lost, default=None)
+        places = {queue.place for queue in self.queues if queue.dropped}
+        if flow is not None:
+            lost = {place: self._grown(f"flow.dropped_{place}")[flow.place] for place in _PLACES}
+            most = max(lost, key=lambda place: lost[place])
+            places = {most} if not flow.is_work else {"work"}
+        dropping = [queue for queue in self.queues if queue.place in places and queue.dropped]
+        queue = max(dropping, key=lambda queue: queue.dropped, default=None)
+        whose = f"the packets of {flow.name}" if flow is not None else "packets"
+        share = flow.loss if flow is not None else 0.0
+        if queue is None:
+            return self._refused(flow) if flow is not None and "out" in places else None
+        if queue.place == "work":
+            whose = f"the bursts of {flow.name}" if flow is not None else "bursts"
+        size = f", which has room for {queue.room:,} packets" if queue.room else ""
+        where = f"{share:.3g} % of {whose} are lost, most of them at {queue.words} {queue.name}{size}"
+        wire = next((name for name, busy in self._wires() if name == queue.server and busy >= FULL), None)
+        if wire is not None:
+            return self._wire(wire, FULL, where)
+        server = self._while_losing(queue)
+        if server is not None and server.is_held_up and server.used < FULL:
+            return self._node(server, f"{where}. ")
+        if server is not None and (server.wants >= FULL or queue.place == "work"):
+            return self._context(server, f"{where}. ")
+        idle = (
+            f": {server.name} is busy for only {server.used:.3g} % of the time in which packets are lost"
+            if server
+            else ""
+        )
+        reason = f"{where}, too short for the bursts{idle}."
+        longer = f"a larger {queue.key}" if queue.key else "a longer queue"
+        return Bottleneck(
+            queue.resource,
+            queue.name,
+            share,
+            reason=reason,
+            relief=_relief(f"{longer}, or senders with shorter bursts"),
+        )
+
+    def _while_losing(self, queue: _Queue) -> _World | None:
+        """The context that empties a queue, over the slices in which that drops packets: a load that comes and goes is high in these alone."""
+        world = self.worlds.get(queue.server)
+        losing = queue.drops > 0
+        if world is None or not losing.any():
+            return world
+        place = self._entities(f"{world.kind}.used_ps").index(world.name)
+        time = np.diff(self._record.instants_ps[self._record.cut :])[losing].sum() / 100.0
+        spent = {}
+        for what in ("used", "ready", "costop"):
+            grown = self._by_slice(f"{world.kind}.{what}_ps")
+            spent[what] = float(grown[losing, place].sum() / time) if grown.shape[1] else 0.0
+        return replace(world, used=spent["used"], waits=spent["ready"] + spent["costop"])
+
+    def _refused(self, flow: _Flow) -> Bottleneck:
+        """Frames that a guest was to send and put on no queue: what receive offload has joined is longer than the way out takes."""
+        vms = [name for name in subjects(self._record, "vm") if self._of_path(name)]
+        name = vms[0] if len(vms) == 1 else flow.name
+        reason = f"{flow.loss:.3g} % of the packets of {flow.name} are refused by {name}, which is to forward them: receive offload has joined them to more than a frame."
+        relief = "large receive offload turned off (in the guest, or Net.Vmxnet3SwLRO: 0)"
+        return Bottleneck("forwarding", name, flow.loss, reason=reason, relief=_relief(relief))
+
+    def _wires(self) -> list[tuple[str, float]]:
+        """Busy share of each direction of the wires on the path."""
+        return [
+            (f"{nic} {way}", share)
+            for way, counter in (("receive", "nic.rx_wire_ps"), ("transmit", "nic.tx_wire_ps"))
+            for nic, share in self._percent(counter)
+            if nic in self._nics
+        ]
+
+    def _memories(self) -> list[tuple[str, float]]:
+        """Busy share of the memory of the nodes where the contexts on the path are at home."""
+        homes = {f"node{world.node}" for world in self.worlds.values()}
+        return [(node, share) for node, share in self._percent("node.memory_ps") if node in homes]
+
+    def _full(self) -> Bottleneck | None:
+        """The fullest of what is full and has something of the subject waiting before it."""
+        found: list[tuple[float, Bottleneck]] = []
+        for name, share in self._wires():
+            if share >= FULL:
+                found.append((share, self._wire(name, share)))
+        for name, share in self._memories():
+            if share >= FULL:
+                reason = f"The channels of the memory of {name} are busy for {share:.3g} % of the time: copies wait for them."
+                relief = "more memory channels, or VMs, contexts and NICs spread over both nodes"
+                found.append((share, Bottleneck("memory", name, share, reason=reason, relief=_relief(relief))))
+        for world in self.worlds.values():
+            if world.wants >= FULL and self._has_waiting(world):
+                is_held_up = world.is_held_up and world.used < FULL
+                found.append((world.wants, self._node(world) if is_held_up else self._context(world)))
+        if not found:
+            found += [
+                (world.used, self._context(world)) for world in self.worlds.values() if self._is_full_sender(world)
+            ]
+        return max(found, key=lambda entry: entry[0])[1] if found else None
+
+    def _is_full_sender(self, world: _World) -> bool:
+        """True of a full vCPU that computes nothing and whose VM sends more than it receives: what it has not sent yet waits in its process."""
+        vm = world.name.rpartition(".")[0]
+        if world.kind != "vcpu" or world.used < FULL or world.name in self._entities("work.started"):
+            return False
+        sent, received = (
+            math.fsum(queue.taken for queue in self.queues if queue.place in places and queue.name.startswith(f"{vm}."))
+            for places in (("out",), ("ring", "split"))
+        )
+        return sent > received
+
+    def _has_waiting(self, world: _World) -> bool:
+        """True where packets of the subject wait for a full context: in a closed loop on average, in an open one more and more of them."""
+        queues = [queue for queue in self.queues if queue.server == world.name]
+        if any(queue.is_backed_up for queue in queues):
+            return True
+        mean = sum(float(queue.waiting.mean()) for queue in queues)
+        if any(flow.waits_for_host or flow.is_work for flow in self.flows) or not self.flows:
+            return mean >= QUEUED
+        growth = sum(float(queue.waiting[-1] - queue.waiting[0]) for queue in queues)
+        return growth >= PILES_UP * max(1, sum(queue.taken for queue in queues))
+
+    def _held_up(self) -> Bottleneck | None:
+        """The world that waits for a PCPU longest."""
+        waiting = [world for world in self.worlds.values() if world.is_held_up]
+        return self._node(max(waiting, key=lambda world: world.waits)) if waiting else None
+
+    def _wire(self, name: str, share: float, before: str = "") -> Bottleneck:
+        share = dict(self._wires()).get(name, share)
+        reason = f"The wire {name} is busy for {share:.3g} % of the time."
+        relief = "a faster link, or a second uplink"
+        return Bottleneck(
+            "wire", name, share, reason=f"{before}. {reason}" if before else reason, relief=_relief(relief)
+        )
+
+    def _node(self, world: _World, before: str = "") -> Bottleneck:
+        name = f"node{world.node}"
+        homes, busy = self._last("pcpu.node"), dict(self._percent("pcpu.busy_ps"))
+        on_node = [pcpu for pcpu, home in zip(self._entities("pcpu.node"), homes, strict=True) if home == world.node]
+        shares = [busy.get(pcpu, 0.0) for pcpu in on_node]
+        mean = math.fsum(shares) / len(shares) if shares else 0.0
+        waits = f"{world.name} has to wait for a PCPU for {world.waits:.3g} % of the time and has one for {world.used:.3g} %"
+        reason = f"{before}The context {waits}; the PCPUs of {name} are busy for {mean:.3g} %."
+        relief = "fewer busy vCPUs on the node, more shares, or latency sensitivity high for the VM"
+        return Bottleneck("node", name, world.waits, reason=reason, relief=_relief(relief))
+
+    def _context(self, world: _World, before: str = "") -> Bottleneck:
+        what = "Bursts of work wait" if self._is_work else "Packets wait"
+        reason = f"{before}{what} for {world.name}, which is busy for {world.used:.3g} % of the time"
+        spread = self._spread(world)
+        return Bottleneck("context", world.name, world.wants, reason=f"{reason}{spread[0]}.", relief=_relief(spread[1]))
+
+    def _spread(self, world: _World) -> tuple[str, str]:
+        """What else there is to do the work of a context, in words, and what would relieve it."""
+        if world.kind == "netpoll":
+            copies = max(
+                (flow.offered / max(1, self._grown("flow.sent")[flow.place]) for flow in self.flows), default=1.0
+            )
+            if copies >= 2.0:
+                return (
+                    f", and copies each frame of multicast to {copies:.3g} receivers",
+                    "a receive context for each VM (splitRx: ethernetX.emuRxMode: 1), or fewer receivers",
+                )
+            return "", "more receive queues and contexts for this traffic (NetQueue or RSS), or larger packets"
+        if world.kind == "splitrx":
+            return "", "fewer packets to this VM, or a faster processor"
+        if world.kind == "networld":
+            return "", "more transmit contexts (ethernetX.ctxPerDev), or larger packets (TSO)"
+        if self._is_work:
+            return "", "more vCPUs for this work (vcpus), fewer bursts, or shorter ones (service)"
+        vm = world.name.rpartition(".")[0]
+        siblings = [share for name, share in self._percent("vcpu.used_ps") if name.startswith(f"{vm}.vcpu")]
+        others = math.fsum(siblings) - world.used
+        count = len(siblings) - 1
+        if count and others < 0.5 * world.used * count:
+            rest = "the other vCPU" if count == 1 else f"the other {count} vCPUs"
+            return (
+                f", while {rest} of {vm} {'is' if count == 1 else 'are'} busy for {others / count:.3g} %",
+                "traffic spread over the vCPUs of the VM (RSS: ethernetX.pnicFeatures, udpRSS), or a cheaper application (service)",
+            )
+        return "", "more vCPUs or VMs for this traffic, or a cheaper application (service)"
+
+    # --- nothing is full
+
+    def _unhindered(self) -> Bottleneck | None:
+        """What limits where nothing is full: of the traffic whose senders wait for the host, else of what comes as it likes."""
+        waiting = [flow for flow in self.flows if flow.waits_for_host]
+        if waiting:
+            return self._round_trip(max(waiting, key=lambda flow: (flow.octets, flow.answered)))
+        flow = max(self.flows, key=lambda flow: flow.packets, default=None)
+        return None if flow is None else self._load(flow)
+
+    def _round_trip(self, flow: _Flow) -> Bottleneck:
+        thinking, took_us = self._thinking(flow)
+        if flow.asked and (not flow.users or thinking >= MOST_THINKING):
+            return self._load(flow)
+        if flow.name in self._entities("trip.count"):
+            return self._largest_stage(flow)
+        if flow.connections and flow.in_flight >= MOST_THINKING * flow.allowed and flow.octets:
+            each, count = flow.window / flow.connections, flow.connections
+            trip_us = flow.in_flight / flow.octets * self._record.window_ps / 1e6
+            many = f"{count} connections of {flow.name} have" if count > 1 else f"The connection of {flow.name} has"
+            grows = (
+                f", of which congestion control allows {flow.allowed / flow.connections / 1024:.3g} KiB"
+                if flow.allowed < HELD * flow.window
+                else ""
+            )
+            reason = f"{many} a window of {each / 1024:.3g} KiB{' each' if count > 1 else ''}{grows}, at a round trip of {trip_us:.3g} us: nothing on the way is full."
+            relief = "a larger window, more connections (streams), or a shorter delay"
+            share = 100.0 * flow.in_flight / flow.window if flow.window else 0.0
+            return Bottleneck("window", flow.name, share, reason=reason, relief=_relief(relief))
+        if flow.users:
+            reason = f"{flow.users} users of {flow.name} wait for their answers, {took_us:.3g} us each: nothing on the way is full."
+            relief = "more users or connections at a time"
+            return Bottleneck("users", flow.name, 100.0 * (1.0 - thinking), reason=reason, relief=_relief(relief))
+        return self._load(flow)
+
+    def _thinking(self, flow: _Flow) -> tuple[float, float]:
+        """Share of the time of a user that is think time, and the mean time to an answer in us."""
+        times = self._record.histograms.get("flow.response")
+        if times is None or not flow.answered:
+            return 0.0, 0.0
+        place = times.entities.index(flow.name)
+        total = int(times.sums_ps[-1][place] - times.sums_ps[self._record.cut][place])
+        waiting = total / (flow.users * self._record.window_ps) if flow.users else 1.0
+        return max(0.0, 1.0 - waiting), total / flow.answered / 1e6
+
+    def _largest_stage(self, flow: _Flow) -> Bottleneck:
+        place = self._entities("trip.count").index(flow.name)
+        times = {stage: float(self._grown(f"trip.{stage}_ps")[place]) for stage in _STAGES}
+        whole, count = math.fsum(times.values()), float(self._grown("trip.count")[place])
+        if not count or not whole:
+            return self._load(flow)
+        stage = max(times, key=lambda stage: times[stage])
+        resource, words, shorter = _STAGES[stage]
+        share, trip_us = 100.0 * times[stage] / whole, whole / count / 1e6
+        reason = f"A round trip of {flow.name} takes {trip_us:.3g} us, of which {words} {times[stage] / count / 1e6:.3g} us: nothing on the way is full."
+        return Bottleneck(resource, flow.name, share, reason=reason, relief=_relief(shorter))
+
+    def _load(self, flow: _Flow) -> Bottleneck:
+        """All that is offered is carried."""
+        serving = {queue.server for queue in self.queues}
+        worlds = [world for world in self.worlds.values() if world.name in serving] or list(self.worlds.values())
+        stages = [
+            *((share, f"wire {name}") for name, share in self._wires()),
+            *((world.used, f"context {world.name}") for world in worlds),
+        ]
+        share, name = max(stages, default=(0.0, ""))
+        count = flow.answered if flow.asked else flow.packets
+        unit = "requests" if flow.asked else "bursts" if flow.is_work else "packets"
+        rate = count * SECOND / self._record.window_ps
+        fullest = (
+            f"the fullest on the way, {name}, is busy for {share:.3g} % of the time" if name else "nothing is busy"
+        )
+        world = self.worlds.get(name.partition(" ")[2])
+        spread = self._spread(world) if world is not None and world.kind == "vcpu" else ("", "")
+        spread = spread if spread[0] else ("", "")
+        reason = f"All that is offered of {flow.name} is carried, {rate:,.0f} {unit} a second; {fullest}{spread[0]}.{self._longest_wait(flow)}"
+        return Bottleneck(
+            "load",
+            flow.name,
+            share,
+            reason=reason,
+            relief=f"A higher load is carried{', and more with ' if spread[1] else ''}{spread[1]}.",
+        )
+
+    def _longest_wait(self, flow: _Flow) -> str:
+        """Where the packets of an open loop wait longest, by Little's law, if that is a large part of their latency: a sentence."""
+        times = self._record.histograms.get("flow.latency")
+        if times is None or flow.name not in times.entities or flow.asked:
+            return ""
+        place = times.entities.index(flow.name)
+        count = int((times.counts[-1][place] - times.counts[self._record.cut][place]).sum())
+        total = int(times.sums_ps[-1][place] - times.sums_ps[self._record.cut][place])
+        waits = [
+            (float(queue.waiting.mean()) * self._record.window_ps / queue.taken, queue)
+            for queue in self.queues
+            if queue.place != "out" and queue.taken * 100 >= flow.packets
+        ]
+        longest, queue = max(waits, key=lambda entry: entry[0], default=(0.0, None))
+        if queue is None or not count or not LARGE_PART * total <= longest * count <= total:
+            return ""
+        latency_us, wait_us = total / count / 1e6, longest / 1e6
+        return f" Of their latency, {latency_us:.3g} us on average, about {wait_us:.3g} us pass in {queue.words} {queue.name}."
+
+
+_TCP: Final = ("connections", "window", "allowed", "in_flight")
+_FLOW: Final = ("intended", "delivered", "to_forward", "forwarded", "out", "octets", "asked", "answered")
+_PLACES: Final = ("nic", "split", "ring", "list", "socket", "out")
+"""Places of loss, as in ``flow.dropped_PLACE``."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What queues of a place have in common."""
+
+    resource: str
+    words: str
+    key: str = ""
+    """Setting that makes them longer."""
+    taken: str = "taken"
+    dropped: str = "dropped"
+    inside: str = "inside"
+    capacity: str = "capacity"
+    owner: str = "context"
+    """Counter: which world empties the queue, of those of the kind ``server``."""
+    server: str = ""
+
+
+_SOCKETS: Final = _Form("socket", "the sockets read on", "socket_buffer of the guest")
+_WORK: Final = _Form("context", "the work of")
+_QUEUES: Final = {
+    "nic": _Form("ring", "the receive ring", "rx_ring of the NIC", server="netpoll"),
+    "split": _Form(
+        "ring",
+        "the queue of the receive context of",
+        taken="split_taken",
+        dropped="split_dropped",
+        inside="split_inside",
+        capacity="split_capacity",
+        server="splitrx",
+    ),
+    "ring": _Form(
+        "ring",
+        "the receive ring",
+        "rx_ring of the VM",
+        taken="received",
+        dropped="ring_dropped",
+        inside="ring_inside",
+        capacity="ring_capacity",
+        owner="vcpu",
+        server="vcpu",
+    ),
+    "list": _Form("list", "the receive list of", taken="came", server="networld"),
+    "out": _Form("ring", "the transmit queue", "tx_ring of the VM", server="networld"),
+}
+"""Queues by place of loss."""
+
+
+def _relief(what: str) -> str:
+    return f"Relief: {what}."
