@@ -219,6 +219,14 @@ def plot(
     y: Annotated[
         str | None, option("--y", "METRIC", "The measure of that figure, as `metrics` lists it.", complete_metric)
     ] = None,
+    of: Annotated[
+        str | None,
+        option(
+            "--of",
+            "SUBJECT",
+            "Subject of the measure: a traffic entry, VM group, VM, NIC port, queue or world.",
+        ),
+    ] = None,
     by: Annotated[
         Texts, repeated("--by", "AXIS", "An axis with a line for each of its values.", complete_drawn)
     ] = None,
@@ -233,24 +241,30 @@ def plot(
     from hostsim import api
     from hostsim.results.confinement import confined
     from hostsim.results.folder import read
+    from hostsim.results.metrics.subject import of_subject_name, parsed
     from hostsim.views.plots.style import KINDS, save
     from hostsim.views.plots.time_series import draw_warm_up, longest_warm_up
     from hostsim.views.report.folder import draw_figures
 
-    if y is None and (x or by or at):
-        raise InputError(Fault("draw nothing without a measure", "--x, --by and --at", allowed="--y METRIC as well"))
+    if y is None and (x or of or by or at):
+        given = "--x, --of, --by and --at"
+        raise InputError(Fault("draw nothing without a measure", given, allowed="--y METRIC as well"))
+    if y is not None and of and parsed(y)[1]:
+        raise InputError(Fault("names a subject, as --y does", "--of", of, "a measure without a subject"))
     if y is not None and warm_up:
         raise InputError(Fault("draws no measure", "--warm-up", allowed="--warm-up, or --y METRIC"))
+    y = of_subject_name(y, of) if y is not None else None
     partial, results = 0, options.results
+    kept = results if _is_given("results", context) else None  # else the runs beside the folder, if there are any
     for folder in _folders(subject, results, context):
         if warm_up:
-            record = longest_warm_up(api.open_results(folder, results))
+            record = longest_warm_up(api.open_results(folder, kept))
             for kind in KINDS:
                 confined(folder, folder / "figures" / f"warm-up.{kind}")
             for file in save(draw_warm_up(record), folder / "figures" / "warm-up", pdf=pdf):
                 typer.echo(file)
             continue
-        found = read(folder)
+        found = api.open_results(folder, kept) if y is not None and parsed(y)[1] else read(folder)
         made = (
             draw_figures(found, folder, pdf=pdf)
             if y is None
@@ -276,7 +290,7 @@ def _drawn(
     if x is None and not (varied or found.axes):
         raise InputError(Fault("has no axis to draw against", given=found.scenario, allowed="a run with an axis"))
     axes = found.plot(x=x or (varied or found.axes)[0], y=y, by=tuple(by), at=at or None)
-    name = "-".join([y, *by])
+    name = "-".join([y.replace(" ", "-"), *by])
     for kind in KINDS:
         confined(folder, folder / "figures" / f"{name}.{kind}")
     return save(figure_of(axes), folder / "figures" / name, pdf=pdf)
@@ -341,14 +355,19 @@ def _print_contexts(found: Sequence[Results], at: Mapping[str, str]) -> None:
     typer.echo("\n\n".join(blocks))
 
 
+def _is_given(name: str, context: typer.Context) -> bool:
+    """True of an option that is on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def _folders(subject: str, results: Path, context: typer.Context) -> list[Path]:
     """The results folders of a subject: the subject itself, the scenario below ``--results``, or all folders of results inside it.
 
     With ``--results`` the scenario below it has priority over a folder of the same name.
     """
     places = [Path(subject), results / subject]
-    source = context.get_parameter_source("results")
-    if source is not None and source.name == "COMMANDLINE":
+    if _is_given("results", context):
         places.reverse()
     for folder in places:
         if (folder / "results.json").is_file():

@@ -74,13 +74,18 @@ def test_plot_draws_any_measure_against_an_axis(cli, tiny):
     ]
     assert cli("plot", "tiny", "--y", "loss", "--at", "rate=2 kpps").exit_code == 0
     assert Path("results/tiny/figures/loss.png").is_file()
+    for subject in (("loss", "--of", "stream"), ("loss of stream",)):
+        done = cli("plot", "tiny", "--y", *subject)
+        assert Path(done.stdout.split()[0]).name == "loss-of-stream.svg"
     command = typer.main.get_command(app).commands["plot"]
     with command.make_context("plot", ["tiny", "--x"], resilient_parsing=True) as context:
         assert complete_drawn(context, "r") == ["receivers", "rate"]
     for wrong, said in (
         (("--x", "recivers", "--y", "loss"), "x: unknown axis; given recivers"),
         (("--y", "los"), "did you mean 'loss'?"),
-        (("--x", "receivers"), "--x, --by and --at: draw nothing without a measure"),
+        (("--x", "receivers"), "--x, --of, --by and --at: draw nothing without a measure"),
+        (("--y", "loss", "--of", "strem"), "did you mean 'stream'?"),
+        (("--y", "loss of stream", "--of", "receiver"), "--of: names a subject, as --y does"),
         (("--y", "loss", "--warm-up"), "--warm-up: draws no measure"),
     ):
         done = cli("plot", "tiny", *wrong)
