@@ -9,7 +9,10 @@ from pydantic import Field, model_validator
 from hostsim.config.field import UNHASHED, SmallCount, Spec
 from hostsim.config.quantity import Duration, Frequency, PositiveDuration, Rate
 
-__all__ = ["LATER_KEYS", "CoreComplexSpec", "CpuSpec", "MemorySpec"]
+__all__ = ["L1TF", "LATER_KEYS", "CoreComplexSpec", "CpuSpec", "MemorySpec"]
+
+L1TF = ("nehalem", "westmere", "westmere-ex", "sandy-bridge", "ivy-bridge", "haswell", "broadwell", "skylake-sp")
+"""Processor families with the L1 terminal fault, on which side-channel aware scheduling acts (Broadcom KB 330041)."""
 
 BUS = 8
 """Bytes of a transfer on a memory channel."""

@@ -54,6 +54,8 @@ _WEIGHTS = 256
 """One more than the greatest ``Net.vmxnetThroughputWeight``."""
 _UDP_RSS_ON = 1
 """Value of ``ethernetX.udpRSS`` that hashes ports of datagrams too."""
+_VIRTUAL_NUMA = 9
+"""vCPUs from which on a VM has a virtual NUMA topology (``numa.vcpu.min``, by default)."""
 _STATIC_TIMEOUT = 4 * MS
 """Static coalescing never waits longer (`ethernetX.coalescingParams` as documented)."""
 _LAST_DEFAULTS: dict[str, int | str] = {"Net.MaxTxCompDelay": 50, "Net.NetNetqRxDynamicLB": 1}
@@ -181,6 +183,7 @@ def vm_settings(
     vnics: int,
     path: str,
     rings: Rings = Rings(),
+    vcpus: int = 1,
 ) -> tuple[VmSettings | None, list[Fault], list[str]]:
     """The effective settings of one group of VMs.
 
@@ -192,6 +195,7 @@ def vm_settings(
         vnics: number of vNICs.
         path: where the group stands in the file (``vms.receiver``), for faults.
         rings: descriptors that the scenario sets.
+        vcpus: vCPUs of each VM, which share a number of shares.
 
     Returns:
         The settings (None when there are faults), the faults (without line), and warnings.
@@ -213,6 +217,17 @@ def vm_settings(
     if not all(text.isdecimal() for text in nodes):
         where, given = f"{path}.vmx.numa.nodeAffinity", repr(keys["numa.nodeAffinity"])
         faults.append(Fault("is not a list of nodes", where, given, "numbers of NUMA nodes with commas between"))
+    affinity = _pcpus(str(keys.get("sched.cpu.affinity", "all")), f"{path}.vmx", faults)
+    limit = str(keys["sched.cpu.max"])
+    if limit.isdecimal() and not int(limit):
+        faults.append(
+            Fault(
+                "lets the VM never run",
+                f"{path}.vmx.sched.cpu.max",
+                repr(limit),
+                'an integer from 1 MHz on, or "unlimited"',
+            )
+        )
     passthrough = _passthrough(keys, f"{path}.vmx", faults)
     reserved, size = int(keys["sched.mem.min"]), int(keys["memSize"])
     if reserved > size:
@@ -225,8 +240,13 @@ def vm_settings(
         reserved=reserved / size,
         passthrough=passthrough,
         exclusive=exclusive,
-        shares=_SHARES.get(shares) or int(shares),
+        shares=_SHARES.get(shares) or max(1, int(shares) // vcpus),
+        cpu_reservation_mhz=int(keys["sched.cpu.min"]),
+        cpu_limit_mhz=int(limit) if limit.isdecimal() else None,
         nodes=tuple(sorted({int(text) for text in nodes})),
+        affinity=() if exclusive else affinity,
+        prefer_ht=keys.get("numa.vcpu.preferHT") == "TRUE" or host.get("Numa.PreferHT") == 1,
+        max_per_virtual_node=int(keys.get("numa.vcpu.maxPerVirtualNode", 0)) if vcpus >= _VIRTUAL_NUMA else 0,
         vnics=tuple(vnic for vnic in made if vnic is not None),
     )
     return settings, faults, warnings
@@ -257,6 +277,24 @@ def effective_offloads(
         rx_checksum=None if asked.rx_checksum else guest.checksum_per_byte,
     )
     return offloads, faults
+
+
+def _pcpus(text: str, path: str, faults: list[Fault]) -> tuple[int, ...]:
+    """Numbers of PCPUs as ``sched.cpu.affinity`` lists them, ``0,2,4-7``; none for ``all``."""
+    if text.strip() in ("all", ""):
+        return ()
+    found: set[int] = set()
+    for piece in text.split(","):
+        first, _, last = (part.strip() for part in piece.partition("-"))
+        last = last or first
+        if not (
+            first.isdecimal() and last.isdecimal() and len(first) < 6 and len(last) < 6 and int(first) <= int(last)
+        ):
+            allowed = "all, or numbers of PCPUs with commas between: 0,2,4-7"
+            faults.append(Fault("is not a list of PCPUs", f"{path}.sched.cpu.affinity", repr(text), allowed))
+            return ()
+        found.update(range(int(first), int(last) + 1))
+    return tuple(sorted(found))
 
 
 def _exclusive(platform: PlatformSpec, keys: _Values, warnings: list[str]) -> bool:

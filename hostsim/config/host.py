@@ -14,7 +14,7 @@ from pydantic import Field, SerializeAsAny, model_validator
 
 from hostsim.config.costs import LATER_GENERATIONS, CostModel
 from hostsim.config.cpu import LATER_KEYS, CpuSpec
-from hostsim.config.field import UNHASHED, Spec, SwitchNames, VcpuCount
+from hostsim.config.field import UNHASHED, Positive, Spec, SwitchNames, VcpuCount
 from hostsim.config.guest import GuestSpec
 from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
 from hostsim.config.peer import PeerSpec
@@ -33,7 +33,7 @@ from hostsim.config.quantity import Duration, PositiveDuration
 from hostsim.config.traffic import Traffic
 from hostsim.plugin.module import module_of
 
-__all__ = ["LENGTHENING", "FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec", "links"]
+__all__ = ["LENGTHENING", "FirmwareSpec", "HardwareSpec", "PointSpec", "ResourcePoolSpec", "VmGroupSpec", "links"]
 
 LENGTHENING = 0.25
 """Share by which a run is lengthened where nothing else is asked for: little, as a warm-up that seems to last is often chance."""
@@ -73,6 +73,10 @@ class HardwareSpec(Spec):
             )
         return self
 
+    def without_hyperthreads(self) -> HardwareSpec:
+        """The same server with one PCPU in each core."""
+        return self.model_copy(update={"cpu": self.cpu.model_copy(update={"threads": 1})})
+
     def with_drivers(self, known: Collection[str]) -> HardwareSpec:
         """The same server with each NIC's driver of a platform, where the platform lists one of them.
 
@@ -99,10 +103,28 @@ class VmGroupSpec(Spec):
     vcpus: VcpuCount
     networks: SwitchNames
     """Name of the virtual switch that each vNIC is connected to."""
+    pool: str = ""
+    """Name of the resource pool of each of them; empty for the host itself."""
 
     def queue_pairs(self, vnic: VnicSettings) -> int:
         """Number of the queue pairs of a vNIC, as far as the guest has not fewer of them."""
         return vnic.queue_pairs(min(self.vcpus, self.settings.queues or self.vcpus))
+
+
+class ResourcePoolSpec(Spec):
+    """A resource pool: CPU that its VMs and the pools in it share."""
+
+    name: str
+    parent: str = ""
+    """Name of the pool that it is in; empty for the host itself."""
+    shares: Positive
+    """Shares among its siblings, pools and VMs."""
+    reservation_mhz: Annotated[int, Field(ge=0)] = 0
+    """CPU that it is guaranteed, in MHz."""
+    limit_mhz: Annotated[int, Field(ge=1)] | None = None
+    """Most CPU that all in it may have, in MHz; None for no limit."""
+    expandable: Annotated[bool, UNHASHED] = True
+    """True if it may reserve unreserved CPU of its parent; admission control alone depends on it."""
 
 
 def links(
@@ -134,9 +156,16 @@ def _later_keys(traffic: Traffic) -> dict[str, Any]:
     return keys
 
 
+_LATER_SETTINGS = (
+    *("offloads", "queues"),
+    *("cpu_reservation_mhz", "cpu_limit_mhz", "affinity", "prefer_ht", "max_per_virtual_node"),
+)
+
+
 def _later_settings(settings: VmSettings) -> dict[str, Any]:
     """Settings of VMs that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
-    return dict.fromkeys((name for name in ("offloads", "queues") if getattr(settings, name) is None), True)
+    fields = type(settings).model_fields
+    return dict.fromkeys((name for name in _LATER_SETTINGS if getattr(settings, name) == fields[name].default), True)
 
 
 def _later_cpu_keys(cpu: CpuSpec) -> dict[str, Any]:
@@ -145,6 +174,14 @@ def _later_cpu_keys(cpu: CpuSpec) -> dict[str, Any]:
     keys: dict[str, Any] = {name: True for name in LATER_KEYS if getattr(cpu, name) == fields[name].default}
     if cpu.memory is not None and cpu.memory.hop_in_socket is None:
         keys["memory"] = {"hop_in_socket"}
+    return keys
+
+
+def _later_vm_keys(group: VmGroupSpec) -> dict[str, Any]:
+    """Keys of a group of VMs that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
+    keys: dict[str, Any] = {} if group.pool else {"pool": True}
+    if settings := _later_settings(group.settings):
+        keys["settings"] = settings
     return keys
 
 
@@ -171,6 +208,8 @@ class PointSpec(Spec):
     vswitches: dict[str, VSwitchSpec]
     vms: tuple[VmGroupSpec, ...]
     """In the order of the scenario: the first VM of the first group is VM 0."""
+    pools: tuple[ResourcePoolSpec, ...] = ()
+    """Resource pools, a pool before those in it."""
     traffic: dict[str, SerializeAsAny[Traffic]]
     length: Duration
     """Simulated time of a run, warm-up included."""
@@ -192,7 +231,7 @@ class PointSpec(Spec):
         """Hash of what a run depends on in the resolved point: 32 hexadecimal digits, equal on every machine."""
         # a point without plug-ins keeps the hash that it had before there were any
         unused: dict[str, Any] = dict.fromkeys(
-            (name for name in ("policies", "control_loops", "plugins") if not getattr(self, name)), True
+            (name for name in ("pools", "policies", "control_loops", "plugins") if not getattr(self, name)), True
         )
         if later := _later_cpu_keys(self.hardware.cpu):
             unused["hardware"] = {"cpu": later}
@@ -206,8 +245,8 @@ class PointSpec(Spec):
             unused["hypervisor"] = True
         if self.lengthening == LENGTHENING:  # the code that is the default for all is in the store's key
             unused["lengthening"] = True
-        if vms := {place: left for place, group in enumerate(self.vms) if (left := _later_settings(group.settings))}:
-            unused["vms"] = {place: {"settings": left} for place, left in vms.items()}
+        if of_vms := {place: left_out for place, group in enumerate(self.vms) if (left_out := _later_vm_keys(group))}:
+            unused["vms"] = of_vms
         if of_traffic := {
             name: left_out for name, traffic in self.traffic.items() if (left_out := _later_keys(traffic))
         }:

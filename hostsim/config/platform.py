@@ -500,10 +500,20 @@ class VmSettings(Spec):
 
     shares: Positive
     """CPU shares of each vCPU (``sched.cpu.shares``)."""
+    cpu_reservation_mhz: Annotated[int, Field(ge=0)] = 0
+    """CPU that the VM is guaranteed, in MHz, all of its vCPUs together (``sched.cpu.min``)."""
+    cpu_limit_mhz: Annotated[int, Field(ge=1)] | None = None
+    """Most CPU that it may have, in MHz; None for no limit (``sched.cpu.max``)."""
     exclusive: bool = False
     """Each vCPU has a PCPU to itself (``sched.cpu.latencySensitivity`` high)."""
     nodes: tuple[int, ...]
     """NUMA nodes that the VM may run on (``numa.nodeAffinity``); none given is any."""
+    affinity: tuple[int, ...] = ()
+    """PCPUs that the VM may run on (``sched.cpu.affinity``); none given is any."""
+    prefer_ht: bool = False
+    """Hyperthreads count as cores when the VM is placed on NUMA nodes (``numa.vcpu.preferHT``, ``Numa.PreferHT``)."""
+    max_per_virtual_node: Annotated[int, Field(ge=0)] = 0
+    """Most vCPUs of a virtual NUMA node; 0 for as many as a node has cores (``numa.vcpu.maxPerVirtualNode``)."""
     reserved: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Share of the VM's memory that is reserved (``sched.mem.min`` of ``memSize``)."""
     passthrough: tuple[PassthroughSettings | FunctionSettings, ...] = ()

@@ -17,6 +17,8 @@ __all__ = [
     "NUMBER",
     "UNITS",
     "Bandwidth",
+    "CpuAmount",
+    "CpuLimit",
     "Cycles",
     "Duration",
     "Frequency",
@@ -130,6 +132,8 @@ LEAST_BANDWIDTH, MOST_BANDWIDTH = 1e3, 1e18
 """Bounds of a bandwidth, in bit/s: a frame takes less than a thousand seconds."""
 LEAST_FREQUENCY, MOST_FREQUENCY = 1e6, 1e15
 """Bounds of a clock, in Hz."""
+MOST_CPU = 1e15
+"""Bound of an amount of CPU, in Hz."""
 
 
 _ROUNDING = 1e-12
@@ -143,11 +147,13 @@ def _reader(kind: str, convert: Callable[[float], int | float]) -> BeforeValidat
     return BeforeValidator(read)
 
 
-def _schema(kind: str) -> WithJsonSchema:
+def _schema(kind: str, word: str = "") -> WithJsonSchema:
+    """The schema of a quantity; of a word in its place, too."""
     units = "|".join(re.escape(unit) for unit in UNITS[kind])
-    return WithJsonSchema(
-        {"type": "string", "pattern": rf"^\s*{NUMBER}\s*({units})\s*$", "x-allowed": allowed_quantity(kind)}
-    )
+    pattern, allowed = rf"^\s*{NUMBER}\s*({units})\s*$", allowed_quantity(kind)
+    if word:
+        pattern, allowed = f"{pattern}|^{word}$", f"{allowed}; or {word}"
+    return WithJsonSchema({"type": "string", "pattern": pattern, "x-allowed": allowed})
 
 
 def _picoseconds(seconds: float) -> int:
@@ -161,6 +167,21 @@ def _whole_bytes(value: float) -> int:
     if abs(value - number) > _ROUNDING * max(value, 1.0):
         raise ValueError("is not a whole number of bytes|a number and a unit that make whole bytes, 64 B or 1.5 kB")
     return number
+
+
+def _megahertz(value: float) -> int:
+    if value > MOST_CPU:
+        raise ValueError(f"is more than any host has|at most {MOST_CPU / 1e6:g} MHz")
+    return round(value / 1e6)
+
+
+def _cpu_limit(text: Any) -> int | None:
+    if text is None or text == "unlimited":
+        return None
+    amount = _megahertz(read_quantity(text, "frequency"))
+    if amount < 1:
+        raise ValueError("lets nothing run|from 1 MHz on, or unlimited")
+    return amount
 
 
 def _bounded(least: float, most: float, unit: str) -> Callable[[float], float]:
@@ -188,6 +209,10 @@ Frequency = Annotated[
     float, _reader("frequency", _bounded(LEAST_FREQUENCY, MOST_FREQUENCY, "Hz")), Field(gt=0), _schema("frequency")
 ]
 """A clock; becomes Hz."""
+CpuAmount = Annotated[int, _reader("frequency", _megahertz), Field(ge=0), _schema("frequency")]
+"""An amount of CPU, as reservations and limits are given; becomes MHz."""
+CpuLimit = Annotated[int | None, BeforeValidator(_cpu_limit), _schema("frequency", "unlimited")]
+"""An amount of CPU in MHz, None for ``unlimited``."""
 Percent = Annotated[float, _reader("percent", float), _schema("percent")]
 """Percent; stays in percent."""
 Cycles = Annotated[float, Field(ge=0)]

@@ -13,6 +13,7 @@ from hostsim.errors import WiringError
 from hostsim.model.control.dense_mode import DenseMode
 from hostsim.model.control.numa import NetPollHomes, NumaBalancer, NumaIo
 from hostsim.model.control.periodic import periodic, system_management_interrupts
+from hostsim.model.control.resources import CpuResources, needs_cpu_resources
 from hostsim.model.control.split_rx import AutomaticSplitRx
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
@@ -89,6 +90,8 @@ def build_host(
     )
     if host.balancer.is_needed and spec.hypervisor:
         host.clock.start(periodic(host.clock, settings.rebalance_period, host.balancer.check))
+    if spec.hypervisor and needs_cpu_resources(spec):
+        host.clock.start(CpuResources(host).run())
     if spec.hardware.firmware is not None:  # its worlds stay where they are
         host.firmware = Firmware(host.scheduler)
         random = streams.stream("firmware")
@@ -125,24 +128,34 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
     read_ps = group.guest.applications.udp_sink.ps(hertz)
     position = len(host.vms)
     allowed = [scheduler.nodes[node] for node in group.settings.nodes] or scheduler.nodes
-    homes = [allowed[home] for home in home_nodes(position, group.vcpus, len(allowed), spec.hardware.cpu.node_cores)]
+    affinity = group.settings.affinity
+    if affinity:
+        allowed = [node for node in scheduler.nodes if any(pcpu.index in affinity for pcpu in node.pcpus)]
+    cpu, settings = spec.hardware.cpu, group.settings
+    room = cpu.node_cores * cpu.threads if settings.prefer_ht else cpu.node_cores
+    homes = [
+        allowed[home] for home in home_nodes(position, group.vcpus, len(allowed), room, settings.max_per_virtual_node)
+    ]
     first = position // len(allowed)
     vcpus = []
     for number, node in enumerate(homes):
-        start = node.pcpus[(first * group.vcpus + number) % len(node.pcpus)]
+        pcpus = [pcpu for pcpu in node.pcpus if pcpu.index in affinity] if affinity else node.pcpus
+        start = pcpus[(first * group.vcpus + number) % len(pcpus)]
         vcpus.append(Vcpu(host.services, f"{name}.vcpu{number}", start, group.guest, read_ps, group.settings.shares))
     for vcpu in vcpus:
         vcpu.siblings = vcpus
     vm = VirtualMachine(name, group, vcpus, vm_address(len(host.vms)))
-    for settings in group.settings.devices:
-        device = DEVICES[settings.device](host, vm, settings, streams)
+    for device_settings in settings.devices:
+        device = DEVICES[device_settings.device](host, vm, device_settings, streams)
         for port in device.ports:
             # a driver of functions joins frames as that of whole NICs does
-            port.vnic.gro = ("directpath" if settings.device == "sriov" else settings.device) in group.guest.gro
+            port.vnic.gro = (
+                "directpath" if device_settings.device == "sriov" else device_settings.device
+            ) in group.guest.gro
         if (offloads := group.settings.offloads) is not None:
             device.turn_off(offloads, hertz)
             # the driver of a vmxnet3 passes GRO by where LRO is on (Linux vmxnet3_rq_rx_complete)
-            has_gro = settings.device == "vmxnet3" and not offloads.lro and bool(group.guest.gro)
+            has_gro = device_settings.device == "vmxnet3" and not offloads.lro and bool(group.guest.gro)
             for port in device.ports:
                 port.vnic.gro = (port.vnic.gro or has_gro) and offloads.gro
         vm.devices.append(device)
@@ -156,7 +169,10 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
             scheduler.dedicate(vcpu, allowed, [*host.worlds(), *vm.worlds])
     for node in dict.fromkeys(world.node for world in (*vcpus, *vm.worlds)):
         together = [world for world in (*vcpus, *vm.worlds) if world.node is node]
-        vm.numa_clients.append(scheduler.adopt(together, movable=not exclusive, nodes=group.settings.nodes or None))
+        movable = not exclusive and not affinity
+        vm.numa_clients.append(scheduler.adopt(together, movable=movable, nodes=group.settings.nodes or None))
+    for world in (*vcpus, *vm.worlds) if affinity else ():
+        scheduler.bind(world, affinity)
     if len(vcpus) > 1 and not exclusive:
         scheduler.coschedule(vcpus)
     host.vms.append(vm)

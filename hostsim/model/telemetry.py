@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from hostsim.model.contract import STAGES, Flow
-from hostsim.model.cpu.pcpu import World, costop_times, ready_times
+from hostsim.model.cpu.pcpu import World, costop_times, limited_times, ready_times
 from hostsim.model.host import Host
 from hostsim.model.transmit.networld import NetWorld
 
@@ -83,6 +83,9 @@ def register_probes(host: Host) -> None:
     for kind, worlds in of_kind.items():
         counters = ("used_ps", "ready_ps", "costop_ps", "dispatches", "node")
         probe.watch(kind, counters, tuple(world.name for world in worlds), partial(_world_counters, worlds))
+    if any(vcpu.limit is not None for vcpu in vcpus):
+        names = tuple(vcpu.name for vcpu in vcpus)
+        probe.watch("vcpu", ("limited_ps",), names, lambda now: (limited_times(vcpus, now),))
     add(
         "guest",
         "interrupts came socket_dropped read unread",

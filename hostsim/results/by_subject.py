@@ -176,8 +176,8 @@ def esxtop(record: RunRecord, subject: Subject) -> dict[str, float]:
         subject: of the kind ``world``, ``vm``, ``group``, ``vnic`` or ``port``; others have no values.
 
     Returns:
-        For worlds, in percent of the window: ``%RUN``, time on a PCPU; ``%RDY``, ready without a PCPU, including ``%MLMTD``, which is 0, as
-        limits are not modelled; ``%CSTP``; ``%WAIT``, the rest, including idle time. ``%USED`` is ``%RUN`` plus ``%SYS``, less the loss on a
+        For worlds, in percent of the window: ``%RUN``, time on a PCPU; ``%RDY``, ready without a PCPU, including ``%MLMTD``, the time
+        limited by a CPU limit; ``%CSTP``; ``%WAIT``, the rest, including idle time. ``%USED`` is ``%RUN`` plus ``%SYS``, less the loss on a
         shared core: NaN with hyperthreads, as the record does not have the sharing of each world. For VMs and groups these are sums over
         vCPUs, and ``%SYS`` is the time of their VMkernel worlds; NaN for a single vCPU. For vNICs and ports: ``PKTRX/s`` and ``PKTTX/s``,
         received and sent packets, and ``%DRPRX`` and ``%DRPTX``, the dropped share in percent.
@@ -217,7 +217,7 @@ def _cpu(record: RunRecord, subject: Subject) -> dict[str, float]:
         "%WAIT": max(0.0, 100.0 * count - run - ready - costop),
         "%RDY": ready,
         "%CSTP": costop,
-        "%MLMTD": 0.0,
+        "%MLMTD": share("limited", ("vcpu",)),
     }
 
 

@@ -18,9 +18,10 @@ from hostsim.config.plugin import ChoiceSpec, PluginSpec
 from hostsim.config.traffic import Traffic
 from hostsim.errors import Fault, InputError
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
+from hostsim.scenario.check.admission import admission_faults, pool_faults, pools
 from hostsim.scenario.check.assumption import assumption_warnings, extrapolation_warnings
 from hostsim.scenario.check.capacity import feature_warnings, load_faults, nic_faults, traffic_faults, vm_faults
-from hostsim.scenario.check.effect import Effects, depends_on_length, effects
+from hostsim.scenario.check.effect import Effects, depends_on_length, effects, side_channel_reason
 from hostsim.scenario.check.native import kernel_nics, native_faults
 from hostsim.scenario.check.reference import (
     contradictions,
@@ -31,7 +32,7 @@ from hostsim.scenario.check.reference import (
 )
 from hostsim.scenario.check.vm_traffic import vm_traffic_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
-from hostsim.scenario.schema import DEFAULT_PEER, SHIPPED, PointFile, file_models
+from hostsim.scenario.schema import DEFAULT_PEER, ROOT_POOL, SHIPPED, PointFile, file_models
 from hostsim.scenario.yaml.arrival_trace import read_instants
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.settings_file import SettingsFiles
@@ -226,6 +227,10 @@ class _PointBuilder:
         if hardware is not None and platform is not None:
             hardware = hardware.with_drivers(platform.drivers)
             self._nics = hardware.nics
+        threads = hardware.cpu.threads if hardware is not None else 1
+        kernel = self._mapping(("host", "kernel"))
+        if hardware is not None and not side_channel_reason(kernel, threads, hardware.cpu.family):
+            hardware = hardware.without_hyperthreads()  # version 1 of the side-channel aware scheduler
         peer: PeerSpec | None = self._spec(("peer",))
         self.faults += network_faults(self._tree, hardware)
         if hardware is not None:
@@ -239,12 +244,15 @@ class _PointBuilder:
         spec, simulated, told, judged = None, None, self._told, dict[str, str]()
         if self._file and platform and hardware and settings and not self.faults:
             self.faults += contradictions(self._tree, self._file, hardware, platform)
+            self.faults += pool_faults(self._tree, self._file)
             self.faults += nic_faults(self._tree, self._file, hardware, platform)
             self.faults += vm_faults(self._tree, self._file, groups, hardware)
             if platform.hypervisor:
                 self.faults += passthrough_faults(self._tree, self._file, groups, hardware, platform)
             else:
                 self.faults += native_faults(self._tree, self._file, groups, hardware, platform)
+            if not self.faults:
+                self.faults += admission_faults(self._tree, self._file, groups, hardware)
             if not self.faults:
                 self.faults += traffic_faults(self._tree, self._file, groups, hardware, traffic)
             if not self.faults:
@@ -274,6 +282,7 @@ class _PointBuilder:
                     "idle": platform.idle.of(hardware.cpu.family),
                     "vswitches": dict(self._file.network) if platform.hypervisor else {},
                     "vms": tuple(groups),
+                    "pools": pools(self._file),
                     "traffic": traffic,
                     "length": f"{length_ps} ps",
                     "policies": policies,
@@ -281,7 +290,7 @@ class _PointBuilder:
                     "plugins": self._used(traffic, policies, loops),
                 }
             )
-            judged = effects(self._tree, self._file, platform, spec)
+            judged = effects(self._tree, self._file, platform, spec, threads)
             simulated = self._simulated(spec, judged, platform)
             judged |= self._plugin_effects(spec)
         warnings = tuple(dict.fromkeys(self.warnings))
@@ -356,6 +365,7 @@ class _PointBuilder:
             len(networks) if isinstance(networks, tuple) else 1,
             f"vms.{name}",
             Rings(part.rx_ring, part.tx_ring) if part else Rings(),
+            part.vcpus if part else 1,
         )
         self.faults += map(self._placed, faults)
         self.warnings += warnings
@@ -372,7 +382,13 @@ class _PointBuilder:
         if offloads is not None or part.queues is not None:
             settings = settings.model_copy(update={"offloads": offloads, "queues": part.queues})
         return VmGroupSpec(
-            name=name, count=part.count, guest=guest, settings=settings, vcpus=part.vcpus, networks=switches
+            name=name,
+            count=part.count,
+            guest=guest,
+            settings=settings,
+            vcpus=part.vcpus,
+            networks=switches,
+            pool="" if part.resource_pool == ROOT_POOL else part.resource_pool,
         )
 
     def _with_queues(self, entry: PassthroughSettings | FunctionSettings) -> PassthroughSettings | FunctionSettings:

@@ -21,7 +21,18 @@ from hostsim.scenario.source import Source
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Place, dotted, keys
 
-HOST = ("platform", "hardware", "peer", "host", "network", "vms", "traffic", "policies", "control_loops")
+HOST = (
+    "platform",
+    "hardware",
+    "peer",
+    "host",
+    "network",
+    "vms",
+    "resource_pools",
+    "traffic",
+    "policies",
+    "control_loops",
+)
 """Sections of a scenario file for the host and its traffic."""
 
 __all__ = ["PointResolver", "Precision", "RunSpec", "Scenario"]

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field, create_model, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model, model_validator
 
 from hostsim.config.field import Descriptors, Name, Names, SmallCount, Spec, SwitchNames, Value, VcpuCount
 from hostsim.config.nic import NicOptions, VSwitchSpec
 from hostsim.config.platform import OffloadSettings
-from hostsim.config.quantity import PositiveDuration
+from hostsim.config.quantity import CpuAmount, CpuLimit, PositiveDuration
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
 from hostsim.results.form import ExpectPart
@@ -25,11 +25,13 @@ from hostsim.units import MOST_REPLICATIONS, SECOND
 
 __all__ = [
     "DEFAULT_PEER",
+    "ROOT_POOL",
     "SHIPPED",
     "AxisPart",
     "HostPart",
     "PointFile",
     "PoliciesPart",
+    "ResourcePoolPart",
     "RunPart",
     "ScenarioFile",
     "VmGroupPart",
@@ -42,6 +44,8 @@ SHIPPED = registry_of(())
 """The registry without plug-ins."""
 DEFAULT_PEER = "linux"
 """The default kind of peer."""
+ROOT_POOL = "Resources"
+"""Name of the root resource pool, which is the host itself, as vSphere calls it."""
 Length = PositiveDuration
 """Simulated time of a run."""
 PartName = Annotated[
@@ -89,6 +93,8 @@ class VmGroupPart(Spec):
     vmx: dict[str, Value] = Field(default_factory=dict)
     """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``. ``file: web.vmx`` reads a real file, with its ``numvcpus`` if the group
     has no ``vcpus``; values beside it override the file."""
+    resource_pool: Name = ROOT_POOL
+    """Name of the resource pool of each of them; ``Resources``, the host itself, by default."""
     uses: tuple[
         Literal[
             "vMotion",
@@ -114,6 +120,50 @@ class VmGroupPart(Spec):
     """Offloads of all its NICs that the guest has off: ``{tso: false}``, as ``ethtool -K`` sets them."""
     queues: SmallCount | None = None
     """Queue pairs of each of its NICs at most, as ``ethtool -L`` sets them; the number that drivers ask for by default."""
+
+
+POOL_SHARES = {"low": 2000, "normal": 4000, "high": 8000}
+"""Shares of a resource pool: those of a VM with four vCPUs (vSphere Resource Management, "Resource Allocation Shares")."""
+
+
+def _pool_shares(value: Any) -> Any:
+    if isinstance(value, str) and not value.isdecimal():
+        if value.casefold() not in POOL_SHARES:
+            raise ValueError("is not a number of shares|low, normal, high or an integer 1..4000000")
+        return POOL_SHARES[value.casefold()]
+    return int(value) if isinstance(value, str) else value
+
+
+PoolShares = Annotated[
+    int,
+    BeforeValidator(_pool_shares),
+    Field(ge=1, le=4_000_000),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": 4_000_000},
+                {"type": "string", "pattern": r"^(low|normal|high|\d+)$"},
+            ],
+            "x-allowed": "low, normal, high or an integer 1..4000000",
+        }
+    ),
+]
+"""Shares of a resource pool."""
+
+
+class ResourcePoolPart(Spec):
+    """A resource pool of the host: VMs and other pools share its CPU."""
+
+    parent: Name = ROOT_POOL
+    """Name of the pool that it is in; ``Resources``, the host itself, by default."""
+    shares: PoolShares = POOL_SHARES["normal"]
+    """Shares among its siblings, pools and VMs alike: ``low`` (2000), ``normal`` (4000), ``high`` (8000), or a number."""
+    reservation: CpuAmount = 0
+    """CPU that it is guaranteed: ``6 GHz``. Its VMs and pools reserve from it."""
+    limit: CpuLimit = None
+    """Most CPU that all in it may have together, ``unlimited`` by default."""
+    expandable: bool = True
+    """Whether it may also reserve what its parent has not reserved (expandable reservation)."""
 
 
 class PoliciesPart(Spec):
@@ -204,6 +254,8 @@ class PointFile(Spec):
     """Virtual switches by name."""
     vms: Annotated[dict[Name, VmGroupPart], Field(min_length=1)]
     """Groups of equal VMs by name."""
+    resource_pools: dict[Name, ResourcePoolPart] = Field(default_factory=dict)
+    """Resource pools by name, for CPU; a group of VMs names its pool."""
     traffic: Annotated[dict[Name, traffic_of(SHIPPED)], Field(min_length=1)]  # type: ignore[valid-type]  # made from the registry
     """Traffic by name."""
     policies: PoliciesPart = Field(default_factory=PoliciesPart)

@@ -19,6 +19,14 @@ def test_a_vm_that_fits_a_node_has_one_home(vcpus: int):
         assert home_nodes(vm, vcpus, 2, 8) == [home_node(vm, 2)] * vcpus
 
 
+def test_smaller_virtual_numa_nodes_make_more_blocks():
+    """Ten vCPUs fit a node of 12 cores; at most 4 in a virtual node make three of them, on as many nodes as there are."""
+    assert home_nodes(0, 10, 4, 12) == [0] * 10
+    assert home_nodes(0, 10, 4, 12, most=4) == [0] * 4 + [1] * 3 + [2] * 3
+    assert home_nodes(0, 10, 2, 12, most=4) == [0] * 5 + [1] * 5
+    assert home_nodes(0, 10, 4, 3, most=8) == home_nodes(0, 10, 4, 3)
+
+
 @pytest.mark.parametrize(
     ("vm", "vcpus", "nodes", "cores", "expected"),
     [

@@ -54,7 +54,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         pytest.param(
             "guest: rhel6",
             "guest: rhel6\n    cuont: 2",
-            "small.yaml:11: vms.receiver.cuont: unknown key; given 2; allowed: one of count, guest, networks, vcpus, vmx, uses, rx_ring, tx_ring, offloads, queues; "
+            "small.yaml:11: vms.receiver.cuont: unknown key; given 2; allowed: one of count, guest, networks, vcpus, vmx, resource_pool, uses, rx_ring, tx_ring, offloads, queues; "
             "did you mean 'count'?",
             id="unknown key",
         ),
@@ -68,7 +68,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         pytest.param(
             "guest: rhel6",
             "guest: rhel6\n    cores: 2",
-            "small.yaml:11: vms.receiver.cores: unknown key; given 2; allowed: one of count, guest, networks, vcpus, vmx, uses, rx_ring, tx_ring, offloads, queues; "
+            "small.yaml:11: vms.receiver.cores: unknown key; given 2; allowed: one of count, guest, networks, vcpus, vmx, resource_pool, uses, rx_ring, tx_ring, offloads, queues; "
             "did you mean 'vcpus'?",
             id="unknown key that means another",
         ),
@@ -146,7 +146,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
             SWEPT,
             "vms.receiver.cont, v",
             "small.yaml:17: vms.receiver.cont: there is no such path; "
-            "allowed: one of count, guest, networks, vcpus, vmx, uses, rx_ring, tx_ring, offloads, queues; did you mean 'count'?",
+            "allowed: one of count, guest, networks, vcpus, vmx, resource_pool, uses, rx_ring, tx_ring, offloads, queues; did you mean 'count'?",
             id="sweep over a key that is not there",
         ),
         pytest.param(
@@ -598,7 +598,7 @@ def test_overrides_win_and_keep_their_origin(tmp_path: Path) -> None:
             {"vms.receiver.cont": "5"},
             (
                 "--set: vms.receiver.cont: there is no such path; "
-                "allowed: one of count, guest, networks, vcpus, vmx, uses, rx_ring, tx_ring, offloads, queues; did you mean 'count'?"
+                "allowed: one of count, guest, networks, vcpus, vmx, resource_pool, uses, rx_ring, tx_ring, offloads, queues; did you mean 'count'?"
             ),
         ),
         (

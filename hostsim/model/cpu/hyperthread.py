@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hostsim.engine.clock import Clock, Entry, EventQueue
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.pcpu import IdleList, IdlePcpus, Node, Pcpu, World
+from hostsim.model.cpu.pcpu import IdleList, IdlePcpus, Node, Pcpu, World, WorldState
 from hostsim.model.policy.scheduler import SchedulerPolicy
 from hostsim.units import scaled, scaled_up
 
@@ -74,9 +74,9 @@ class Hyperthread(Pcpu):
         self._count_work(now)
         super().preempt(world, now, surcharge)
 
-    def costop(self, now: int) -> None:
+    def costop(self, now: int, state: WorldState = WorldState.COSTOPPED) -> None:
         self._count_work(now)
-        super().costop(now)
+        super().costop(now, state)
         self._leave(now)
 
     def is_held_back(self, now: int, period: int) -> bool:
@@ -88,6 +88,7 @@ class Hyperthread(Pcpu):
             and world is not None
             and not world.system
             and world.node is self.node
+            and world.affinity is None
             and self._ends > now
         )
 

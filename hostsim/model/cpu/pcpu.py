@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Final
 
 from hostsim.config.platform import HostSettings, IdleSpec
-from hostsim.engine.clock import Clock, Entry, Timer
+from hostsim.engine.clock import Clock, Entry, OneShot, Timer
 from hostsim.engine.compiled import mypyc_attr
 from hostsim.engine.probe import Level
 from hostsim.model.cost_table import BESIDE, FAR, SAME_NODE, CostTable
@@ -25,7 +25,9 @@ from hostsim.model.cpu.memory import Memory
 from hostsim.model.policy.scheduler import IdleQueues, RunQueue, Schedulable, SchedulerPolicy
 
 __all__ = [
+    "PPM",
     "CoreStates",
+    "CpuLimit",
     "End",
     "Gang",
     "IdleList",
@@ -37,8 +39,12 @@ __all__ = [
     "World",
     "WorldState",
     "costop_times",
+    "limited_times",
     "ready_times",
 ]
+
+PPM: Final = 1_000_000
+"""Parts of a PCPU in which the rate of a limit is given."""
 
 
 class CoreStates:
@@ -80,12 +86,15 @@ class WorldState(Enum):
     """Has a PCPU."""
     COSTOPPED = "costopped"
     """Has something to do, but is held back because its VM's other vCPUs are too far behind (`hostsim.model.cpu.pcpu`)."""
+    LIMITED = "limited"
+    """Has something to do, but is held back because its VM or resource pool has reached its limit (`CpuLimit`)."""
 
 
 _RUNNING: Final = WorldState.RUNNING
 _READY: Final = WorldState.READY
 _SLEEPING: Final = WorldState.SLEEPING
 _COSTOPPED: Final = WorldState.COSTOPPED
+_LIMITED: Final = WorldState.LIMITED
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # worlds with work of another kind
@@ -99,11 +108,14 @@ class World(Schedulable):
         kind: ``vcpu``, ``netpoll``, ...: entities of a kind share their counters.
         node: home node. The world runs there only.
         last: PCPU where it last ran, or starts.
-        waited: time spent READY up to the last dispatch, in picoseconds.
+        waited: time spent READY or LIMITED up to the last dispatch, in picoseconds.
+        limited: of this, time spent LIMITED.
         costopped: time spent COSTOPPED up to the last start, in picoseconds.
-        stalled_since: instant at which it became READY or COSTOPPED.
+        stalled_since: instant at which it became READY, LIMITED or COSTOPPED.
         yielded_at: instant at which it last gave up a PCPU with more to do.
         skew: how far a vCPU of an SMP VM has got; None for every other world.
+        limit: limit of the VM that it is of or works for, and of the pools around it; None where none has one.
+        affinity: PCPUs of its node that it may run on (``sched.cpu.affinity``); None for all.
         left: rest of a batch that was cut short, in picoseconds of a core that it has to itself.
     """
 
@@ -112,7 +124,10 @@ class World(Schedulable):
         self.kind, self.node, self.last = kind, node, last
         self.state = WorldState.SLEEPING
         self.waited = self.costopped = self.left = self.dispatches = self.stalled_since = self.yielded_at = 0
+        self.limited = 0
         self.skew: Skew | None = None
+        self.limit: CpuLimit | None = None
+        self.affinity: tuple[Pcpu, ...] | None = None
 
     def begin(self, start: int) -> int | None:
         """Begin the next batch of work at ``start``; returns its length in picoseconds, None when there is no work.
@@ -139,9 +154,18 @@ class World(Schedulable):
 
 
 def ready_times(worlds: Sequence[World], now: int) -> list[int]:
-    """Return the ready time (%RDY) of each world so far, in picoseconds."""
-    ready = WorldState.READY
-    return [world.waited + (now - world.stalled_since if world.state is ready else 0) for world in worlds]
+    """Return the ready time (%RDY) of each world so far, in picoseconds; it includes the time for which a limit held it back."""
+    ready, limited = WorldState.READY, WorldState.LIMITED
+    return [
+        world.waited + (now - world.stalled_since if world.state is ready or world.state is limited else 0)
+        for world in worlds
+    ]
+
+
+def limited_times(worlds: Sequence[World], now: int) -> list[int]:
+    """Return the time for which a limit held back each world (%MLMTD) so far, in picoseconds."""
+    limited = WorldState.LIMITED
+    return [world.limited + (now - world.stalled_since if world.state is limited else 0) for world in worlds]
 
 
 def costop_times(worlds: Sequence[World], now: int) -> list[int]:
@@ -416,6 +440,8 @@ class Pcpu(RunQueue[World]):
         if world.state is _READY:
             world.waited += now - world.stalled_since
         world.state = _RUNNING
+        if world.limit is not None:
+            world.limit.started(now)
         self.dispatches += 1
         world.dispatches += 1
         self.since = self.charged = begin
@@ -481,15 +507,15 @@ class Pcpu(RunQueue[World]):
         self._retire(self._take_off(now), now)
         self.start(world, now, self._preemption + surcharge)
 
-    def costop(self, now: int) -> None:
-        """Co-stop the running vCPU until its siblings catch up, and run the next world."""
+    def costop(self, now: int, state: WorldState = _COSTOPPED) -> None:
+        """Co-stop the running vCPU until its siblings catch up, and run the next world; or hold it back in another ``state``."""
         victim = self._take_off(now)
         if victim.node is not self.node:
             victim.node.adjust(victim, self.node)
         if victim.left or victim.has_work(now):
             if victim.left:
                 victim.cut(now, victim.left)
-            victim.state = _COSTOPPED
+            victim.state = state
             victim.stalled_since = now
         else:
             victim.state = _SLEEPING
@@ -515,6 +541,8 @@ class Pcpu(RunQueue[World]):
         self.charge(now)
         self._event_queue.withdraw(self._alarm)
         self.running = None
+        if victim.limit is not None:
+            victim.limit.stopped(now)
         victim.left += max(0, self._ends - max(now, self.awake))
         if not victim.left:
             victim.end(now)
@@ -575,6 +603,8 @@ class Pcpu(RunQueue[World]):
                 following = self.take_first(now)
         self.running = None
         self.turning = False
+        if world.limit is not None:
+            world.limit.stopped(now)
         self._go_on(following, now)
 
     def _must_yield(self, world: World, now: int) -> bool:
@@ -598,6 +628,15 @@ class Pcpu(RunQueue[World]):
         self.node.waiting.add(-1, now)
         return world
 
+    def take_allowed(self, pcpu: Pcpu, now: int) -> World | None:
+        """Dequeue the next world of this run queue that may run on another PCPU; None when there is none."""
+        allowed = _Allowed(self, pcpu)
+        if not allowed.queued:
+            return None
+        world = self._policy.first(allowed, now)
+        self.withdraw(world, now)
+        return world
+
     def withdraw(self, world: World, now: int) -> bool:
         """Remove a world from this PCPU's run queue; False when it does not wait here."""
         queue = self.systems if world.system else self.vcpus
@@ -607,6 +646,21 @@ class Pcpu(RunQueue[World]):
         self.queued -= 1
         self.node.waiting.add(-1, now)
         return True
+
+
+class _Allowed(RunQueue[World]):
+    """The part of a run queue that may run on another PCPU, as a policy sees it."""
+
+    def __init__(self, queue: Pcpu, pcpu: Pcpu) -> None:
+        super().__init__(queue.index)
+        self._queue = queue
+        self.since, self.charged = queue.since, queue.charged
+        self.systems = [world for world in queue.systems if world.affinity is None or pcpu in world.affinity]
+        self.vcpus = [world for world in queue.vcpus if world.affinity is None or pcpu in world.affinity]
+        self.queued = len(self.systems) + len(self.vcpus)
+
+    def current(self) -> World | None:
+        return self._queue.running
 
 
 class Node:
@@ -622,6 +676,7 @@ class Node:
         waiting: number of worlds in its run queues, over time.
         memory: its memory.
         vclock: virtual time of the vCPU furthest ahead among those that ran here, but on a PCPU of their own.
+        has_affinity: True where some world here may run on some of the PCPUs only.
     """
 
     def __init__(self, index: int, policy: SchedulerPolicy) -> None:
@@ -631,6 +686,7 @@ class Node:
         self.socket, self.reach, self.within = index, 0, 0
         self.waiting = Level()
         self.vclock = self.idle_ipi = 0
+        self.has_affinity = False
         self.memory = Memory()
 
     def copy_wait(self, source: Node, target: Node) -> float:
@@ -679,11 +735,27 @@ class Node:
 
     def admit(self, world: World, now: int, preferred: Pcpu | None = None) -> None:
         """Place a runnable world: on the preferred PCPU if that is idle, on any idle one, or on a run queue."""
-        pcpu = self.idle.take(preferred)
+        pcpu = self.idle.take(preferred) if world.affinity is None else self.take_idle(world)
         if pcpu is not None:
             pcpu.start(world, now, self.idle_ipi)
         else:
-            self.enqueue(self._policy.admitting_queue(world, self.pcpus), world, now)
+            pcpus = self.pcpus if world.affinity is None else list(world.affinity)
+            self.enqueue(self._policy.admitting_queue(world, pcpus), world, now)
+
+    def take_idle(self, world: World) -> Pcpu | None:
+        """Take an idle PCPU for a world with affinity: its last one, else one whose core is idle as a whole, else any; None when none is idle."""
+        found: Pcpu | None = None
+        for pcpu in world.affinity or ():
+            if pcpu.idle_place.listed is None:
+                continue
+            if pcpu is world.last:
+                found = pcpu
+                break
+            if found is None or (found.whole_place.listed is None and pcpu.whole_place.listed is not None):
+                found = pcpu
+        if found is not None:
+            self.idle.remove(found)
+        return found
 
     def withdraw(self, world: World, now: int) -> None:
         """Remove a waiting world from its run queue."""
@@ -704,7 +776,20 @@ class Node:
         elif len(pcpus) > reach + 1:
             first = idle.index - pcpus[0].index + 1
             pcpus = [pcpus[index % len(pcpus)] for index in range(first, first + reach)]
+        if self.has_affinity:
+            return self._steal_allowed(idle, pcpus, now)
         return self._policy.steal_queue(pcpus).take_first(now) if pcpus else None
+
+    def _steal_allowed(self, idle: Pcpu, pcpus: list[Pcpu], now: int) -> World | None:
+        """Steal a world that may run there: from the queue of the policy's choice, or the next one where none there may."""
+        left = list(pcpus)
+        while left:
+            queue = self._policy.steal_queue(left)
+            world = queue.take_allowed(idle, now)
+            if world is not None:
+                return world
+            left.remove(queue)
+        return None
 
     def fill(self, now: int, *, within: bool = False) -> None:
         """Give waiting worlds to idle PCPUs, wherever in the node they wait; with ``within``, in the core complex of the idle one."""
@@ -715,7 +800,10 @@ class Node:
                 queues = self.pcpus
                 if within:
                     queues = [other for other in queues if other.ccx == pcpu.ccx]
-                world = self._policy.steal_queue(queues).take_first(now)
+                if self.has_affinity:
+                    world = self._steal_allowed(pcpu, queues, now)
+                else:
+                    world = self._policy.steal_queue(queues).take_first(now)
                 if world is not None:
                     self.idle.remove(pcpu)
                     pcpu.start(world, now, self.idle_ipi)
@@ -782,7 +870,7 @@ class Gang:
             if world.state is _COSTOPPED:
                 if self._policy.costarts(lead):
                     _start(world, now)
-            elif world.state is not _SLEEPING and self._policy.costops(lead):
+            elif world.state is not _SLEEPING and world.state is not _LIMITED and self._policy.costops(lead):
                 _stop(world, now)
         if any(skew.world.state in (_READY, _COSTOPPED) for skew in self._skews):
             self.watch(now)
@@ -791,13 +879,134 @@ class Gang:
 def _stop(world: World, now: int) -> None:
     if world.state is _RUNNING:
         world.last.costop(now)
-        return
+    else:
+        _withdraw(world, now, _COSTOPPED)
+
+
+def _withdraw(world: World, now: int, state: WorldState) -> None:
+    """Take a waiting world off its run queue, into a state in which it is held back."""
     world.node.withdraw(world, now)
     world.waited += now - world.stalled_since
-    world.state = _COSTOPPED
+    world.state = state
     world.stalled_since = now
 
 
 def _start(world: World, now: int) -> None:
     world.costopped += now - world.stalled_since
-    world.node.admit(world, now, world.last)
+    if world.limit is not None and world.limit.holds():
+        world.state = _LIMITED
+        world.stalled_since = now
+    else:
+        world.node.admit(world, now, world.last)
+
+
+class CpuLimit(OneShot):
+    """The CPU limit of a VM or of a resource pool (docs/design/scheduler.md).
+
+    Its worlds use a credit of PCPU time, which grows at the rate of the limit up to what a quantum brings. When it is used up, no vCPU of
+    them runs until it is full again. So they never have more than the limit allows and the credit of one quantum on top.
+
+    Worlds of the VMkernel that work for a VM use the credit too, and are not held back, as none of their batches is cut short.
+
+    Attributes:
+        parent: limit of the pool around it; None where no pool around it has one.
+        vcpus: vCPUs that it holds back.
+        rate: PCPUs that they may have on average, in millionths; -1 for any number.
+        is_used_up: True while they are held back.
+    """
+
+    def __init__(self, clock: Clock, parent: CpuLimit | None, quantum: int) -> None:
+        super().__init__(clock)
+        self.parent, self._quantum = parent, quantum
+        self.vcpus: list[World] = []
+        self.rate = -1
+        self.is_used_up = False
+        self._running = self._credit = self._since = 0
+        """Worlds that run; credit in millionths of picoseconds, at an instant."""
+
+    def holds(self) -> bool:
+        """True when this limit, or one around it, is used up."""
+        limit: CpuLimit | None = self
+        while limit is not None:
+            if limit.is_used_up:
+                return True
+            limit = limit.parent
+        return False
+
+    def started(self, now: int) -> None:
+        """Count a world that begins to run."""
+        limit: CpuLimit | None = self
+        while limit is not None:
+            limit._change(1, now)
+            limit = limit.parent
+
+    def stopped(self, now: int) -> None:
+        """Count a world that no longer runs."""
+        limit: CpuLimit | None = self
+        while limit is not None:
+            limit._change(-1, now)
+            limit = limit.parent
+
+    def set_rate(self, rate: int, now: int) -> None:
+        """Change the limit, to millionths of a PCPU, or -1 for none; the first one begins with a full credit."""
+        if rate == self.rate:
+            return
+        self._settle(now)
+        self._credit = rate * self._quantum if self.rate < 0 else min(self._credit, rate * self._quantum)
+        self.rate = rate
+        if rate < 0:
+            self._release(now)
+        else:
+            self._watch(now)
+
+    def expire(self, now: int) -> None:
+        if self.rate < 0:
+            return
+        self._settle(now)
+        if self.is_used_up and self._credit >= self.rate * self._quantum:
+            self._release(now)
+        elif not self.is_used_up and self._credit <= 0 and self._running * PPM > self.rate:
+            self._use_up(now)
+        self._watch(now)
+
+    def _change(self, by: int, now: int) -> None:
+        if self.rate >= 0:
+            self._settle(now)
+        self._running += by
+        if self.rate >= 0:
+            self._watch(now)
+
+    def _settle(self, now: int) -> None:
+        """Bring the credit up to date."""
+        if self.rate >= 0:
+            most = self.rate * self._quantum
+            credit = self._credit + (self.rate - self._running * PPM) * (now - self._since)
+            self._credit = credit if credit < most else most
+        self._since = now
+
+    def _watch(self, now: int) -> None:
+        """Set the timer to when the credit is used up, or full again."""
+        falls = self._running * PPM - self.rate
+        if self.is_used_up:
+            if falls < 0:
+                self.arm(now - (self.rate * self._quantum - self._credit) // falls)
+        elif falls > 0:
+            self.arm_by(now + max(0, -(-self._credit // falls)))
+
+    def _use_up(self, now: int) -> None:
+        self.is_used_up = True
+        for world in self.vcpus:  # first, so that none of them takes the place of another
+            if world.state is _READY:
+                _withdraw(world, now, _LIMITED)
+        for world in self.vcpus:
+            if world.state is _RUNNING:
+                world.last.costop(now, _LIMITED)
+
+    def _release(self, now: int) -> None:
+        self.is_used_up = False
+        for world in self.vcpus:
+            if world.state is _LIMITED and world.limit is not None and not world.limit.holds():
+                held = now - world.stalled_since
+                world.waited += held
+                world.limited += held
+                world.node.admit(world, now, world.last)

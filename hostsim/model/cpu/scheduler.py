@@ -52,6 +52,7 @@ class Demand:
 _SLEEPING: Final = WorldState.SLEEPING
 _READY: Final = WorldState.READY
 _RUNNING: Final = WorldState.RUNNING
+_LIMITED: Final = WorldState.LIMITED
 
 
 class NumaClient:
@@ -201,6 +202,23 @@ class Scheduler:
         node.idle.remove(pcpu)
         pcpu.dedicate(world, Node(node.index, self.policy), halts=True)
 
+    def bind(self, world: World, indices: Collection[int]) -> None:
+        """Restrict a world to PCPUs of its home node (``sched.cpu.affinity``); before time starts.
+
+        Args:
+            world: it stays on its node.
+            indices: of PCPUs; those of other nodes do not count.
+
+        Raises:
+            WiringError: none of them is a PCPU that worlds of the node share.
+        """
+        world.affinity = tuple(pcpu for pcpu in world.node.pcpus if pcpu.index in indices)
+        if not world.affinity:
+            raise WiringError(f"{world.name} may run on none of the PCPUs that worlds of its node share")
+        world.node.has_affinity = True
+        if world.last not in world.affinity:
+            world.last = world.affinity[0]
+
     def coschedule(self, vcpus: Sequence[World]) -> None:
         """Co-schedule the vCPUs of an SMP VM (`hostsim.model.cpu.pcpu`)."""
         Gang(self.clock, vcpus, self.policy, self._settings.cosched_period)
@@ -240,6 +258,10 @@ class Scheduler:
         policy.wake(world, node.vclock)
         if world.skew is not None:
             world.skew.wake()
+        if world.limit is not None and not world.system and world.limit.holds():
+            world.state = _LIMITED
+            world.stalled_since = now
+            return
         pcpu = world.last
         if pcpu.pool is node:
             pcpu = policy.wake_queue(world, pcpu, node.pcpus)
@@ -253,7 +275,12 @@ class Scheduler:
         A PCPU that another one (than ``source``) makes reschedule is interrupted, on the bill of the world; an idle one need not be
         where it monitors its run queue. Where the world waits, the PCPU finds it at the end of a batch.
         """
-        free = pcpu.pool.idle.take(pcpu)
+        if world.affinity is None:
+            free = pcpu.pool.idle.take(pcpu)
+        else:
+            free = world.node.take_idle(world)
+            if pcpu not in world.affinity:
+                pcpu = world.last if world.last in world.affinity else world.affinity[0]
         if free is not None:
             free.start(world, now, 0 if free is source else pcpu.pool.idle_ipi)
             return

@@ -166,8 +166,9 @@ class VirtualMachine:
 
     @property
     def is_bound(self) -> bool:
-        """True when NUMA balancing must not move the VM: it has a node affinity, or its vCPUs have exclusive PCPUs."""
-        return bool(self.group.settings.nodes) or self.group.settings.exclusive
+        """True when NUMA balancing must not move the VM: it has an affinity, or its vCPUs have exclusive PCPUs."""
+        settings = self.group.settings
+        return bool(settings.nodes) or bool(settings.affinity) or settings.exclusive
 
     def frames(self) -> int:
         """Packets that contexts of the VMkernel have carried for it."""

@@ -24,20 +24,21 @@ def home_node(position: int, nodes: int) -> int:
     return position % nodes
 
 
-def home_nodes(position: int, vcpus: int, nodes: int, cores: int) -> list[int]:
+def home_nodes(position: int, vcpus: int, nodes: int, cores: int, most: int = 0) -> list[int]:
     """Return the home NUMA node of each vCPU of a VM.
 
     A VM that fits a node has one home. A wide one, with more vCPUs than a node has cores, is split into as few blocks of
     neighbouring vCPUs as will do, equal but for one vCPU, on one node after the other; where there are more vCPUs than the
-    host has cores, every node has a block. Hyperthreads do not count as cores, as without ``Numa.PreferHT``.
+    host has cores, every node has a block.
 
     Args:
         position: the VM's place in the order of power-on.
         vcpus: its vCPUs.
         nodes: NUMA nodes of the host.
-        cores: cores of a node.
+        cores: cores of a node; its hyperthreads where they count as cores (``numa.vcpu.preferHT``).
+        most: vCPUs of a virtual NUMA node at most, each of which is a block (``numa.vcpu.maxPerVirtualNode``); 0 for no such bound.
     """
-    blocks = min(nodes, -(-vcpus // cores))
+    blocks = min(nodes, -(-vcpus // (min(cores, most) if most else cores)))
     first = home_node(position, nodes)
     return [(first + vcpu * blocks // vcpus) % nodes for vcpu in range(vcpus)]
 

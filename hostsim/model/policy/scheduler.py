@@ -126,6 +126,16 @@ class SchedulerPolicy:
         """Translate the virtual time of a world that migrates to a node whose virtual clock is ``shift`` ahead of the old one's."""
         raise NotImplementedError
 
+    def reweigh(self, world: Schedulable, shares: int, vclock: int) -> None:
+        """Set the shares of a vCPU, whose entitlement to CPU has changed: reservations, limits and pools decide it (`hostsim.model.control.resources`).
+
+        Args:
+            world: it may run, wait or sleep; it is charged up to now.
+            shares: its new ones. Where no VM has a reservation, a limit or a pool, shares never change.
+            vclock: virtual time of the vCPU furthest ahead among those that ran on the node.
+        """
+        world.shares = shares
+
     # --- order on a PCPU
 
     def first(self, queue: RunQueue[W], now: int) -> W:
@@ -251,6 +261,12 @@ class ProportionalShare(SchedulerPolicy):
             least = vclock - self._most_lag
             if world.vtime < least:
                 world.vtime = least
+
+    def reweigh(self, world: Schedulable, shares: int, vclock: int) -> None:
+        """Keep the lag in CPU time, within its bound: one that is entitled to a PCPU of its own never catches up with the others."""
+        lag = (vclock - world.vtime) * world.shares // shares
+        world.vtime = vclock - min(lag, self._most_lag)
+        world.shares = shares
 
     def migrate(self, world: Schedulable, shift: int) -> None:
         """Keep the lag."""

@@ -11,6 +11,7 @@ from hostsim.results.metrics.functions import (
     drop_share,
     gbits,
     histogram_mean,
+    limited_share,
     loss,
     mean_share,
     over,
@@ -104,6 +105,13 @@ _ENTRIES = (
         "Mean %RDY of the vCPUs: time runnable and without a PCPU.",
         "instant",
         mean_share("vcpu.ready_ps"),
+    ),
+    Metric(
+        "guest_limited",
+        "% of a vCPU",
+        "Mean %MLMTD of the vCPUs: part of %RDY in which a CPU limit of the VM or of its resource pool held them back.",
+        "instant",
+        limited_share,
     ),
     Metric(
         "guest_costop",

@@ -25,6 +25,7 @@ __all__ = [
     "gbits",
     "histogram_mean",
     "late_borders",
+    "limited_share",
     "loss",
     "mean_share",
     "over",
@@ -74,6 +75,13 @@ def mean_share(kind: str) -> Callable[[RunRecord], float]:
         )
 
     return evaluate
+
+
+def limited_share(record: RunRecord) -> float:
+    """Mean share of the window, in percent, for which a CPU limit held back a vCPU; runs without limits do not count it."""
+    if "vcpu.limited_ps" in record.series:
+        return mean_share("vcpu.limited_ps")(record)
+    return 0.0 if "vcpu.used_ps" in record.series else NAN
 
 
 def sum_share(kind: str) -> Callable[[RunRecord], float]:

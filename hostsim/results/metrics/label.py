@@ -17,6 +17,7 @@ _LABELS = {
     "throughput_per_nic": "Throughput of each NIC",
     "cpu_per_gbit": "CPU cost of throughput",
     "guest_ready": "Ready time of vCPUs",
+    "guest_limited": "Limited time of vCPUs",
     "guest_costop": "Co-stop time of vCPUs",
     "numa_io": "NUMA I/O in effect",
     "dense_mode": "Dense mode in effect",

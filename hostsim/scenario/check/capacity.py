@@ -88,11 +88,25 @@ def _exclusive_faults(
                 break
 
 
+def _affinity_faults(tree: Tree, groups: Iterable[VmGroupSpec]) -> Iterator[Fault]:
+    """Affinities with fewer PCPUs than vCPUs, which the product refuses too, and beside VMs that take cores for themselves."""
+    exclusive = [group.name for group in groups if group.settings.exclusive and group.count]
+    for group in groups:
+        count = len(group.settings.affinity)
+        path: KeyPath = ("vms", group.name, "vmx", "sched.cpu.affinity")
+        if count and count < group.vcpus:
+            yield tree.fault(path, "names fewer PCPUs than the VM has vCPUs", f"at least {group.vcpus} PCPUs, or all")
+        if count and group.count and exclusive:
+            message = f"goes not with the cores that {exclusive[0]} has to itself by sched.cpu.latencySensitivity: not modelled"
+            yield tree.fault(path, message, "all")
+
+
 def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec) -> Iterator[Fault]:
     """Faults of VMs: too large for the host, or with contradicting settings."""
     cpu = hardware.cpu
     groups = list(groups)
     yield from _exclusive_faults(tree, file, groups, hardware)
+    yield from _affinity_faults(tree, groups)
     for group in groups:
         path: KeyPath = ("vms", group.name)
         if group.vcpus > cpu.pcpus:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from hostsim.config.cpu import L1TF
 from hostsim.config.effective_settings import vmx_table
 from hostsim.config.host import PointSpec, VmGroupSpec
 from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
@@ -30,7 +31,7 @@ from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree, dotted, show_value
 
-__all__ = ["Effects", "depends_on_length", "effects", "without_effect"]
+__all__ = ["Effects", "depends_on_length", "effects", "side_channel_reason", "without_effect"]
 
 Effects: TypeAlias = Mapping[str, str]
 """By path of each judged setting at a point: the warning that it has no effect, or an empty text."""
@@ -54,8 +55,8 @@ class _Vnic:
 class _Point:
     """Arguments of the rules: a point with its VMs and NICs."""
 
-    def __init__(self, spec: PointSpec, file: PointFile) -> None:
-        self.spec, self.file = spec, file
+    def __init__(self, spec: PointSpec, file: PointFile, threads: int) -> None:
+        self.spec, self.file, self.threads = spec, file, threads
         self.groups = {group.name: group for group in spec.vms if group.count}
         self.vnics = [
             _Vnic(group, number, settings, spec.vswitches[switch].uplinks, group.queue_pairs(settings))
@@ -86,6 +87,17 @@ class _Point:
         """True if a NIC has a queue with RSS for a tunnel."""
         ends = {nic for switch in self.spec.vswitches.values() if switch.vxlan for nic in switch.uplinks}
         return any(self.spec.nics.get(nic, NicOptions()).rss_rings > 1 for nic in self.uplinks if nic in ends)
+
+
+def side_channel_reason(kernel: Mapping[str, object], threads: int, family: str) -> str:
+    """Why side-channel aware scheduling takes no hyperthreads away; nothing where it does."""
+    if kernel.get("hyperthreadingMitigation") != "TRUE":
+        return "it is off"
+    if kernel.get("hyperthreadingMitigationIntraVM") == "FALSE":
+        return "version 2 of the scheduler (hyperthreadingMitigationIntraVM = FALSE) is not modelled"
+    if threads == 1:
+        return "the server has no hyperthreads"
+    return "" if family in L1TF else f"processors of the family {family} do not have the L1 terminal fault"
 
 
 # --- rules: the reason if a setting has no effect at a point
@@ -217,6 +229,9 @@ ADVANCED: dict[str, Rule] = {
         'no vNIC has a receive context of its own (ethernetX.emuRxMode = "1")',
     ),
     "Net.NetRxCopyInTx": _LOCAL,
+    "Numa.PreferHT": lambda point: min(
+        (_prefers_threads(point, group) for group in point.groups.values()), key=len, default="there is no VM"
+    ),
     "Net.MaxPktRxListQueue": _after(
         _LOCAL, _needs(lambda point: not point.spec.settings.rx_copy_in_tx, "Net.NetRxCopyInTx is 1")
     ),
@@ -246,6 +261,9 @@ ADVANCED: dict[str, Rule] = {
 }
 """Rules of advanced settings; unlisted ones always have an effect."""
 KERNEL: dict[str, Rule] = {
+    "hyperthreadingMitigation": lambda point: side_channel_reason(
+        point.file.host.kernel, point.threads, point.spec.hardware.cpu.family
+    ),
     "llcSchedEnable": _COMPLEXES,
     "netNetqueueEnabled": lambda point: "" if point.tunnelled() else _QUEUES(point),
 }
@@ -254,7 +272,7 @@ KERNEL: dict[str, Rule] = {
 
 def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str:
     """The reason if a ``.vmx`` key (with the number of its vNIC or device) has no effect."""
-    settings = group.settings
+    settings, cpu = group.settings, point.spec.hardware.cpu
     if key in ("ethernetX.coalescingScheme", "ethernetX.coalescingParams") and settings.exclusive:
         return "sched.cpu.latencySensitivity = high turns coalescing off"
     if key == "ethernetX.ctxPerDev" and not point.spec.settings.tune_dense:
@@ -273,9 +291,39 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
     if key.startswith("pciPassthruX.") and key != "pciPassthruX.present":
         is_on = point.file.vms[group.name].vmx.get(f"pciPassthru{number}.present") == "TRUE"
         return "" if is_on else f"pciPassthru{number}.present is not TRUE"
+    if key.startswith("sched.cpu.") and key != "sched.cpu.latencySensitivity" and settings.exclusive:
+        return "sched.cpu.latencySensitivity = high reserves a core for each vCPU"
+    if key == "sched.cpu.affinity":
+        return "" if len(settings.affinity) < cpu.pcpus else f"it names all PCPUs of the server, {cpu.pcpus}"
+    if key == "numa.vcpu.preferHT":
+        return _prefers_threads(point, group)
+    if key == "numa.vcpu.maxPerVirtualNode":
+        if not settings.max_per_virtual_node:
+            return "the VM has fewer than 9 vCPUs, and no virtual NUMA topology"
+        room = cpu.node_cores * cpu.threads if settings.prefer_ht else cpu.node_cores
+        same = _blocks(point, group, room) == _blocks(point, group, min(room, settings.max_per_virtual_node))
+        return "the VM is on as many NUMA nodes without it" if same else ""
+    if key == "sched.cpu.max" and settings.cpu_limit_mhz is not None:
+        most = group.vcpus * cpu.clock / 1e6
+        return f"the vCPUs can use {most:g} MHz at most" if settings.cpu_limit_mhz >= most else ""
     if key == "sched.cpu.latencySensitivity" and not settings.exclusive:
         return "of its degrees only high is modelled"
     return ""
+
+
+def _prefers_threads(point: _Point, group: VmGroupSpec) -> str:
+    """Why counting hyperthreads changes nothing for the VMs of a group."""
+    cpu = point.spec.hardware.cpu
+    if cpu.threads == 1:
+        return "the server has no hyperthreads"
+    same = _blocks(point, group, cpu.node_cores) == _blocks(point, group, cpu.node_cores * cpu.threads)
+    return "the VM is on as many NUMA nodes without it" if same else ""
+
+
+def _blocks(point: _Point, group: VmGroupSpec, room: int) -> int:
+    """Number of NUMA nodes that a VM is on at first, where each takes so many vCPUs."""
+    nodes = len(group.settings.nodes) or point.spec.hardware.cpu.nodes
+    return min(nodes, -(-group.vcpus // room))
 
 
 def _offload(point: _Point, group: VmGroupSpec, key: str) -> str:
@@ -353,7 +401,7 @@ def _flow(flow: TcpSpec, key: str) -> str:
 # --- written settings, and their rules
 
 
-def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec) -> dict[str, str]:
+def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec, threads: int) -> dict[str, str]:
     """The judged settings of a valid point, each with the warning that it has no effect, or an empty text.
 
     Args:
@@ -361,12 +409,13 @@ def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec
         file: the same, read.
         platform: whose settings and defaults apply.
         spec: the resolved point.
+        threads: PCPUs in each core of the server; side-channel aware scheduling leaves ``spec`` one.
     """
     found: dict[str, str] = {}
-    for path, reason in _judged(_Point(spec, file), platform):
+    for path, reason in _judged(_Point(spec, file, threads), platform):
         place, shown = tree.place(path), dotted(path)
         value = tree.get(path)  # keys of a named part are in the part's file
-        given = "" if value is None else f" = {show_value(value)}"
+        given = "" if value is None or isinstance(value, dict) else f" = {show_value(value)}"
         found[shown] = f"{place}: {shown}{given} has no effect: {reason}" if reason else ""
     return found
 
@@ -411,6 +460,8 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
             yield ("vms", group.name, "offloads", key), _offload(point, group, key)
         if group.settings.queues is not None:
             yield ("vms", group.name, "queues"), _queues(group, point.spec.hardware.nics)
+    for name in file.resource_pools:
+        yield ("resource_pools", name), "" if _is_used(file, name) else "no VM is in it"
     for nic, options in file.host.nics.items():
         for key in _changed(options, NicOptions()):
             yield ("host", "nics", nic, key), _nic(point, nic, key)
@@ -422,6 +473,15 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
         if isinstance(flow, TcpSpec):
             written = flow.model_fields_set & {"burst", "peer_acks_every"}
             yield from ((("traffic", name, key), _flow(flow, key)) for key in sorted(written))
+
+
+def _is_used(file: PointFile, pool: str) -> bool:
+    """True where a VM is in a pool, or in one of those in it."""
+    inside = {pool}
+    for name in [*file.resource_pools] * len(file.resource_pools):
+        if file.resource_pools[name].parent in inside:
+            inside.add(name)
+    return any(group.count and group.resource_pool in inside for group in file.vms.values())
 
 
 def _state(setting: SettingSpec, value: object) -> str | None:

@@ -15,7 +15,7 @@ from hostsim.config.nic import NicOptions
 from hostsim.config.platform import PassthroughSettings, PlatformSpec, SettingSpec
 from hostsim.errors import Fault
 from hostsim.plugin.registry import DEFAULT_POLICIES
-from hostsim.scenario.schema import PointFile
+from hostsim.scenario.schema import ROOT_POOL, PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
 
@@ -74,6 +74,8 @@ def native_faults(
             if getattr(group, key) is not None:
                 allowed = "nothing: a NIC has the rings that its hardware file says"
                 yield tree.fault((*path, key), "is of a vNIC", allowed)
+        if group.resource_pool != ROOT_POOL:
+            yield tree.fault((*path, "resource_pool"), "is a feature of a hypervisor", _NOTHING)
         if group.uses:
             yield tree.fault((*path, "uses"), f"asks for {group.uses[0]}, a feature of a hypervisor", _NOTHING)
         yield from _network_faults(tree, file, name)

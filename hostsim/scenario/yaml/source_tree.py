@@ -33,7 +33,7 @@ NUMBER_KEYS = ("cycles", "time", "value")
 """Keys with the number of a constant."""
 SETTINGS = frozenset({"vmx", "advanced", "kernel"})
 """Keys below which the rest of a path is one key."""
-_NAMED = ("vms", "traffic", "network")
+_NAMED = ("vms", "resource_pools", "traffic", "network")
 """Keys below which names are the user's, and may equal a section of settings."""
 
 

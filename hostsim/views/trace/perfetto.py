@@ -52,7 +52,9 @@ def _write_worlds(writer: _Writer, worlds: Iterable[WorldLine]) -> None:
     for line in worlds:
         track = writer.track(line.name, group)
         for span in line.spans:
-            name = {"running": f"pcpu{span.pcpu}", "ready": "ready", "costopped": "co-stop"}[span.state.value]
+            name = {"running": f"pcpu{span.pcpu}", "ready": "ready", "costopped": "co-stop", "limited": "limited"}[
+                span.state.value
+            ]
             writer.slice(track, name, line.kind, span.start, span.end)
 
 

@@ -48,14 +48,17 @@ RECEIVE = {"traffic.stream.direction": "receive"}
 RSS = {"host.nics.vmnic0.rss_rings": "2", "vms.web.vmx.ethernet0.pnicFeatures": "4"}
 DENSE = {"host.advanced.Net.NetTuneHostMode": "dense"}
 HIGH = {"vms.web.vmx.sched.cpu.latencySensitivity": "high"}
+WIDE = {"hardware.cpu.sockets": "2", "hardware.cpu.threads": "2"}
 Options = Mapping[str, str]
 
 VAIN: list[tuple[str, str, Options, str]] = [
     ("host.advanced.Net.NetSplitRxMode", "0", {}, "no multicast comes to a vmxnet3 that leaves ethernetX.emuRxMode to the host"),
     ("host.advanced.Cpu.CreditAgePeriod", "1000", {}, "it is not modelled"),
-    ("vms.web.vmx.sched.cpu.min", "1000", {}, "it is not modelled"),
-    ("vms.web.vmx.sched.cpu.max", "2000", {}, "it is not modelled"),
-    ("vms.web.vmx.sched.cpu.affinity", "1", {}, "it is not modelled"),
+    ("vms.web.vmx.sched.cpu.max", "2000", {}, "the vCPUs can use 2000 MHz at most"),
+    ("vms.web.vmx.sched.cpu.min", "2000", HIGH, "sched.cpu.latencySensitivity = high reserves a core for each vCPU"),
+    ("vms.web.vmx.sched.cpu.shares", "low", HIGH, "sched.cpu.latencySensitivity = high reserves a core for each vCPU"),
+    ("vms.web.vmx.sched.cpu.affinity", "0-3", {}, "it names all PCPUs of the server, 4"),
+    ("vms.web.vmx.sched.cpu.affinity", "1", HIGH, "sched.cpu.latencySensitivity = high reserves a core for each vCPU"),
     ("host.advanced.Cpu.CoschedPollUsec", "500", {}, "no VM has several vCPUs that share PCPUs with others"),
     ("host.advanced.Cpu.CoschedPollUsec", "500", {**HIGH, "vms.web.vcpus": "2"}, "no VM has several vCPUs that share PCPUs with others"),
     ("host.advanced.Cpu.HTRebalancePeriod", "0", {"hardware.cpu.threads": "1"}, "the server has no hyperthreads"),
@@ -63,6 +66,11 @@ VAIN: list[tuple[str, str, Options, str]] = [
     ("host.advanced.Power.CStateMaxLatency", "1", {}, "Power.CpuPolicy is not Custom"),
     ("host.advanced.Numa.RebalancePeriod", "500", {}, "the server has one NUMA node"),
     ("host.advanced.Net.NetNetqNumaIOCpuPinThreshold", "50", {}, "the server has one NUMA node"),
+    ("host.advanced.Numa.PreferHT", "1", {}, "the server has no hyperthreads"),
+    ("host.advanced.Numa.PreferHT", "1", WIDE | {"vms.web.vcpus": "4"}, "the VM is on as many NUMA nodes without it"),
+    ("vms.web.vmx.numa.vcpu.preferHT", "TRUE", {}, "the server has no hyperthreads"),
+    ("vms.web.vmx.numa.vcpu.maxPerVirtualNode", "2", {"vms.web.vcpus": "4"}, "the VM has fewer than 9 vCPUs, and no virtual NUMA topology"),
+    ("vms.web.vmx.numa.vcpu.maxPerVirtualNode", "5", WIDE | {"vms.web.vcpus": "10"}, "the VM is on as many NUMA nodes without it"),
     ("host.advanced.Net.CoalesceScheme", "disabled", E1000, "no VM has a vmxnet3"),
     ("host.advanced.Net.CoalesceScheme", "disabled", {"vms.web.vmx.ethernet0.coalescingScheme": "static"}, "each vmxnet3 has a scheme of its own"),
     ("host.advanced.Net.CoalesceRBCRate", "2000", E1000, "no VM has a vmxnet3"),
@@ -111,6 +119,13 @@ FELT: list[tuple[str, str, Options]] = [
     ("vms.web.vmx.ethernet0.ctxPerDev", "3", {**DENSE, "run.length": "7 s"}),
     ("vms.web.vmx.ethernet0.coalescingScheme", "static", {}),
     ("host.nics.vmnic0.rss_rings", "2", {"vms.web.vmx.ethernet0.pnicFeatures": "4", "vms.web.vcpus": "2"}),
+    ("vms.web.vmx.sched.cpu.max", "1999", {}),
+    ("vms.web.vmx.sched.cpu.min", "1000", {}),
+    ("vms.web.vmx.sched.cpu.affinity", "1", {}),
+    ("vms.web.vmx.sched.cpu.shares", "low", {}),
+    ("host.advanced.Numa.PreferHT", "1", WIDE | {"vms.web.vcpus": "8"}),
+    ("vms.web.vmx.numa.vcpu.preferHT", "TRUE", WIDE | {"vms.web.vcpus": "8"}),
+    ("vms.web.vmx.numa.vcpu.maxPerVirtualNode", "5", WIDE | {"vms.web.vcpus": "10", "hardware.cpu.cores": "12"}),
     ("host.nics.vmnic0.rss_rings", "2", TUNNEL),
     ("host.kernel.netNetqueueEnabled", "FALSE", {**TUNNEL, "host.nics.vmnic0.rss_rings": "2"}),
     ("host.nics.vmnic0.interrupt_interval", "1 ms", {}),
@@ -123,12 +138,20 @@ ALWAYS = {
     *("Cpu.Quantum", "Cpu.BoundLagQuanta", "Cpu.L3RebalancePeriod", "netMaxPktsToProcess"),
     *("Cpu.WakeupMigrateIdlePcpus", "Cpu.PcpuMigrateIdlePcpus", "Cpu.UseMwait"),
     *("ethernetX.virtualDev", "ethernetX.present", "ethernetX.emuRxMode", "ethernetX.pnicFeatures"),
-    *("sched.cpu.shares", "sched.mem.min", "memSize", "pciPassthruX.present"),
+    *("sched.mem.min", "memSize", "pciPassthruX.present"),
 }
 """Modelled settings that no rule is for: they have an effect wherever there is a VM, or describe it."""
 BY_VM = {
     *("ethernetX.coalescingScheme", "ethernetX.coalescingParams", "ethernetX.ctxPerDev", "numa.nodeAffinity"),
     *("pciPassthruX.id", "pciPassthruX.pfId", "sched.cpu.latencySensitivity", "ethernetX.udpRSS"),
+    *(
+        "sched.cpu.min",
+        "sched.cpu.max",
+        "sched.cpu.shares",
+        "sched.cpu.affinity",
+        "numa.vcpu.preferHT",
+        "numa.vcpu.maxPerVirtualNode",
+    ),
 }
 """Keys of a ``.vmx`` file with a rule."""
 
@@ -204,6 +227,30 @@ def test_a_setting_with_an_effect_is_not_told(file: Path, path: str, value: str,
     assert simulated(scenario) != simulated(load(file, others))
 
 
+@pytest.mark.parametrize(
+    ("threads", "family", "within_vms", "reason"),
+    [
+        (2, "nehalem", "TRUE", ""),
+        (1, "nehalem", "TRUE", "the server has no hyperthreads"),
+        (2, "ice-lake-sp", "TRUE", "processors of the family ice-lake-sp do not have the L1 terminal fault"),
+        (2, "nehalem", "FALSE", "version 2 of the scheduler (hyperthreadingMitigationIntraVM = FALSE) is not modelled"),
+    ],
+)
+def test_side_channel_aware_scheduling_takes_hyperthreads_away_or_says_why_not(
+    file: Path, threads: int, family: str, within_vms: str, reason: str
+) -> None:
+    """Version 1 leaves each core of an affected processor one PCPU."""
+    kernel = f'{{hyperthreadingMitigation: "TRUE", hyperthreadingMitigationIntraVM: "{within_vms}"}}'
+    text = file.read_text().replace("esxi-6.0", "esxi-7.0").replace("vms:\n", f"host: {{kernel: {kernel}}}\nvms:\n", 1)
+    file.write_text(text)
+    box = file.parent / "box.yaml"
+    box.write_text(ONE_NODE.replace("ixgbe,", "ixgben,").replace("nehalem", family))
+    scenario = load(file, {"hardware.cpu.threads": str(threads)})
+    warnings = [one.partition("effect: ")[2] for one in scenario.warnings if "hyperthreadingMitigation = " in one]
+    assert warnings == ([reason] if reason else [])
+    assert scenario.spec({}, 10 * MS)[0].hardware.cpu.threads == (1 if not reason else threads)
+
+
 def test_a_peer_that_coalesces_is_told_where_nothing_comes_from_it_in_an_open_loop(file: Path) -> None:
     """TCP is not held; datagrams to a VM are, and those that it sends are its own."""
     reason = "no open-loop traffic comes from the peer"
@@ -241,7 +288,7 @@ def test_the_line_of_a_setting_without_effect_is_told(tmp_path: Path, monkeypatc
     """Of the scenario, or of the file that it takes settings from."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "web.vmx").write_text(
-        'ethernet0.virtualDev = "vmxnet3"\nethernet0.ctxPerDev = "3"\nsched.cpu.min = "500"\n'
+        'ethernet0.virtualDev = "vmxnet3"\nethernet0.ctxPerDev = "3"\nsched.mem.pin = "TRUE"\n'
     )
     scenario = load_text(
         tmp_path,
@@ -252,7 +299,7 @@ def test_the_line_of_a_setting_without_effect_is_told(tmp_path: Path, monkeypatc
     assert scenario.warnings == (
         "small.yaml:7: host.advanced.Net.E1000TxCopySize = 100 has no effect: no VM has an e1000",
         "web.vmx:2: vms.receiver.vmx.ethernet0.ctxPerDev = '3' has no effect: the VM has one transmit queue",
-        "web.vmx: 1 setting has no effect, as it is not modelled: sched.cpu.min (line 3)",
+        "web.vmx: 1 setting has no effect, as it is not modelled: sched.mem.pin (line 3)",
     )
 
 

@@ -77,11 +77,11 @@ WARNED = {
     "words for all": (VNIC + 'numa.nodeAffinity = "all"\nsched.mem.affinity = "all"\n', ""),
     "comments": ("#!/usr/bin/vmware\n// Network\n" + VNIC + 'memSize = "64"  # small\n', ""),
     "settings that are not modelled": (
-        VNIC + 'numa.vcpu.preferHT = "TRUE"\nsched.mem.prealloc = "TRUE"\nsched.cpu.min = "8400"\n'
+        VNIC + 'numa.rebalance.odd = "TRUE"\nsched.mem.prealloc = "TRUE"\nsched.mem.max = "8400"\n'
         'sched.cpu.latencySensitivity.sysContexts = "2"\nethernet0.linux.odd = "1"\nsched.mem.pin = "1"\n',
         (
-            "a.vmx: 6 settings have no effect, as they are not modelled: numa.vcpu.preferHT (line 3), sched.mem.prealloc (line 4), "
-            "sched.cpu.min (line 5), sched.cpu.latencySensitivity.sysContexts (line 6), ethernet0.linux.odd (line 7), sched.mem.pin (line 8)"
+            "a.vmx: 6 settings have no effect, as they are not modelled: numa.rebalance.odd (line 3), sched.mem.prealloc (line 4), "
+            "sched.mem.max (line 5), sched.cpu.latencySensitivity.sysContexts (line 6), ethernet0.linux.odd (line 7), sched.mem.pin (line 8)"
         ),
     ),
     "many settings": (

@@ -1,0 +1,194 @@
+"""The control loop of CPU resources: reservations, limits and shares of VMs and resource pools (docs/design/scheduler.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from hostsim.config.host import PointSpec, ResourcePoolSpec, VmGroupSpec
+from hostsim.model.cpu.pcpu import PPM, CpuLimit, Node, World
+from hostsim.model.cpu.scheduler import Demand
+from hostsim.model.guest.device import VirtualMachine
+from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.host import Host
+from hostsim.model.policy.entitlement import UNLIMITED, Consumer, divide
+from hostsim.model.policy.numa import demand_estimate, moving_average
+
+if TYPE_CHECKING:
+    from simpy.events import ProcessGenerator
+
+__all__ = ["CpuResources", "needs_cpu_resources"]
+
+QUANTA = 2
+"""Quanta between two looks (assumed): in one alone, a vCPU that waits for its turn would seem not to have run."""
+FADE = 4
+"""Looks over which the mean of a demand fades (assumed): random bursts make a demand seem larger or smaller in one."""
+MEAN_SHARES = 1000
+"""Mean of the weights of vCPUs by the time that each is to have: normal shares, so that virtual time goes as fast as without controls."""
+
+
+def needs_cpu_resources(spec: PointSpec) -> bool:
+    """True where some VM has a reservation or a limit, or is in a resource pool; shares alone need no control loop."""
+    return any(
+        group.count
+        and not group.settings.exclusive
+        and (
+            group.pool or group.settings.cpu_reservation_mhz or _limit(group, spec.hardware.cpu.clock / 1e6) < UNLIMITED
+        )
+        for group in spec.vms
+    )
+
+
+def _limit(group: VmGroupSpec, clock_mhz: float) -> float:
+    """Return the limit of each VM of a group in PCPUs; one of at least its vCPUs' clock is none."""
+    limit = group.settings.cpu_limit_mhz
+    return UNLIMITED if limit is None or limit >= group.vcpus * clock_mhz else limit / clock_mhz
+
+
+class _Vm:
+    """A VM as a consumer, with its vCPUs as consumers below it."""
+
+    def __init__(self, vm: VirtualMachine, clock_mhz: float) -> None:
+        settings = vm.group.settings
+        self.vm, self.demand = vm, Demand(vm.worlds)
+        self.vcpus = [_VcpuDemand(vcpu) for vcpu in vm.vcpus]
+        self.consumer = Consumer(
+            settings.shares * len(vm.vcpus),
+            settings.cpu_reservation_mhz / clock_mhz,
+            _limit(vm.group, clock_mhz),
+            [one.consumer for one in self.vcpus],
+        )
+        self.limit: CpuLimit | None = None
+        self.is_guaranteed = settings.cpu_reservation_mhz > 0
+        """It, or a pool that it is in, has a reservation, so that it counts as busy at once when it becomes busy."""
+        self._has_looked = False
+
+    def look(self, now: int, period: int) -> None:
+        """Update the demands of its vCPUs, with the time of contexts of the VMkernel that work for it in equal parts."""
+        self.demand.look(now, period)
+        beside = self.demand.wanted / len(self.vcpus)
+        for one in self.vcpus:
+            one.demand.look(now, period)
+            last = one.demand.wanted + beside
+            one.mean = moving_average(one.mean, last, FADE) if self._has_looked else last
+            one.consumer.demand = demand_estimate(one.mean, last) if self.is_guaranteed else one.mean
+            one.consumer.most = max(1.0 + beside, one.consumer.demand)
+        self._has_looked = True
+
+
+class _VcpuDemand:
+    """A vCPU as a consumer. Before the first look it demands a PCPU."""
+
+    def __init__(self, vcpu: Vcpu) -> None:
+        self.vcpu, self.demand = vcpu, Demand([vcpu])
+        self.consumer = Consumer(1.0, most=1.0)
+        self.consumer.demand = self.mean = 1.0
+
+
+class CpuResources:
+    """The control loop that turns reservations, limits and shares into weights of vCPUs and rates of limits.
+
+    At each look it works out what each VM is entitled to, from what all of them demand. The scheduler policy gets the part of each vCPU as
+    its shares, and a VM whose limit, or part of a pool's limit, is finite gets it as the rate of its `CpuLimit`.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._period = QUANTA * host.scheduler.policy.quantum
+        self._mhz = host.spec.hardware.cpu.clock / 1e6
+        self._vms = [_Vm(vm, self._mhz) for vm in host.vms if not vm.group.settings.exclusive]
+        self._root = Consumer(1.0, children=self._consumers("", None, guaranteed=False))
+        inside = {world for one in self._vms for world in (*one.vm.vcpus, *one.vm.worlds)}
+        self._others = [world for world in host.worlds() if world not in inside]
+        self._seen = [0] * len(self._others)
+
+    def _consumers(self, pool: str, around: CpuLimit | None, *, guaranteed: bool) -> list[Consumer]:
+        """Make the consumers of a pool, all that are below it included, with their limits; the root has no name."""
+        pools = [spec for spec in self._host.spec.pools if spec.parent == pool]
+        found = [self._pool(spec, around, guaranteed=guaranteed) for spec in pools]
+        for one in self._vms:
+            if one.vm.group.pool == pool:
+                found.append(one.consumer)
+                one.is_guaranteed |= guaranteed
+                if around is not None or one.consumer.limit < UNLIMITED:
+                    self._limit(one, around)
+        return found
+
+    def _pool(self, spec: ResourcePoolSpec, around: CpuLimit | None, *, guaranteed: bool) -> Consumer:
+        quantum, limit = self._host.scheduler.policy.quantum, around
+        if spec.limit_mhz is not None:
+            limit = CpuLimit(self._host.clock, around, quantum)
+            limit.set_rate(round(PPM * spec.limit_mhz / self._mhz), self._host.clock.now)
+        below = self._consumers(spec.name, limit, guaranteed=guaranteed or spec.reservation_mhz > 0)
+        return Consumer(
+            spec.shares,
+            spec.reservation_mhz / self._mhz,
+            UNLIMITED if spec.limit_mhz is None else spec.limit_mhz / self._mhz,
+            below or [Consumer(1.0, most=0.0)],
+        )
+
+    def _limit(self, one: _Vm, around: CpuLimit | None) -> None:
+        limit = one.limit = CpuLimit(self._host.clock, around, self._host.scheduler.policy.quantum)
+        worlds: Sequence[World] = (*one.vm.vcpus, *one.vm.worlds)
+        for world in worlds:
+            world.limit = limit
+        above: CpuLimit | None = limit
+        while above is not None:
+            above.vcpus += one.vm.vcpus
+            above = above.parent
+
+    def run(self) -> ProcessGenerator:
+        """Look before time starts, when each vCPU counts as busy, and then once a period."""
+        env = self._host.clock
+        self._apply(env.now)
+        while True:
+            yield env.timeout(self._period)
+            for pcpu in self._host.scheduler.pcpus:
+                pcpu.charge(env.now)
+            for one in self._vms:
+                one.look(env.now, self._period)
+            self._apply(env.now)
+
+    def _apply(self, now: int) -> None:
+        root, nodes = self._root, self._host.scheduler.nodes
+        left = self._left(nodes)
+        root.look()
+        root.share_out(sum(left.values()))
+        root.guarantee = root.floor
+        root.guarantee_below()
+        root.cap_below()
+        for one in self._vms:
+            if one.limit is not None:
+                cap = one.consumer.cap
+                one.limit.set_rate(-1 if cap == UNLIMITED else round(PPM * cap), now)
+        for node in nodes:
+            self._weigh(node, left[node], [own for one in self._vms for own in one.vcpus if own.vcpu.node is node])
+        for one in self._vms:
+            for world in one.vm.worlds:
+                world.shares = sum(own.vcpu.shares for own in one.vcpus) // len(one.vcpus)
+
+    def _left(self, nodes: Iterable[Node]) -> dict[Node, float]:
+        """Return the PCPUs of each node that are left beside worlds that are not those of VMs."""
+        left = {node: float(len(node.pcpus)) for node in nodes}
+        for place, world in enumerate(self._others):
+            if world.last.pool is world.last.node:
+                left[world.node] -= (world.used - self._seen[place]) / self._period
+            self._seen[place] = world.used
+        return {node: max(amount, 0.0) for node, amount in left.items()}
+
+    def _weigh(self, node: Node, capacity: float, vcpus: Sequence[_VcpuDemand]) -> None:
+        """Weigh the vCPUs of a node by their claims, but no less than what each is guaranteed."""
+        if not vcpus:
+            return
+        consumers = [one.consumer for one in vcpus]
+        wanted = [max(one.claim, 1e-6) for one in consumers]
+        demands = [max(one.demand, one.guarantee) for one in consumers]
+        amounts, level = divide(capacity, wanted, [one.guarantee for one in consumers], demands)
+        weights = wanted
+        if level < UNLIMITED:
+            weights = [max(amount, level * want) for amount, want in zip(amounts, wanted, strict=True)]
+        squares = sum(amount * weight for amount, weight in zip(amounts, weights, strict=True))
+        scale = MEAN_SHARES * (sum(amounts) / squares if squares else 1.0)
+        for one, weight in zip(vcpus, weights, strict=True):
+            shares = max(1, round(scale * weight))
+            self._host.scheduler.policy.reweigh(one.vcpu, shares, node.vclock)
