@@ -55,6 +55,18 @@ def test_means_and_intervals_are_those_of_a_curve():
     assert (known["runs"], known["failed"]) == ([3, 3], [0, 1])
 
 
+def test_measures_of_subjects_are_columns_with_their_subject():
+    """Beside those of the host, which come first."""
+    made = table()
+    data = explorer_data(Side(results(table=made.assign(**{"loss of feed": made["loss"] + 1})), "these"))
+    assert data["subjects"] == ["", "feed"]
+    about = {measure["name"]: (measure["of"], measure["label"]) for measure in data["measures"]}
+    assert about["loss"] == ("", "Packet loss")
+    assert about["loss of feed"] == ("feed", "Packet loss of feed")
+    host, feed = (unpacked(data["columns"][0][name])["mean"] for name in ("loss", "loss of feed"))
+    assert feed == pytest.approx([mean + 1 for mean in host])
+
+
 def test_differences_are_those_of_a_comparison():
     """Paired by replication, after less before."""
     now, before = moved(), results()

@@ -121,6 +121,25 @@ def test_time_lines_and_distribution_are_those_of_the_record(browser, page, tiny
     assert shares[-1][0] <= whole["high"].max() * 1.001
 
 
+def test_a_subject_has_its_own_measures(browser, folder):
+    """Choosing one keeps the measure, and lists those that it has; the commands name it."""
+    made = table()
+    found = results(table=made.assign(**{"loss of feed": made["loss"] + 1}))
+    browser.open(write_explorer(folder / "subjects.html", found, folder / "subjects"))
+    options = "[...document.querySelectorAll('#{} option')].map(option => option.value)"
+    assert browser.run(options.format("subject")) == ["", "feed"]
+    browser.choose("#y", "loss")
+    before = browser.run("explorer.curves[0].points.map(point => point.y)")
+    browser.choose("#subject", "feed")
+    assert browser.text("#curve-title").startswith("Packet loss of feed")
+    assert browser.run(options.format("y")) == ["loss of feed"]
+    after = browser.run("explorer.curves[0].points.map(point => point.y)")
+    assert after == pytest.approx([y + 1 for y in before])
+    assert "--y 'loss of feed'" in browser.text("#figure-commands")
+    browser.choose("#subject", "")
+    assert "loss" in browser.run(options.format("y"))
+
+
 def test_measure_axis_lines_and_slider_change_the_curve(browser, page, tiny):
     """And the lines that are handed out draw the same figure in Python."""
     browser.open(page)

@@ -7,7 +7,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from hostsim.config.quantity import common_unit, number_in
 from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import HostsimError
+from hostsim.results.by_subject import SHOWN
 from hostsim.results.compare import require_axes
 from hostsim.results.curve import is_percentile, measure_intervals
 from hostsim.results.distribution import TIMES, added
@@ -24,6 +25,7 @@ from hostsim.results.figure import FigureSpec, names_of
 from hostsim.results.folder import rerun_command
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.label import label_of, spelt, unit_of
+from hostsim.results.metrics.subject import OF, of_subject_name, parsed
 from hostsim.results.record_frame import is_level, rates
 from hostsim.results.results import Results
 from hostsim.results.table import as_written, axes_of, is_of_ensemble, is_value
@@ -111,7 +113,8 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
     Raises:
         InputError: the axes of the two differ.
     """
-    sides = [now] if before is None else [before, now]
+    sides = [_with_subjects(side) for side in ((now,) if before is None else (before, now))]
+    now = sides[-1]
     axes = axes_of(now.results.table)
     tables = [as_written(side.results.table) for side in sides]
     if before is not None:
@@ -131,16 +134,11 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
         "ensemble": is_of_ensemble(now.results.table),
         "sides": [_side(side) for side in sides],
         "axes": [_axis(now.results, axis, texts[axis]) for axis in axes],
-        "subjects": ["host"],
+        "subjects": list(dict.fromkeys(measure["of"] for measure in measures)),
         "measures": measures,
         "left_out": left_out,
         "count": len(keys),
-        "rows": _packed_json(
-            {
-                "axes": [[places[axis][key[place]] for key in keys] for place, axis in enumerate(axes)],
-                "subject": [0] * len(keys),
-            }
-        ),
+        "rows": _packed_json({"axes": [[places[axis][key[place]] for key in keys] for place, axis in enumerate(axes)]}),
         "columns": columns,
         "differences": differences,
         "known": [
@@ -157,6 +155,21 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
         "start": _start(now.results, texts),
         "looks": [look.colour for look in LOOKS],
     }
+
+
+def _with_subjects(side: Side) -> Side:
+    """Results with the main measures of their groups of VMs, or of their traffic entries, as columns; as they are without their stored runs."""
+    found = side.results.subjects
+    shown = [
+        of_subject_name(measure, subject)
+        for subject, rows in found.groupby("subject", sort=False)
+        for measure in SHOWN
+        if rows[measure].fillna(0.0).ne(0.0).any()
+    ]
+    try:
+        return replace(side, results=side.results.with_measures(*shown))
+    except HostsimError:  # no record of a run, or none that counts its packets apart
+        return side
 
 
 def _texts(table: pd.DataFrame, tables: Iterable[pd.DataFrame], axis: str) -> list[str]:
@@ -224,7 +237,12 @@ def _measures(
 ) -> tuple[list[dict[str, Any]], list[dict[str, str]], dict[str, str], list[str], int]:
     """Measures with their packed columns, differences, the names of those left out, and the number of bytes."""
     now = sides[-1].results
-    known = [name for name in CATALOGUE if any(_is_measured(side.results.table, name) for side in sides)]
+    of_subjects = [name for side in sides for name in side.results.table.columns if OF in name]
+    known = [
+        name
+        for name in dict.fromkeys([*CATALOGUE, *of_subjects])
+        if any(_is_measured(side.results.table, name) for side in sides)
+    ]
     first = [name for name in _used(now) if name in known]
     ensemble = is_of_ensemble(now.table)
     shown: list[dict[str, Any]] = []
@@ -251,7 +269,7 @@ def _measures(
         if apart:
             differences[name] = apart
         about = {"name": name, "label": label_of(name), "unit": unit_of(name), "meaning": CATALOGUE[name].meaning}
-        shown.append({**about, "first": name in first})
+        shown.append({**about, "first": name in first, "of": parsed(name)[1]})
     return shown, columns, differences, left_out, spent
 
 

@@ -52,7 +52,7 @@
     const varied = axes.filter(axis => axis.texts.length > 1).map(axis => axis.name);
     const fixed = Object.fromEntries(axes.map(axis => [axis.name, Math.max(start.at[axis.name] || 0, 0)]));
     return {
-      y, y2, x: start.x, by: start.by.filter(axis => axis !== start.x), at: fixed, subject: 0,
+      y, y2, x: start.x, by: start.by.filter(axis => axis !== start.x), at: fixed,
       zero: false, logx: false, logy: false, ranges: {}, hidden: {}, point: null, theme: "system",
       dims: [...varied.map(axis => `@${axis}`), ...new Set([y, y2])].slice(0, 8),
     };
@@ -77,7 +77,6 @@
   }
   const known = data.known[last];
   function isSelected(row, without = () => false) {
-    if (data.rows.subject[row] !== state.subject) return false;
     for (const [name, values] of Object.entries(state.hidden)) {
       const value = name === "bottleneck" ? known.bottleneck[row] : at(row, name.slice(1));
       if (values.includes(value)) return false;
@@ -118,7 +117,7 @@
   const xAxis = () => axes[axisNumber[state.x]];
   const isNumeric = axis => Boolean(axis && axis.numbers);
   const xOf = row => !xAxis() ? 0 : isNumeric(xAxis()) ? xAxis().numbers[at(row, state.x)] : at(row, state.x);
-  const isInSlice = row => data.rows.subject[row] === state.subject && axes.every(axis => axis.name === state.x || state.by.includes(axis.name) || at(row, axis.name) === state.at[axis.name]);
+  const isInSlice = row => axes.every(axis => axis.name === state.x || state.by.includes(axis.name) || at(row, axis.name) === state.at[axis.name]);
   const isHidden = row => axes.some(axis => (state.hidden[`@${axis.name}`] || []).includes(at(row, axis.name)));
 
   /* Charts ------------------------------------------------------------------------------------------------------ */
@@ -426,7 +425,7 @@
     const column = columns[last], x = row => clean(column[state.y2].mean[row], false), y = row => clean(column[state.y].mean[row], state.logy);
     const groups = new Map(), faded = [], points = [];
     for (let row = 0; row < count; row++) {
-      if (data.rows.subject[row] !== state.subject || x(row) === null || y(row) === null) continue;
+      if (x(row) === null || y(row) === null) continue;
       if (!selected[row]) { faded.push([x(row), y(row)]); continue; }
       const key = lineKey(row);
       if (!groups.has(key)) groups.set(key, []);
@@ -469,7 +468,7 @@
     parallel.getDom().style.height = narrow ? `${Math.max(12, 4.6 * dims.length + 2)}rem` : "";
     parallel.resize();
     const inDims = new Set(dims), others = Object.entries(state.ranges).filter(([dim]) => !inDims.has(dim));
-    const key = JSON.stringify([dims, others, state.hidden, state.subject, state.by, isDark(), parallel.getWidth(), brushed ? 0 : state.ranges]);
+    const key = JSON.stringify([dims, others, state.hidden, state.by, isDark(), parallel.getWidth(), brushed ? 0 : state.ranges]);
     if (key === parallelKey) return; // ten thousand lines take a moment
     parallelKey = key;
     parallelRows = [];
@@ -720,20 +719,27 @@
     select.replaceChildren(...options.map(option => option.group ? element("optgroup", { label: option.group }, ...option.options.map(one => element("option", { value: one.value }, one.text))) : element("option", { value: option.value }, option.text)));
     select.value = value;
   }
-  const measureOptions = () => {
-    const option = ({ name }) => ({ value: name, text: measureLabel(name) }), first = measures.filter(one => one.first), rest = measures.filter(one => !one.first);
-    return first.length && rest.length ? [{ group: "In figures and claims", options: first.map(option) }, { group: "All others", options: rest.map(option) }] : measures.map(option);
-  };
+  const subjectOf = name => measureOf[name] ? measureOf[name].of : "";
+  const baseOf = name => name.split(" of ")[0];
+  function measureOptions(subject) {
+    const own = measures.filter(one => subject === undefined || one.of === subject), rest = own.filter(one => !one.first);
+    const option = ({ name }) => ({ value: name, text: measureLabel(name) }), subjects = [...new Set(rest.map(one => one.of))];
+    const groups = [["In figures and claims", own.filter(one => one.first)], ...subjects.map(name => [name ? `Of ${name}` : "All others", rest.filter(one => one.of === name)])].filter(([, found]) => found.length);
+    return groups.length > 1 ? groups.map(([group, found]) => ({ group, options: found.map(option) })) : own.map(option);
+  }
   function makeControls() {
-    fillSelect($("y"), measureOptions(), state.y);
     fillSelect($("y2"), measureOptions(), state.y2);
     fillSelect($("x"), axes.length ? axes.map(axis => ({ value: axis.name, text: axisLabel(axis) })) : [{ value: "", text: "none" }], state.x);
-    fillSelect($("subject"), data.subjects.map((name, place) => ({ value: place, text: name === "host" ? "the whole host" : name })), state.subject);
+    fillSelect($("subject"), data.subjects.map(name => ({ value: name, text: name || "the whole host" })), subjectOf(state.y));
     fillSelect($("dimension"), measureOptions(), state.y);
-    $("y").onchange = event => change_({ y: event.target.value, dims: state.dims.includes(event.target.value) ? state.dims : [...state.dims.filter(dim => dim !== state.y || dim === state.y2), event.target.value] });
+    const choose = y => change_({ y, dims: state.dims.includes(y) ? state.dims : [...state.dims.filter(dim => dim !== state.y || dim === state.y2), y] });
+    $("y").onchange = event => choose(event.target.value);
     $("y2").onchange = event => change_({ y2: event.target.value, dims: state.dims.includes(event.target.value) ? state.dims : [...state.dims.filter(dim => dim !== state.y2 || dim === state.y), event.target.value] });
     $("x").onchange = event => change_({ x: event.target.value, by: state.by.filter(axis => axis !== event.target.value) });
-    $("subject").onchange = event => change_({ subject: Number(event.target.value) });
+    $("subject").onchange = event => {
+      const own = measures.filter(one => one.of === event.target.value);
+      choose((own.find(one => baseOf(one.name) === baseOf(state.y)) || own[0]).name);
+    };
     for (const name of ["zero", "logx", "logy"]) $(name).onchange = event => change_({ [name]: event.target.checked });
     $("controls").onsubmit = event => event.preventDefault();
     $("add").onclick = () => {
@@ -750,7 +756,9 @@
     $("dims").replaceChildren(...dims.map(dim => element("label", { class: "check" }, element("input", { type: "checkbox", value: dim, onchange: event => change_({ dims: event.target.checked ? [...state.dims, dim] : state.dims.filter(one => one !== dim) }) }), dimLabel(dim))));
   }
   function drawControls() {
-    for (const name of ["y", "y2", "x", "subject"]) $(name).value = state[name];
+    $("subject").value = subjectOf(state.y);
+    fillSelect($("y"), measureOptions(subjectOf(state.y)), state.y);
+    for (const name of ["y2", "x"]) $(name).value = state[name];
     for (const name of ["zero", "logx", "logy"]) $(name).checked = state[name];
     $("logx").disabled = !isNumeric(xAxis());
     $("meaning").textContent = measureOf[state.y] ? measureOf[state.y].meaning : "";
