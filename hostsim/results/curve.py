@@ -13,7 +13,7 @@ from hostsim.engine.record import AxisValues
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.estimate import DETERMINISTIC, Interval, student
 from hostsim.results.expect import Difference, Ratio, Verdict
-from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
+from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec, point_name
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.results.prediction_interval import prediction_interval, replication_interval
 
@@ -295,7 +295,7 @@ def paired_contrasts(table: pd.DataFrame, figure: FigureSpec, verdicts: Iterable
             continue
         firsts = [part.iloc[0] for part in drawn]
         varied = [axis for axis in (figure.x, *figure.series) if firsts[0][axis] != firsts[1][axis]]
-        names = [", ".join(f"{axis}={first[axis]}" for axis in varied) for first in firsts]
+        names = [", ".join(point_name(figure.axes, axis, first[axis]) for axis in varied) for first in firsts]
         numbers = f"{value:.3g} [{low:.3g}, {high:.3g}]"
         places = (str(firsts[0][figure.x]), one.mean), (str(firsts[1][figure.x]), other.mean)
         yield PairedContrast(places, f"paired: {names[0]} {sign} {names[1]}: {numbers}")

@@ -80,6 +80,8 @@ class Expectation:
     """Published: a claim or a measurement for predictions."""
     kind: str = ""
     """One of `hostsim.results.claim.CLAIM_KINDS` if published; empty for a user's expectation."""
+    label: str = ""
+    """Name in figures; `name` where it is empty."""
 
     @property
     def counted_in(self) -> str:

@@ -25,6 +25,10 @@ Size = Literal["", "column", "page"]
 """Printed width: a column or page of a journal; empty for the screen."""
 
 
+Log = Literal["", "x", "y", "xy"]
+"""Axes of a figure that are logarithmic."""
+
+
 @dataclass(frozen=True)
 class AxisNames:
     """Names of an axis and its values in figures and tables."""
@@ -68,7 +72,7 @@ class FigureSpec:
     kind: Literal["line", "bar"] = "line"
     """``bar`` draws a group of bars at each value of x, one for each series."""
     right: str | None = None
-    """A second metric, drawn as lines on a right-hand axis."""
+    """A second metric, in a second panel on the right."""
     stack: tuple[str, ...] = ()
     """Metrics in the unit of y, stacked on its bar, without series."""
     per: str | None = None
@@ -86,6 +90,7 @@ class FigureSpec:
     size: Size = ""
     axes: Names = field(default_factory=dict)
     """Names of axes and of their values."""
+    log: Log = ""
 
     @property
     def reference(self) -> AxisValues:
@@ -136,18 +141,24 @@ class FigureSpec:
 
 @dataclass(frozen=True)
 class AnswersSpec:
-    """One figure of a scenario: a bar for each of several expectations, as high as its answer."""
+    """One figure of a scenario: a row for each of several expectations, with its answer and what was published."""
 
     name: str
     answers: tuple[str, ...]
-    """Names of the expectations, in the order of the bars; `hostsim.results.expect.is_comparable` holds for all of them."""
+    """Names of the expectations, in the order of the rows; `hostsim.results.expect.is_comparable` holds for all of them."""
     title: str = ""
     size: Size = ""
+    label: str = ""
+    """Of the axis, without the unit; what the answers have in common by default."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names of the rows, by that of the expectation."""
 
     @property
     def words(self) -> str:
         """What it shows."""
-        return self.title or f"answers of {'; '.join(self.answers)}"
+        return (
+            self.title or f"Simulated and published: {'; '.join(self.names.get(name, name) for name in self.answers)}"
+        )
 
 
 @dataclass(frozen=True)

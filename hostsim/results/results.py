@@ -409,6 +409,7 @@ class Results:
         at: AxisValues | None = None,
         kind: Literal["line", "bar"] = "line",
         right: str | None = None,
+        log: Literal["", "x", "y", "xy"] = "",
         answers: str | Sequence[str] = (),
         label: str | None = None,
         ax: Axes | None = None,
@@ -425,8 +426,10 @@ class Results:
             by: axes that distinguish lines or bars.
             at: values of the other axes; by default the first value of the sweep.
             kind: ``bar`` draws a group of bars at each value of x.
-            right: a second measure, on a right-hand axis.
-            answers: names of expectations, without other arguments: a bar for each answer, with its interval and, for a claim, the accepted band.
+            right: a second measure, in a second panel on the right.
+            log: logarithmic axes.
+            answers: names of expectations, without other arguments: a row for each answer, with its interval, the published value and the
+                accepted range.
             label: name of these results in a shared legend; by default the scenario with its changes.
             ax: existing axes, with results that are drawn there: ``before.plot(...)``, then ``after.plot(..., ax=ax)`` gives each its
                 own style and name. By default a new figure: of pyplot if that is in use, so that notebooks show it, else outside pyplot
@@ -440,15 +443,15 @@ class Results:
 
         figure: Figure
         found = self
-        if answers and (name, x, y, of, at, right) == (None,) * 6 and not by:
+        if answers and (name, x, y, of, at, right) == (None,) * 6 and not (by or log):
             figure = self._answers(answers)
         elif answers:
             raise InputError(Fault("answers cannot be combined with other arguments", "answers", str(answers)))
         elif x is not None and y is not None and name is None:
             y = of_subject_name(y, of)
             found = self._with(y, right)
-            figure = curve_spec(found.table, x, y, by, at, kind, right, names_of(self.figures))
-        elif x is None and y is None and of is None and at is None and not by:
+            figure = replace(curve_spec(found.table, x, y, by, at, kind, right, names_of(self.figures)), log=log)
+        elif x is None and y is None and of is None and at is None and not (by or log):
             figure = self._figure(name)
         else:
             raise InputError(
@@ -653,7 +656,7 @@ class Results:
 
     def _answers(self, answers: str | Sequence[str]) -> AnswersSpec:
         figure = AnswersSpec("answers", (answers,) if isinstance(answers, str) else tuple(answers))
-        rich_view("plots.answer_bars").require_answers(figure, self.verdicts)
+        rich_view("plots.answer_dots").require_answers(figure, self.verdicts)
         return figure
 
     def _repr_html_(self) -> str:

@@ -1,20 +1,22 @@
-"""Bars, and a second metric on the right: what stands where, and how one is told from another."""
+"""Bars, two panels and logarithmic axes: what stands where, and how one is told from another."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from sample_table import table, verdict
 
 from hostsim.errors import InputError
 from hostsim.results.estimate import student
-from hostsim.results.expect import At, Find, Worst
+from hostsim.results.expect import At, Find, Ratio, Worst
 from hostsim.results.figure import FigureSpec
 from hostsim.views.plots.figure import GROUP, draw
 from hostsim.views.plots.style import LOOKS, as_svg
@@ -27,13 +29,26 @@ def words(ax: Axes) -> list[str]:
     return [] if legend is None else [text.get_text() for text in legend.get_texts()]
 
 
-def brackets(ax: Axes) -> list[list[float]]:
-    return [list(line.get_ydata()) for line in ax.get_lines() if line.get_zorder() == 4]
+def ranges(ax: Axes) -> list[list[float]]:
+    """Accepted ranges, as the marks of reference values show them."""
+    return [list(line.get_ydata()) for line in ax.get_lines() if line.get_zorder() == 5]
+
+
+def diamonds(ax: Axes) -> list[float]:
+    """Published numbers."""
+    return [
+        float(line.get_ydata()[0]) for line in ax.get_lines() if line.get_marker() == "D" and line.get_zorder() == 6
+    ]
 
 
 def right_of(ax: Axes) -> Axes:
     (right,) = (other for other in ax.figure.axes if other is not ax)
     return right
+
+
+def named(ax: Axes) -> list[str]:
+    """Names of the legend of a figure of two panels."""
+    return [text.get_text() for legend in ax.figure.legends for text in legend.get_texts()]
 
 
 def curves(ax: Axes) -> list[Line2D]:
@@ -67,14 +82,18 @@ def test_error_bars_are_the_intervals_and_one_replication_has_none():
     assert len(draw(table(replications=1), BARS).containers) == 2
 
 
-def test_names_of_platforms_are_categories_and_long_ones_are_written_at_a_slant():
-    """In the order of the sweep."""
+def test_names_of_platforms_are_categories_and_long_ones_have_several_lines():
+    """In the order of the sweep; a word that is too long is written at a slant."""
     short = draw(table(rates=("esxi-5.5", "esxi-6.0")), FigureSpec("f", "rate", "loss", kind="bar"))
     assert [tick.get_text() for tick in short.get_xticklabels()] == ["esxi-5.5", "esxi-6.0"]
-    assert {tick.get_rotation() for tick in short.get_xticklabels()} == {0}
-    rates = tuple(f"a driver with a long name, {n}" for n in range(3))
+    rates = tuple(f"a driver with a name of several words, {n}" for n in range(3))
     long = draw(table(rates=rates), FigureSpec("f", "rate", "loss", kind="bar"))
-    assert {tick.get_rotation() for tick in long.get_xticklabels()} == {25}
+    texts = [tick.get_text() for tick in long.get_xticklabels()]
+    assert [text.replace("\n", " ") for text in texts] == list(rates)
+    assert all("\n" in text for text in texts)
+    assert {tick.get_rotation() for tick in (*short.get_xticklabels(), *long.get_xticklabels())} == {0}
+    word = draw(table(rates=tuple("a" * 40 + str(n) for n in range(3))), FigureSpec("f", "rate", "loss", kind="bar"))
+    assert {tick.get_rotation() for tick in word.get_xticklabels()} == {25}
 
 
 def test_quantities_stand_under_bars_without_the_unit_that_the_label_has():
@@ -102,82 +121,106 @@ def test_a_longer_legend_makes_the_figure_higher_and_leaves_a_given_one_alone():
     assert draw(rows, many, ax=mine).figure.get_figheight() == before
 
 
-def test_accepted_values_are_a_bracket_beside_the_middle_of_their_own_bar():
-    """With the published number above bar and bracket, and one name in the legend."""
+def test_published_values_are_marks_on_their_own_bar():
+    """A diamond at the number, beside the middle of the bar, and a line over the accepted range; words have no diamond. One name in the legend."""
     at = At("loss", {"receivers": 2, "split": "0", "rate": "40 kpps"})
     line = Worst(tuple(At("loss", {"receivers": n, "split": "1", "rate": "40 kpps"}) for n in (1, 4)))
     ax = draw(table(), BARS, published=[verdict(at, 18, 30, "24"), verdict(line, 1, 9, "few")])
-    assert brackets(ax) == [[18, 18, 30, 30], [1, 1, 9, 9], [1, 1, 9, 9]]
+    assert ranges(ax) == [[18, 30], [1, 9], [1, 9]]
+    assert diamonds(ax) == [24]
     bar = ax.containers[0][1]
-    (bracket, *_) = (line for line in ax.get_lines() if line.get_zorder() == 4)
-    assert bar.get_x() + bar.get_width() / 2 < min(bracket.get_xdata())
-    assert max(bracket.get_xdata()) < bar.get_x() + bar.get_width()
-    numbers = {text.get_text(): text.xy[1] for text in ax.texts}
-    assert numbers == {"24": 30, "few": pytest.approx(9.0, abs=1)}
-    assert words(ax) == ["split = 0", "split = 1", "published (accepted)"]
+    (mark, *_) = (line for line in ax.get_lines() if line.get_zorder() == 5)
+    assert bar.get_x() + bar.get_width() / 2 < min(mark.get_xdata())
+    assert max(mark.get_xdata()) < bar.get_x() + bar.get_width()
+    assert words(ax) == ["split = 0", "split = 1", "published (accepted range)"]
+    assert [text for text in ax.texts if text.get_text()] == [], "no text on data"
 
 
-def test_a_bracket_has_no_lip_at_an_open_end():
-    """It reaches to where the figure ended, and there is room for its number."""
+@pytest.mark.parametrize(("low", "high"), [(38, None), (None, 50)])
+def test_an_open_end_has_an_arrow(low, high):
+    """From the end of the range that is there, and the figure has room for that."""
     at = At("loss", {"receivers": 4, "split": "0", "rate": "40 kpps"})
-    ax = draw(table(), BARS, published=[verdict(at, 38, None, "38+")])
-    ((first, second, third),) = brackets(ax)
-    assert first == second == 38
-    assert 41 < third < ax.get_ylim()[1]
-    below = draw(table(), BARS, published=[verdict(at, None, 50)])
-    assert brackets(below)[0][1:] == [50, 50]
+    ax = draw(table(), BARS, published=[verdict(at, low, high, "38+")])
+    (arrow,) = ax.texts
+    assert arrow.arrow_patch is not None
+    assert arrow.xy[1] == (low or high)
+    assert arrow.xyann[1] * (1 if high is None else -1) > 0
+    assert ax.get_ylim()[1] >= (low or high)
 
 
-def test_what_is_about_another_point_or_a_threshold_puts_no_bracket_on_bars():
+def test_a_published_ratio_is_a_multiple_of_the_simulated_reference():
+    """Where both points are on the figure: 3 times the mean of 21 when the loss is published to be 3 times that by default."""
+    ratio = Ratio("loss", {"split": "1"}, {"split": "0"}, {"receivers": 2, "rate": "40 kpps"})
+    ax = draw(table(), BARS, published=[verdict(ratio, 2.0, 4.0, "3")])
+    assert (ranges(ax), diamonds(ax)) == ([[42, 84]], [63])
+    assert words(ax)[-1] == "published ratio × simulated"
+    elsewhere = replace(ratio, at={"receivers": 2, "rate": "30 kpps"})
+    assert ranges(draw(table(), BARS, published=[verdict(elsewhere, 2.0, 4.0, "3")])) == []
+
+
+def test_what_is_about_another_point_or_a_threshold_puts_no_mark_on_bars():
     """Groups stand at no number, so a threshold has no place among them."""
     elsewhere = At("loss", {"receivers": 2, "split": "0", "rate": "30 kpps"})
     threshold = Find(True, "receivers", 1, 9, "loss", 0.01, {"split": "0", "rate": "40 kpps"})
     ax = draw(table(), BARS, published=[verdict(elsewhere, 1, 2), verdict(threshold, 1, 2)])
-    assert (brackets(ax), list(ax.texts)) == ([], [])
+    assert (ranges(ax), list(ax.texts)) == ([], [])
 
 
 @pytest.mark.parametrize("kind", ["line", "bar"])
-def test_a_second_metric_is_a_line_on_the_right_with_a_label_of_its_own(kind):
-    """One a series, in its colour, with markers, over its own bar."""
+def test_a_second_metric_has_a_panel_of_its_own(kind):
+    """Beside the first, with its own axis, the looks of the series, and one legend for both."""
     ax = draw(with_cpu(table()), FigureSpec("f", "receivers", "loss", ("split",), {}, kind, "host_cpu"))
     right = right_of(ax)
-    drawn = curves(right)
-    assert [list(line.get_ydata()) for line in drawn] == [[89, 79, 59], [98, 97, 95]]
-    assert [line.get_color() for line in drawn] == [look.colour for look in LOOKS[:2]]
-    assert {line.get_marker() for line in drawn} == {"o", "s"}
-    assert (ax.get_ylabel(), right.get_ylabel()) == ("Packet loss (%)", "Host CPU utilisation (%)")
-    assert words(ax) == ["split = 0", "split = 1", "Host CPU utilisation (right)"]
     if kind == "bar":
-        bar = ax.containers[0][0]
-        assert drawn[0].get_xdata()[0] == pytest.approx(bar.get_x() + bar.get_width() / 2)
+        drawn = [[bar.get_height() for bar in one] for one in right.containers if isinstance(one, BarContainer)]
     else:
-        assert list(drawn[0].get_xdata()) == [1, 2, 4]
+        drawn = [list(line.get_ydata()) for line in curves(right)]
+        assert [line.get_color() for line in curves(right)] == [look.colour for look in LOOKS[:2]]
+    assert drawn == [[89, 79, 59], [98, 97, 95]]
+    assert (ax.get_ylabel(), right.get_ylabel()) == ("Packet loss (%)", "Host CPU utilisation (%)")
+    assert (words(ax), words(right), named(ax)) == ([], [], ["split = 0", "split = 1"])
+    ax.figure.canvas.draw()
+    assert ax.get_window_extent().x1 < right.get_window_extent().x0
+    assert ax.get_window_extent().width == pytest.approx(right.get_window_extent().width)
 
 
-def test_both_metrics_of_a_single_series_are_named_and_have_their_own_colours():
-    """The legend says which is which."""
-    ax = draw(with_cpu(table()), FigureSpec("f", "receivers", "loss", (), {"split": "1"}, "line", "host_cpu"))
-    assert words(ax) == ["Packet loss", "Host CPU utilisation (right)"]
-    (right,) = curves(right_of(ax))
-    assert right.get_color() != ax.get_lines()[0].get_color()
+def test_two_panels_divide_the_place_of_given_axes():
+    """The legend is above the first, and other axes stay."""
+    figure = Figure(layout="constrained")
+    place, other = figure.subplots(1, 2)
+    spec = FigureSpec("f", "receivers", "loss", ("split",), {}, "bar", "host_cpu")
+    assert draw(with_cpu(table()), spec, ax=place) is place
+    assert len(figure.axes) == 3
+    assert (words(place), figure.legends) == (["split = 0", "split = 1"], [])
+    figure.canvas.draw()
+    assert figure.axes[2].get_window_extent().x1 < other.get_window_extent().x0
 
 
-def test_the_left_metrics_published_values_stay_with_a_second_metric():
-    """And the second one's are not drawn: there is one kind of mark for one axis."""
-    both = FigureSpec("f", "receivers", "loss", ("split",), {}, "line", "host_cpu")
+def test_both_panels_have_the_published_values_of_their_measure():
+    """Each on its own axis."""
+    both = FigureSpec("f", "receivers", "loss", ("split",), {}, "bar", "host_cpu")
     at = {"receivers": 2, "split": "0", "rate": "40 kpps"}
-    ax = draw(
-        with_cpu(table()), both, published=[verdict(At("loss", at), 1, 3), verdict(At("host_cpu", at), 5, 6, "x")]
-    )
-    assert [name for name in words(ax) if "published" in name] == ["published: 2 VMs"]
+    claims = [verdict(At("loss", at), 1, 3), verdict(At("host_cpu", at), 5, 6, "x")]
+    ax = draw(with_cpu(table()), both, published=claims)
+    assert (ranges(ax), ranges(right_of(ax))) == ([[1, 3]], [[5, 6]])
+    assert named(ax) == ["split = 0", "split = 1", "published (accepted range)"]
 
 
-def test_a_percentile_that_cannot_be_told_is_told_for_the_metric_that_it_is():
-    """Two metrics, two places to look."""
-    rows = table().assign(latency_p99=np.nan)
-    ax = draw(rows, FigureSpec("f", "receivers", "loss", (), {"split": "1"}, "bar", "latency_p99"))
-    assert {text.get_text() for text in right_of(ax).texts} == {"99th percentile of one-way latency: not estimable"}
-    assert not ax.texts
+def test_bars_are_markers_on_a_logarithmic_axis():
+    """It has no 0 for them to stand on; ticks are plain numbers."""
+    ax = draw(table(), replace(BARS, log="y"))
+    assert ax.get_yscale() == "log"
+    assert not [one for one in ax.containers if isinstance(one, BarContainer)]
+    assert [list(line.get_ydata()) for line in curves(ax)] == [[11, 21, 41], [2, 3, 5]]
+    ax.figure.canvas.draw()
+    assert {"2", "10", "20"} <= {tick.get_text() for tick in ax.get_yticklabels()}
+
+
+def test_a_logarithmic_x_axis_has_the_values_of_the_sweep_as_ticks():
+    """Of a few values; lines stay lines."""
+    ax = draw(table(), FigureSpec("f", "receivers", "loss", ("split",), log="x"))
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
+    assert list(ax.get_xticks()) == [1, 2, 4]
 
 
 def test_a_stack_is_one_metric_on_the_other():

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from matplotlib.axes import Axes
 from sample_table import table, verdict
 
 from hostsim.results.curve import curve_frame
 from hostsim.results.estimate import student
-from hostsim.results.expect import Band, Difference, Find, Ratio
+from hostsim.results.expect import Difference, Ratio
 from hostsim.results.figure import AxisNames, FigureSpec
 from hostsim.views.plots.figure import draw
+from hostsim.views.plots.style import figure_of
 
 SAVED = FigureSpec("saved", "receivers", "loss", at={"split": "0"}, less={"split": "1"})
 GAIN = FigureSpec("gain", "receivers", "loss", at={"split": "0"}, to={"split": "1"}, kind="bar")
@@ -94,23 +93,9 @@ def test_what_was_published_is_drawn_where_it_is_about_the_same_comparison(
 def test_a_limit_is_a_line_with_its_number_and_is_on_the_axis() -> None:
     """The figure reaches up to a limit that no point reaches."""
     ax = draw(table(), FigureSpec("loss", "receivers", "loss", lines=(90.0,)))
-    assert "90 %" in [text.get_text() for text in ax.texts]
+    assert [(text.get_text(), text.xy[0]) for text in ax.texts] == [("90 %", 1)], "beside the axes"
     assert [90.0, 90.0] in [list(line.get_ydata()) for line in ax.get_lines()]
     assert ax.get_ylim()[1] > 90
-
-
-def test_the_points_a_search_ended_between_are_drawn_on_its_line() -> None:
-    """One without bound is not, whether infinite or, from a folder, none."""
-    made = verdict(Find(True, "receivers", 1, 9, "loss", 0.01, {"split": "0"}), 1.0, 3.0)
-    cases = tuple(
-        {"receivers": n, "split": "0", "value": value} for n, value in ((2, 20.0), (3, float("inf")), (4, None))
-    )
-    made = replace(made, points=cases)
-    ax = draw(table(), FigureSpec("loss", "receivers", "loss", ("split",)), published=[made])
-    (crosses,) = [line for line in ax.get_lines() if line.get_marker() == "x"]
-    assert (list(crosses.get_xdata()), list(crosses.get_ydata())) == ([2], [20.0])
-    assert crosses.get_color() == ax.get_lines()[0].get_color()
-    assert made.expectation.band == Band(1.0, 3.0)
 
 
 def test_axes_and_values_have_the_names_that_a_sweep_gives_them() -> None:
@@ -123,10 +108,16 @@ def test_axes_and_values_have_the_names_that_a_sweep_gives_them() -> None:
 
 
 def test_a_printed_figure_has_its_width_and_no_title() -> None:
-    """A journal sets the caption itself."""
-    column, screen = (
-        draw(table(), FigureSpec("f", "receivers", "loss", size=size), titled=True).get_figure(root=True)
-        for size in ("column", "")
+    """A journal sets the caption; a figure that asks for no size is as wide as what it shows needs, and has its title."""
+    column, screen, page = (
+        figure_of(draw(table(), figure, with_title=True))
+        for figure in (
+            FigureSpec("f", "receivers", "loss", size="column"),
+            FigureSpec("f", "receivers", "loss"),
+            FigureSpec("f", "receivers", "loss", right="host_cpu"),
+        )
     )
-    assert (column.get_figwidth(), column.get_suptitle()) == (3.5, "")
-    assert screen.get_suptitle() == "Packet loss against receivers"
+    assert [figure.get_figwidth() for figure in (column, screen, page)] == [3.5, 3.5, 7.2]
+    assert column.texts == []
+    assert [text.get_text() for text in screen.texts] == ["Packet loss against receivers"]
+    assert screen.get_figheight() > column.get_figheight()

@@ -13,12 +13,12 @@ from matplotlib.container import BarContainer
 from sample_table import table, verdict
 
 from hostsim.errors import InputError
-from hostsim.results.expect import At, Find, Form, Ratio, Worst
+from hostsim.results.expect import At, Find, Form, Mean, Worst
 from hostsim.results.figure import AxisNames, FigureSpec
 from hostsim.results.table import axes_of, with_members
 from hostsim.views.plots.axis import axis_label, metric_label
 from hostsim.views.plots.figure import draw
-from hostsim.views.plots.style import LOOKS, as_svg, look_of, save
+from hostsim.views.plots.style import INK, LOOKS, PAPER, as_svg, look_of, save
 
 LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
 
@@ -99,64 +99,90 @@ def test_the_interval_is_a_band_and_one_replication_has_none():
     assert not any(band.get_paths() for band in draw(table(replications=1), LOSS).collections)
 
 
-def test_a_published_threshold_is_drawn_over_its_own_series_with_its_number():
-    """The claim's number stands in the colour of the line it is about."""
-    ax = draw(table(), LOSS, published=[verdict(find({"split": "1", "rate": "40 kpps"}), 1.5, 2.5, "about 2")])
+def legend(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def diamonds(ax: Axes, *, hollow: bool) -> list[tuple[float, float, str]]:
+    """Place and colour of the published (hollow) or the simulated (filled) thresholds and values."""
+    lines = [line for line in ax.get_lines() if line.get_marker() == "D" and len(line.get_xdata()) == 1]
+    found = [line for line in lines if (line.get_markerfacecolor() == PAPER) == hollow]
+    return [(float(line.get_xdata()[0]), float(line.get_ydata()[0]), line.get_color()) for line in found]
+
+
+def ranges(ax: Axes) -> list[tuple[list[float], list[float]]]:
+    """Accepted ranges: their ends in x and in y."""
+    lines = [line for line in ax.get_lines() if line.get_zorder() == 5]
+    return [(list(map(float, line.get_xdata())), list(map(float, line.get_ydata()))) for line in lines]
+
+
+def test_published_and_simulated_threshold_are_at_the_condition_in_the_colour_of_their_line():
+    """A hollow and a filled diamond, and no text on the data."""
+    claim = verdict(find({"split": "1", "rate": "40 kpps"}), 1.5, 2.5, "2.2")
+    ax = draw(table(), LOSS, published=[claim])
     colours = {line.get_label(): line.get_color() for line in ax.get_lines()}
-    assert [(text.get_text(), text.get_color()) for text in ax.texts] == [("published about 2", colours["split = 1"])]
-    assert len(ax.patches) == 1
+    assert diamonds(ax, hollow=True) == [(2.2, 0.01, colours["split = 1"])]
+    assert diamonds(ax, hollow=False) == [(2.0, 0.01, colours["split = 1"])]
+    assert ranges(ax) == [([1.5, 2.5], [0.01, 0.01])]
+    assert list(ax.texts) == []
+    assert legend(ax)[2:] == ["published (accepted range)", "simulated threshold"]
 
 
-@pytest.mark.parametrize(
-    ("form", "said_of"),
-    [(find({"split": "1"}), ""), (At("loss", {"receivers": 2, "split": "1"}), "split = 1, ")],
-    ids=["find", "at"],
-)
-def test_what_nobody_published_is_not_called_published(form: Form, said_of: str):
-    """The accepted range of a user's expectation names its series and is not shaded."""
+def test_thresholds_with_overlapping_ranges_are_moved_apart():
+    """By points, so that both are seen."""
+    claims = [verdict(find({"split": split, "rate": "40 kpps"}), 1.5, 3) for split in ("0", "1")]
+    ax = draw(table(), LOSS, published=claims)
+    ax.figure.canvas.draw()
+    marks = [line for line in ax.get_lines() if line.get_zorder() == 6]
+    heights = [line.get_transform().transform(line.get_xydata())[0][1] for line in marks]
+    assert abs(heights[0] - heights[1]) > 5
+
+
+@pytest.mark.parametrize("form", [find({"split": "1"}), At("loss", {"receivers": 2, "split": "1"})], ids=["find", "at"])
+def test_what_nobody_published_is_not_called_published(form: Form):
+    """The accepted range of a user's expectation has no diamond, and no mark beside published values."""
     made = verdict(form, 1.5, 2.5, "1.5 to 2.5 VMs")
     own = replace(made, expectation=replace(made.expectation, is_claim=False))
     ax = draw(table(), LOSS, published=[own])
-    said = [text.get_text() for text in (*ax.texts, *ax.get_legend().get_texts())]
-    assert [text.replace(":", "") for text in said if "VMs" in text] == [f"{said_of}accepted 1.5 to 2.5 VMs"]
-    assert not ax.patches
+    assert diamonds(ax, hollow=True) == []
+    assert "accepted range" in legend(ax)
+    both = draw(table(), LOSS, published=[own, verdict(form, 1.0, 3.0)])
+    assert len(ranges(both)) == 1
+    assert "accepted range" not in legend(both)
 
 
 def test_a_threshold_about_other_points_is_not_drawn():
     """A claim at another rate says nothing about this figure."""
-    assert not draw(table(), LOSS, published=[verdict(find({"split": "1", "rate": "30 kpps"}), 1, 3)]).texts
+    assert ranges(draw(table(), LOSS, published=[verdict(find({"split": "1", "rate": "30 kpps"}), 1, 3)])) == []
 
 
 @pytest.mark.parametrize(("low", "high", "seen"), [(0.1, 0.9, False), (4.5, 9, False), (3.5, 9, True), (0, 1, True)])
 def test_a_threshold_off_the_figure_is_not_drawn(low: float, high: float, seen: bool):
     """Receivers go from 1 to 4; a cut sweep leaves most of what was published outside."""
     at = {"split": "1", "rate": "40 kpps"}
-    assert bool(draw(table(), LOSS, published=[verdict(find(at), low, high)]).texts) == seen
+    assert bool(ranges(draw(table(), LOSS, published=[verdict(find(at), low, high, "some")]))) == seen
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        At("loss", {"receivers": 2, "split": "0", "rate": "40 kpps"}),
-        Worst(tuple(At("loss", {"receivers": n, "split": "0", "rate": "40 kpps"}) for n in (1, 2, 4))),
-    ],
-)
-def test_accepted_values_at_a_point_or_along_a_line_are_named_in_the_legend(form: Form):
-    """What was published is told from what was simulated."""
-    legend = draw(table(), LOSS, published=[verdict(form, 5.0, None, "at least 5")]).get_legend()
-    assert "published: at least 5 VMs" in [text.get_text() for text in legend.get_texts()]
+def test_published_values_at_points_are_marks_beside_them():
+    """One at each point, in the colour of its line; a second one at the same place is farther away."""
+    points = tuple(At("loss", {"receivers": n, "split": "0", "rate": "40 kpps"}) for n in (1, 2, 4))
+    ax = draw(table(), LOSS, published=[verdict(Worst(points), 5.0, 9.0, "7"), verdict(points[0], 1.0, 2.0, "1")])
+    assert [(x, y) for x, y, _ in diamonds(ax, hollow=True)] == [(1, 7), (2, 7), (4, 7), (1, 1)]
+    ax.figure.canvas.draw()
+    marks = [line for line in ax.get_lines() if line.get_zorder() == 6]
+    places = [line.get_transform().transform(line.get_xydata())[0][0] for line in marks]
+    assert places[3] > places[0] > ax.transData.transform((1, 0))[0]
+    assert legend(ax)[2:] == ["published (accepted range)"]
 
 
-def test_accepted_values_at_points_of_two_lines_are_one_strip():
-    """Over all places of x that they have, with one name; ratios of the metric are no values of it."""
-    cases = [("0", 1), ("0", 2), ("1", 2), ("1", 4)]
-    points = [At("loss", {"receivers": n, "split": split, "rate": "40 kpps"}) for split, n in cases]
-    ax = draw(table(), LOSS, published=[verdict(Worst(tuple(points)), 5.0, 6.0, "about 5")])
-    strips = [made for made in ax.collections if made.get_hatch()]
-    assert [(min(x), max(x)) for x in (made.get_paths()[0].vertices[:, 0] for made in strips)] == [(1, 4)]
-    ratio = Worst((Ratio("loss", {"split": "1"}, {"split": "0"}, {"receivers": 2, "rate": "40 kpps"}),))
-    ax = draw(table(), LOSS, published=[verdict(ratio, 5.0, 6.0)])
-    assert [made for made in ax.collections if made.get_hatch()] == []
+def test_a_published_mean_of_the_lines_is_one_mark():
+    """At the place that its points share, in no line's colour; means over several places have none."""
+    at = [At("loss", {"receivers": 2, "split": split, "rate": "40 kpps"}) for split in ("0", "1")]
+    ax = draw(table(), LOSS, published=[verdict(Mean(tuple(at)), 5.0, 9.0, "7")])
+    assert diamonds(ax, hollow=True) == [(2, 7, INK)]
+    assert legend(ax)[2:] == ["published mean (accepted range)"]
+    apart = (at[0], replace(at[1], at={**at[1].at, "receivers": 4}))
+    assert ranges(draw(table(), LOSS, published=[verdict(Mean(apart), 5.0, 9.0, "7")])) == []
 
 
 def test_unknown_names_are_input_errors_with_the_nearest_known():
@@ -184,24 +210,27 @@ def test_a_saved_figure_is_an_svg_a_png_and_a_pdf_with_the_same_bytes_every_time
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
-def test_a_percentile_that_cannot_be_told_is_told_in_words():
-    """Where it has too few observations there is no point, and the words stand at the place, once for all lines."""
+def test_a_percentile_that_is_not_estimable_is_a_cross():
+    """Where it has too few observations there is no point but a cross, once for all lines, which the legend names."""
     rows = table()
     rows["latency_p99"] = rows["loss"].where(rows["receivers"] > 1)
     ax = draw(rows, FigureSpec("latency", "receivers", "latency_p99", ("split",)))
-    assert [(text.get_text(), text.get_position()[0]) for text in ax.texts] == [("not estimable", 1)]
+    crosses = [line for line in ax.get_lines() if line.get_marker() == "x"]
+    assert [list(line.get_xdata()) for line in crosses] == [[1]]
+    assert legend(ax)[-1] == "not estimable"
     assert [list(line.get_xdata()) for line in ax.get_lines() if len(line.get_xdata()) == 2][:1] == [[2, 4]]
     assert ax.get_ylim()[0] == 0
     nothing = draw(rows.assign(latency_p99=np.nan), FigureSpec("latency", "receivers", "latency_p99", ("split",)))
-    assert [text.get_text() for text in nothing.texts] == ["not estimable"] * 3
+    assert legend(nothing) == ["not estimable"]
+    assert len([line for line in nothing.get_lines() if line.get_marker() == "x"]) == 3
 
 
 def test_what_has_no_bound_is_marked_at_the_top():
-    """No point and no band there: an arrowhead and words, and the axis goes by what has a bound."""
+    """No point and no band there: an arrowhead, which the legend names, and the axis goes by what has a bound."""
     rows = table()
     rows["settled_response_p95"] = rows["loss"].where(rows["receivers"] < 4, np.inf)
     ax = draw(rows, FigureSpec("response", "receivers", "settled_response_p95", ("split",)))
-    assert [(text.get_text(), text.get_position()[0]) for text in ax.texts] == [("no bound", 4)]
+    assert legend(ax)[-1] == "no bound"
     heads = [line for line in ax.get_lines() if line.get_marker() == "^"]
     assert [list(line.get_xdata()) for line in heads] == [[4], [4]]
     assert ax.get_ylim()[1] < 40
@@ -209,7 +238,7 @@ def test_what_has_no_bound_is_marked_at_the_top():
         rows.assign(settled_response_p95=np.inf),
         FigureSpec("response", "receivers", "settled_response_p95", ("split",)),
     )
-    assert [text.get_text() for text in nothing.texts] == ["no bound"] * 3
+    assert legend(nothing) == ["no bound"]
 
 
 def many(count: int) -> pd.DataFrame:

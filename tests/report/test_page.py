@@ -184,7 +184,7 @@ def test_a_figure_of_answers_has_a_caption(tmp_path):
     """It names the expectations, and words that are no markup stay words."""
     figures = (AnswersSpec("steps", ("passes", "a < b")),)
     page = write_report(tmp_path / "report.html", [results(figures=figures)]).read_text()
-    assert "<figcaption>answers of passes; a &lt; b " in page
+    assert "<figcaption>Simulated and published: passes; a &lt; b " in page
     assert parsed(page).open == []
 
 

@@ -319,7 +319,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         pytest.param(
             "{x: receivers, y: loss, series: split}",
             "{answers: mine, x: receivers}",
-            "small.yaml:20: figures.loss: combines answers with other keys; allowed: answers alone; or x and y",
+            "small.yaml:20: figures.loss: combines answers with other keys; allowed: answers with label, title and size only; or x and y",
             id="answers against an axis",
         ),
         pytest.param(
@@ -944,6 +944,16 @@ def test_a_figure_of_a_difference_has_its_reference_limits_and_names(tmp_path: P
     assert scenario.figures[0].words == "Loss saved against receivers; splitRxMode"
 
 
+def test_answers_have_a_label_and_axes_may_be_logarithmic(tmp_path: Path) -> None:
+    """As the figure says; by default the catalogue's label, and no logarithm."""
+    asked = ("expect:\n", f"expect:\n{SEARCH}")
+    (answers,) = load_text(tmp_path, asked, SWEEP, (FIGURE, "{answers: room, label: Receivers}")).figures
+    assert answers == AnswersSpec("loss", ("room",), label="Receivers")
+    (curve,) = load_text(tmp_path, (FIGURE, "{x: receivers, y: loss, log: xy}")).figures
+    assert isinstance(curve, FigureSpec)
+    assert curve.log == "xy"
+
+
 def test_a_table_has_metrics_or_answers_in_any_units(tmp_path: Path) -> None:
     """There is no scale that they would have to share."""
     asked = ("expect:\n", f"expect:\n{SEARCH}")
@@ -961,6 +971,8 @@ def test_a_table_has_metrics_or_answers_in_any_units(tmp_path: Path) -> None:
         ("{x: receivers, y: loss, per: host_cpu, right: host_cpu}", "has a second measure beside a derived one"),
         ("{x: receivers, y: loss, columns: [loss]}", "has columns but is not a table"),
         ("{kind: table, x: receivers, y: loss}", "is a table of something else"),
+        ("{x: receivers, y: loss, kind: bar, stack: loss_nic, log: y}", "stacks on a logarithmic axis"),
+        ("{answers: mine, log: x}", "combines answers with other keys"),
     ],
 )
 def test_a_figure_of_two_things_is_refused(tmp_path: Path, written: str, told: str) -> None:

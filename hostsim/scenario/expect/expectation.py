@@ -92,7 +92,9 @@ class Reader(Lookup):
                 self.fault((*path, "claim"), "unknown claim", "an id of claims.csv", nearest)
                 return None
             self._check_unit(claim, form, unit, (*path, "claim"))
-            made = Expectation(claim.id, form, claim.band, claim.unit, claim.published, is_claim=True, kind=claim.kind)
+            label = claim.label if claim.label != claim.metric else ""
+            band, published = claim.band, claim.published
+            made = Expectation(claim.id, form, band, claim.unit, published, is_claim=True, kind=claim.kind, label=label)
         elif part.measurement is not None:
             row = measurements().get(part.measurement)
             if row is None:
@@ -185,8 +187,15 @@ class LoadTrial:
         ]
         changes += [(keys(path), value, place) for path, value in tried.items()]
         faults = self._resolver.resolve(changes, SECOND).faults
-        words = ", ".join(f"{path}={show_value(value)}" for path, value in tried.items())
+        words = ", ".join(f"{path}={_written(value)}" for path, value in tried.items())
         return words, tuple(fault.message for fault in faults)
+
+
+def _written(value: Any) -> str:
+    """A value as a scenario file has it, without quotes."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    return value if isinstance(value, str) else show_value(value)
 
 
 def _sides(name: str, parts: Mapping[int, ExpectPart]) -> list[str]:

@@ -57,7 +57,7 @@ class FigurePart(Spec):
     line: Annotated[tuple[Amount, ...], BeforeValidator(_alone), WithJsonSchema(_AMOUNTS)] = ()
     """Limits as lines across the figure: numbers in the unit of ``y``, or with a unit (``100 ms``)."""
     right: str | None = None
-    """Name of a second metric, drawn with markers on a right-hand axis."""
+    """Name of a second metric, drawn in a second panel on the right."""
     stack: Names | tuple[()] = ()
     """Names of further metrics in the unit of ``y``, stacked on its bar. With ``kind: bar``, without ``series`` and ``right``."""
     series: Names | tuple[()] = ()
@@ -65,16 +65,18 @@ class FigurePart(Spec):
     at: AxisValues = Field(default_factory=dict)
     """Values of the other axes."""
     answers: Names | tuple[()] = ()
-    """Expectations of the scenario, claims or your own, with answers in one unit: a bar each, in this order, with its interval and, for a
-    claim, the accepted band. In a table units may differ. An answer without runs has no bar; ``hostsim check`` runs them."""
+    """Expectations of the scenario, claims or your own, with answers in one unit: a row each, in this order, with its interval, the
+    published value and the accepted range. In a table units may differ. An answer without runs has no mark; ``hostsim check`` runs them."""
     columns: Names | tuple[()] = ()
     """For a table: names of metrics, a column each."""
     label: str = ""
-    """Label of the left-hand axis without unit; by default that of the catalogue."""
+    """Label of the left-hand axis, or of that of ``answers``, without unit; by default that of the catalogue."""
+    log: Literal["", "x", "y", "xy"] = ""
+    """Logarithmic axes, for values that span more than a factor of ten. Bars become markers on a logarithmic ``y``."""
     title: str = ""
     """Caption in a report and title on the screen; measures and axis by default."""
     size: Literal["", "column", "page"] = ""
-    """Printed width of a ``column`` (89 mm) or ``page`` (183 mm) of a journal, without a title; by default for the screen."""
+    """Width of a ``column`` (89 mm) or ``page`` (183 mm) of a journal, without a title; by default that which the figure needs, with a title."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> FigurePart:
@@ -86,8 +88,8 @@ class FigurePart(Spec):
                 )
         elif self.columns:
             raise ValueError("has columns but is not a table|kind: table")
-        elif self.answers and given != {"answers"}:
-            raise ValueError("combines answers with other keys|answers alone; or x and y")
+        elif self.answers and given - {"label"} != {"answers"}:
+            raise ValueError("combines answers with other keys|answers with label, title and size only; or x and y")
         elif not self.answers and (self.x is None or self.y is None):
             raise ValueError("has nothing to draw|x: AXIS and y: METRIC; or answers: [NAME, ...]")
         return self
@@ -104,6 +106,8 @@ class FigurePart(Spec):
             raise ValueError("is a difference and a ratio|less, or to")
         if (self.per or self.less or self.to) and (self.stack or self.right is not None):
             raise ValueError("has a second measure beside a derived one|per, less or to without right and stack")
+        if "y" in self.log and self.stack:
+            raise ValueError("stacks on a logarithmic axis|log: x, or no stack")
         return self
 
 
@@ -130,7 +134,8 @@ def read_figure(
             told = {answer: claims()[answer] for answer in part.answers if answer in claims()}
             conditions = {answer: f"{claim.condition}: {claim.metric}" for answer, claim in told.items()}
             return TableSpec(name, part.answers, title=part.title, size=part.size, conditions=conditions)
-        return AnswersSpec(name, part.answers, part.title, part.size)
+        labels = {answer: asked[answer].label for answer in part.answers if answer in asked and asked[answer].label}
+        return AnswersSpec(name, part.answers, part.title, part.size, part.label, labels)
     assert part.x is not None  # the schema allows nothing else
     look.axis(part.x, (*path, "x"))
     if part.kind == "table":
@@ -173,6 +178,7 @@ def read_figure(
         part.title,
         part.size,
         _names(look, (*drawn, *at)),
+        part.log,
     )
 
 

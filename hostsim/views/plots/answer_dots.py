@@ -1,27 +1,34 @@
-"""Bar chart of answers to expectations, with accepted bands and published values beside the bars.
+"""Dot plot of answers to expectations: what was simulated, what was published and what is accepted, in one row each.
 
 Reads verdicts only.
 """
 
 from __future__ import annotations
 
-import math
-import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.results.estimate import Interval
 from hostsim.results.expect import Band, Expectation, Find, Verdict, is_comparable, is_same_unit
 from hostsim.results.figure import AnswersSpec
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.label import in_sentence, label_of, unit_of
 from hostsim.results.search_answer import Bound
-from hostsim.views.plots.axis import metric_label
-from hostsim.views.plots.curve import Curve, draw_absent, draw_bars, interval_names
-from hostsim.views.plots.reference_overlay import Bracket, draw_brackets
-from hostsim.views.plots.style import INK, LOOKS, backed, house_style
+from hostsim.views.plots.axis import metric_label, with_unit
+from hostsim.views.plots.curve import BAND, PREDICTED, interval_names
+from hostsim.views.plots.reference_overlay import Meaning, draw_mark, legend_entries, published_number
+from hostsim.views.plots.style import (
+    GRID,
+    INK,
+    LETTER_INCHES,
+    LOOKS,
+    SMALL_POINTS,
+    draw_legend,
+    house_style,
+    sized,
+    titled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,17 +38,17 @@ __all__ = ["NO_ANSWER", "draw_answers", "require_answers"]
 
 NO_ANSWER = "no answer"
 """Text where an expectation has no answer."""
-WIDTH = 0.5
-"""Of a bar; bars are 1 apart."""
-BAR_INCHES = 0.95
-"""Least width of a figure for each bar, so that its name has room."""
-LINE_INCHES = 0.13
-"""Height of a line of a name."""
+ROW_INCHES = 0.34
+"""Height of a row."""
+SIMULATED, PUBLISHED = -0.16, 0.2
+"""Places of the two marks in a row, downwards from its middle."""
+_BESIDE_INCHES = 1.6
+"""Width of the numbers beside the axes."""
+NAME_LETTERS, LABEL_LETTERS = 46, 60
+"""Letters of a line of a name, and of the label of the axis."""
 _SIGNS = {Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ ", Bound.LESS_THAN: "< "}
-_LETTERS = 84
-"""Letters of names that fit beside each other under a figure of the usual width."""
-_FEWEST = 14
-"""Letters that always fit under a bar."""
+_COLUMNS = {"simulated": 8, "published": 62}
+"""Headings of the numbers beside the figure, and their places in points from the axes."""
 
 
 def draw_answers(
@@ -50,16 +57,18 @@ def draw_answers(
     *,
     ax: Axes | None = None,
     make: Callable[[], Figure] | None = None,
+    title: str = "",
 ) -> Axes:
-    """Draw a bar chart of answers: the number at the foot of each bar, its 95 % interval, of an ensemble its prediction interval, and, beside the bar of a claim, the accepted band and the published number.
+    """Draw a dot plot of answers, a row each: the answer with its 95 % interval, of an ensemble its prediction interval, and below it the published value with the accepted band.
 
-    A bound has an arrowhead at its end, upwards where the answer is at least that, and no interval.
+    A bound has an arrowhead in the direction of the answer, and no interval. The numbers are beside the axes.
 
     Args:
         figure: whose answers; one that is not among the verdicts, or has no value there, is said to be absent.
         verdicts: of the scenario.
-        ax: where to draw; without it a new figure is made, wide enough for the names.
+        ax: where to draw; without it a new figure is made, as high as its rows need.
         make: makes that figure; by default one outside pyplot.
+        title: of a new figure.
 
     Returns:
         The axes.
@@ -67,41 +76,45 @@ def draw_answers(
     from matplotlib.figure import Figure
 
     by_name = {verdict.expectation.name: verdict for verdict in verdicts}
-    found = {x: by_name[name] for x, name in enumerate(figure.answers) if name in by_name}
-    curve = _curve(found)
-    count = len(figure.answers)
-    names = [_wrapped(name, max(_LETTERS // count, _FEWEST)) for name in figure.answers]
+    found = [by_name.get(name) for name in figure.answers]
+    names = [
+        textwrap.fill(_name(figure, name, one), NAME_LETTERS) for name, one in zip(figure.answers, found, strict=True)
+    ]
+    expected = [one.expectation for one in found if one is not None]
     with house_style():
+        whole = None
         if ax is None:
-            whole = (make or Figure)()
-            whole.set_figwidth(max(whole.get_figwidth(), BAR_INCHES * count))
-            whole.set_figheight(whole.get_figheight() + LINE_INCHES * max(name.count("\n") for name in names))
+            whole = sized((make or Figure)(), figure.size or "page")
+            whole.set_figheight(0.6 + ROW_INCHES * len(names))
             ax = whole.add_subplot()
-        draw_bars(ax, curve, WIDTH, LOOKS[0], "")
-        bounds = {float(x): verdict.bound for x, verdict in found.items() if verdict.bound is not None}
-        _write_values(ax, curve, bounds)
-        _draw_bounds(ax, curve, bounds)
-        draw_absent(ax, sorted({*map(float, range(count))} - {*curve.x}), NO_ANSWER)
-        ax.set_xlim(-0.5, count - 0.5)
-        ax.grid(visible=False, axis="x")
-        expected = {x: verdict.expectation for x, verdict in found.items()}
-        brackets = [
-            Bracket(x, claim.band, claim.published, curve.tops.get(x))
-            for x, claim in expected.items()
-            if claim.is_claim and claim.band != Band(None, None)
-        ]
-        draw_brackets(ax, brackets, WIDTH)
-        ax.set_ylabel(_label(list(expected.values())))
-        ax.set_xticks(range(count), names, fontsize=7.5)
-        ax.tick_params(axis="x", length=0)
-        if not curve.is_negative:
-            ax.set_ylim(bottom=0)
-        handles, labels = ax.get_legend_handles_labels()
-        if curve.predicted:
-            named = interval_names(banded=False)
-            handles, labels = [*handles, *(one for one, _ in named)], [*labels, *(name for _, name in named)]
-        if handles:
-            ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderpad=0.1, fontsize=7.5)
+        look, meanings = LOOKS[0], set()
+        for y, one in enumerate(found):
+            if one is not None:
+                meanings |= _draw_row(ax, y, one)
+        ax.set_yticks(range(len(names)), names)
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.grid(visible=False, axis="y")
+        for y in range(1, len(names)):
+            ax.axhline(y - 0.5, color=GRID, linewidth=0.6, zorder=0.5)
+        ax.margins(x=0.08)
+        ax.autoscale_view(scaley=False)
+        if expected and all(one.counted_in == "ratio" for one in expected):
+            ax.axvline(1.0, color=INK, linewidth=0.7, zorder=1.0)
+        _write_numbers(ax, found)
+        ax.set_xlabel(textwrap.fill(_label(figure, expected), LABEL_LETTERS))
+        simulated = any(one is not None and one.value is not None for one in found)
+        entries = [_entry(look.colour)] if simulated else []
+        if any(one is not None and one.prediction for one in found):
+            entries += interval_names(banded=False)
+        entries += legend_entries(meanings)
+        letters = max(len(line) for name in names for line in name.split("\n"))
+        width = 7.2 - _BESIDE_INCHES - letters * LETTER_INCHES
+        taken = draw_legend(ax, *zip(*entries, strict=True), width) if entries else 0.0
+        if whole is not None:
+            whole.set_figheight(whole.get_figheight() + taken)
+            titled(whole, title)
     return ax
 
 
@@ -129,76 +142,76 @@ def require_answers(figure: AnswersSpec, verdicts: Iterable[Verdict]) -> None:
         raise InputError(faults)
 
 
-def _curve(found: Mapping[int, Verdict]) -> Curve:
-    """The values as a curve, with infinite intervals where there are none."""
-    points = {
-        x: _interval(verdict.value, verdict.ci_low, verdict.ci_high)
-        for x, verdict in found.items()
-        if verdict.value is not None
-    }
-    told = {x: found[x].prediction for x in points}
-    predicted = [
-        _interval(one.mean, told_of.low if told_of else None, told_of.high if told_of else None)
-        for one, told_of in zip(points.values(), told.values(), strict=True)
-    ]
-    return Curve(tuple(map(float, points)), tuple(points.values()), tuple(predicted) if any(told.values()) else ())
+def _name(figure: AnswersSpec, name: str, verdict: Verdict | None) -> str:
+    return figure.names.get(name) or (verdict.expectation.label if verdict else "") or name
 
 
-def _interval(value: float, low: float | None, high: float | None) -> Interval:
-    ends = -math.inf if low is None else low, math.inf if high is None else high
-    return Interval(value, *ends, 0)  # how many values are behind it is not known of a verdict
+def _draw_row(axes: Axes, y: int, verdict: Verdict) -> set[Meaning]:
+    """Draw both marks of a row; returns the meaning of the lower one."""
+    look, place = LOOKS[0], y + SIMULATED
+    if verdict.value is not None:
+        if verdict.prediction:
+            ends = verdict.prediction.low, verdict.prediction.high
+            axes.hlines(place, *ends, look.colour, linewidth=PREDICTED, alpha=2 * BAND, zorder=3)
+        if verdict.bound is None and verdict.ci_low is not None and verdict.ci_high is not None:
+            axes.hlines(place, verdict.ci_low, verdict.ci_high, look.colour, linewidth=1.4, zorder=4)
+        marker = look.marker if verdict.bound is None else ">" if verdict.bound.is_lower else "<"
+        axes.plot([verdict.value], [place], marker=marker, color=look.colour, linestyle="none", zorder=5)
+    expectation = verdict.expectation
+    if expectation.band == Band(None, None):
+        return set()
+    meaning = Meaning.PUBLISHED if expectation.is_claim else Meaning.ACCEPTED
+    colour = INK if expectation.is_claim else "#6a737d"
+    number = published_number(expectation)
+    draw_mark(axes, y + PUBLISHED, expectation.band, number, along="x", colour=colour, meaning=meaning)
+    return {meaning}
 
 
-def _draw_bounds(axes: Axes, curve: Curve, bounds: Mapping[float, Bound]) -> None:
-    """An arrowhead at the end of each bar whose number is a bound: the answer lies beyond."""
-    for x, mean in zip(curve.x, curve.means, strict=True):
-        if x in bounds:
-            marker = "^" if bounds[x].is_lower else "v"
-            axes.plot([x], [mean], marker=marker, color=INK, linestyle="none", clip_on=False, zorder=5)
+def _write_numbers(axes: Axes, found: Sequence[Verdict | None]) -> None:
+    """Write the numbers of the rows beside the axes, in two columns with headings."""
+
+    def write(text: str, y: float, heading: str, **look: Any) -> None:
+        place = {"xy": (1, y), "xycoords": axes.get_yaxis_transform(), "xytext": (_COLUMNS[heading], 0)}
+        axes.annotate(text, **place, textcoords="offset points", fontsize=SMALL_POINTS, **look)
+
+    for heading in _COLUMNS:
+        write(heading, -0.6, heading, weight="bold", va="bottom")
+    for y, one in enumerate(found):
+        value = None if one is None else one.value
+        sign = _SIGNS[one.bound] if one is not None and one.bound is not None else ""
+        write(NO_ANSWER if value is None else f"{sign}{value:.4g}", y, "simulated", va="center")
+        if one is not None and one.expectation.is_claim:
+            write(one.expectation.published, y, "published", va="center")
 
 
-def _write_values(axes: Axes, curve: Curve, bounds: Mapping[float, Bound]) -> None:
-    """The numbers at the feet of the bars: an answer of 0 has no bar, and neighbours may differ by little."""
-    for x, mean in zip(curve.x, curve.means, strict=True):
-        sign = _SIGNS[bounds[x]] if x in bounds else ""
-        axes.annotate(
-            f"{sign}{mean:.4g}",
-            (x, 0),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=7.5,
-            color=INK,
-            bbox=backed(),
-        )
+def _entry(colour: str) -> tuple[Any, str]:
+    from matplotlib.lines import Line2D
+
+    handle = Line2D([], [], color=colour, marker=LOOKS[0].marker, linewidth=1.4, markerfacecolor=colour)
+    return handle, "simulated (95 % interval)"
 
 
-def _label(expectations: Sequence[Expectation]) -> str:
-    """Axis label of answers: a threshold with its condition, a metric, or just their unit."""
+def _label(figure: AnswersSpec, expectations: Sequence[Expectation]) -> str:
+    """Axis label of answers: the figure's own, a threshold with its condition, a metric, or just their unit."""
     if not expectations:
-        return ""
+        return figure.label
+    unit = expectations[0].counted_in
+    if figure.label:
+        return with_unit(figure.label, "" if unit == "ratio" or isinstance(expectations[0].form, Find) else unit)
     searches = [form for entry in expectations if isinstance(form := entry.form, Find)]
     if len(searches) == len(expectations) and len({search.axis for search in searches}) == 1:
         return _place(searches)
     metrics = {metric for entry in expectations for metric in entry.form.metrics}
-    unit = expectations[0].counted_in
     if len(metrics) == 1 and not searches and is_same_unit(CATALOGUE[(metric := metrics.pop())].unit, unit):
         return metric_label(metric)
-    return unit
+    return {"ratio": "Ratio"}.get(unit, unit)
 
 
 def _place(searches: Sequence[Find]) -> str:
     ends = {"largest" if search.largest else "smallest" for search in searches}
-    words = " or ".join(sorted(ends)) + " " + searches[0].axis.replace("_", " ")
+    words = " or ".join(sorted(ends)).capitalize() + " " + searches[0].axis.replace("_", " ")
     words += f" ({searches[0].unit})" if searches[0].unit else ""
     conditions = {
         f"{in_sentence(label_of(search.metric))} below {search.below:g} {unit_of(search.metric)}" for search in searches
     }
-    return f"{words}\nwith {conditions.pop()}" if len(conditions) == 1 else words
-
-
-def _wrapped(name: str, letters: int) -> str:
-    """A name in lines: at spaces and hyphens, after dots, and inside a word that is too long."""
-    parted = re.sub(r"\.(?=\S)", ".\v", name)
-    return "\n".join(line.replace("\v", "") for line in textwrap.wrap(parted, letters, replace_whitespace=False))
+    return f"{words} with {conditions.pop()}" if len(conditions) == 1 else words

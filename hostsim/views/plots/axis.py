@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -15,7 +16,7 @@ from hostsim.results.expect import Verdict
 from hostsim.results.figure import FigureSpec
 from hostsim.results.metrics.label import label_of, unit_of
 from hostsim.views.plots.curve import DataSeries, series_of
-from hostsim.views.plots.style import look_of
+from hostsim.views.plots.style import LETTER_INCHES, look_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,16 +28,16 @@ __all__ = [
     "draw_layers",
     "is_numeric",
     "label_ticks",
+    "longest_word",
     "metric_label",
     "series_of_layers",
+    "tick_letters",
     "tick_positions",
     "with_unit",
 ]
 
 
 _QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?\Z")
-_LETTERS = 62
-"""Letters that fit under a figure side by side; longer names are written at a slant."""
 
 
 def metric_label(name: str) -> str:
@@ -74,15 +75,36 @@ def tick_positions(values: Sequence[Scalar], *, beside: bool = False) -> dict[st
     return {str(value): float(i) for i, value in enumerate(values)}
 
 
-def label_ticks(axes: Axes, place: Mapping[str, float], name: Callable[[str], str]) -> None:
-    """Write the tick labels: names of values where they have one, numbers without the unit, which is in the axis' label."""
+def label_ticks(axes: Axes, place: Mapping[str, float], name: Callable[[str], str], inches: float) -> None:
+    """Write the tick labels: names of values where they have one, numbers without the unit, which is in the axis' label.
+
+    Args:
+        axes: whose ticks.
+        place: position of each value, by its text.
+        name: of a value.
+        inches: width of the axes: longer names are written in several lines, or at a slant where a word is too long for that.
+    """
     numbers, _ = _numbers(list(place))
     names = [f"{numbers[text]:g}" if numbers is not None and name(text) == text else name(text) for text in place]
+    room = tick_letters(len(names), inches)
+    words = longest_word(names)
+    if words <= room:
+        names = [textwrap.fill(text, room, break_long_words=False) for text in names]
     axes.set_xticks(list(place.values()), names)
-    if len(names) * (max(map(len, names), default=0) + 1) > _LETTERS:
+    if words > room:
         axes.tick_params(axis="x", labelrotation=25)
         for label in axes.get_xticklabels():
             label.set(ha="right", rotation_mode="anchor")
+
+
+def tick_letters(count: int, inches: float) -> int:
+    """Letters that each of so many names has room for below axes of a width."""
+    return int(inches / (1.1 * LETTER_INCHES) / max(count, 1)) - 1
+
+
+def longest_word(names: Iterable[str]) -> int:
+    """Letters of the longest word."""
+    return max((len(word) for text in names for word in text.split()), default=0)
 
 
 def _numbers(values: Sequence[Scalar]) -> tuple[dict[str, float] | None, str]:
@@ -122,16 +144,16 @@ class _Drawn:
 _DRAWN: WeakKeyDictionary[Axes, _Drawn] = WeakKeyDictionary()
 
 
-def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]], int]) -> int:
+def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]], float]) -> float:
     """Draw a layer on axes, together with those that are there.
 
     Args:
         axes: where to draw.
         layer: what to draw.
-        draw: draws layers on axes; returns rows of names above them.
+        draw: draws layers on axes; returns the height of the legend above them.
 
     Returns:
-        Rows of names above the axes.
+        That height, in inches.
 
     Raises:
         InputError: the layer does not go with those that are there.
@@ -150,10 +172,10 @@ def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]]
             axes.set_autoscaley_on(True)
         axes.relim()
     before = set(axes.get_children())
-    rows = draw(axes, layers)
+    height = draw(axes, layers)
     made = WeakSet(set(axes.get_children()) - before)
     _DRAWN[axes] = _Drawn(layers, made, axes.get_ylim())
-    return rows
+    return height
 
 
 def series_of_layers(layers: Sequence[Layer], place: dict[str, float], width: float) -> list[tuple[Layer, DataSeries]]:
@@ -197,7 +219,7 @@ def _check(layers: Sequence[Layer]) -> None:
     """Check that layers can share axes.
 
     Raises:
-        InputError: they differ in their axis of x, their unit or their kind, or one has a right-hand axis or stacked bars.
+        InputError: they differ in their axis of x, their unit or their kind, or one has two panels or stacked bars.
     """
     if len(layers) == 1:
         return
@@ -212,7 +234,7 @@ def _check(layers: Sequence[Layer]) -> None:
         faults.append(Fault("other kind than what is drawn", "kind", repr(last.figure.kind), repr(first.figure.kind)))
     for layer in layers:
         if layer.figure.right is not None or layer.figure.stack:
-            allowed = "axes of its own for a right-hand axis or stacked bars"
+            allowed = "axes of its own for two panels or stacked bars"
             faults.append(Fault("cannot share axes", "ax", layer.figure.name, allowed))
     if faults:
         raise InputError(faults)

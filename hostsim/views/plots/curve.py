@@ -11,10 +11,11 @@ import pandas as pd
 
 from hostsim.engine.record import AxisValues, Scalar
 from hostsim.results.curve import figure_rows, intervals_of, is_percentile
-from hostsim.results.estimate import Interval
+from hostsim.results.estimate import NOT_ESTIMABLE, Interval
 from hostsim.results.figure import FigureSpec
+from hostsim.results.metrics.catalogue import NO_BOUND
 from hostsim.results.table import axes_of
-from hostsim.views.plots.style import INK, PAPER, Look, figure_of, halo, look_of
+from hostsim.views.plots.style import INK, PAPER, Look, figure_of, look_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -28,13 +29,13 @@ __all__ = [
     "PREDICTED",
     "Curve",
     "DataSeries",
+    "absence_names",
     "curve_of",
-    "draw_absent",
     "draw_bars",
     "draw_beyond",
     "draw_line",
     "draw_markers",
-    "draw_right",
+    "draw_missing",
     "draw_stack",
     "interval_names",
     "matching_series",
@@ -175,7 +176,7 @@ def _label(figure: FigureSpec, key: Sequence[Scalar]) -> str:
 
 
 DOTS = (0, (1.0, 1.3))
-"""Dash of the lines of the right-hand axis."""
+"""Dash of the line between the points of a paired contrast."""
 BAND, LIGHTER = 0.18, 0.09
 """Opacity of the band of an interval, and of that of a prediction."""
 PREDICTED = 5.0
@@ -258,23 +259,6 @@ def _bars(
     )
     for bar in bars:
         bar.set_hatch_linewidth(0.45)
-
-
-def draw_right(axes: Axes, curve: Curve, look: Look, *, joined: bool) -> None:
-    """Draw open markers, with a halo over what is below them; a thin dotted line joins them where x is a number."""
-    axes.plot(
-        curve.x,
-        curve.means,
-        color=look.colour,
-        linestyle=DOTS if joined else "none",
-        linewidth=1.2,
-        marker=look.marker,
-        markersize=5,
-        markerfacecolor=PAPER,
-        markeredgewidth=1.1,
-        path_effects=halo(3.0),
-    )
-    _error_bars(axes, curve, look.colour)
 
 
 def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
@@ -366,9 +350,20 @@ def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], firs
     return first + max((-(-len(found) // ABREAST) for found in at.values()), default=0)
 
 
-def draw_absent(axes: Axes, places: Iterable[float], words: str) -> None:
-    """Write a note where there is no value to draw, rather than leave a gap."""
-    for x in sorted(set(places)):
-        axes.axvline(x, color=INK, linewidth=0.6, linestyle=":", alpha=0.5)
-        at = axes.get_xaxis_transform()
-        axes.text(x, 0.03, words, transform=at, rotation=90, fontsize=7, ha="right", va="bottom", color=INK)
+def draw_missing(axes: Axes, curves: Iterable[Curve]) -> None:
+    """Draw a cross at the bottom where a percentile is not estimable, once for all curves."""
+    for x in sorted({x for curve in curves for x in curve.missing}):
+        look = {"color": INK, "linestyle": "none", "marker": "x", "markersize": 4, "clip_on": False}
+        axes.plot([x], [0.02], transform=axes.get_xaxis_transform(), **look)
+
+
+def absence_names(curves: Sequence[Curve]) -> list[tuple[Artist, str]]:
+    """Legend entries of the marks where a measure has no value, or one without bound."""
+    from matplotlib.lines import Line2D
+
+    found: list[tuple[Artist, str]] = []
+    if any(curve.beyond for curve in curves):
+        found.append((Line2D([], [], color=INK, linestyle="none", marker="^"), NO_BOUND))
+    if any(curve.missing for curve in curves):
+        found.append((Line2D([], [], color=INK, linestyle="none", marker="x", markersize=4), NOT_ESTIMABLE))
+    return found

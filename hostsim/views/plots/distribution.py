@@ -9,7 +9,7 @@ import numpy as np
 
 from hostsim.results.distribution import known_time
 from hostsim.views.plots.axis import with_unit
-from hostsim.views.plots.style import house_style, look_of
+from hostsim.views.plots.style import draw_legend, figure_of, house_style, look_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +67,10 @@ def draw_distribution(
         )
         axes.set_ylabel(with_unit(what, "%"))
         axes.set_ylim(bottom=0, top=100 if kind == "cdf" else None)
-        if len(axes.get_legend_handles_labels()[1]) > 1:
-            axes.legend(loc="best", handlelength=3.2)
+        handles, labels = axes.get_legend_handles_labels()
+        if len(labels) > 1:
+            whole = figure_of(axes)
+            height = draw_legend(axes, handles, labels, axes.get_window_extent().width / whole.dpi)
+            if ax is None:
+                whole.set_figheight(whole.get_figheight() + height)
     return axes

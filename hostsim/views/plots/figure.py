@@ -8,50 +8,42 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hostsim.results.curve import figure_rows, is_partial, paired_contrasts, require_figure, y_unit
-from hostsim.results.expect import NOT_ESTIMABLE, Verdict
+from hostsim.results.expect import Verdict
 from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.results.figure import Figure as Drawing
-from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.label import label_of
 from hostsim.results.table import as_written
-from hostsim.views.plots.answer_bars import draw_answers
+from hostsim.views.plots.answer_dots import draw_answers
 from hostsim.views.plots.axis import (
     Layer,
     axis_label,
     draw_layers,
     is_numeric,
     label_ticks,
-    metric_label,
+    longest_word,
     series_of_layers,
+    tick_letters,
     tick_positions,
     with_unit,
 )
 from hostsim.views.plots.curve import (
     DOTS,
-    Curve,
-    DataSeries,
+    absence_names,
     curve_of,
-    draw_absent,
     draw_bars,
     draw_beyond,
     draw_line,
     draw_markers,
-    draw_right,
+    draw_missing,
     draw_stack,
     interval_names,
 )
-from hostsim.views.plots.reference_overlay import (
-    ROW,
-    draw_accepted,
-    draw_limits,
-    draw_searched,
-    draw_thresholds,
-    thresholds,
-)
-from hostsim.views.plots.style import INK, LOOKS, PAPER, figure_of, house_style, sized
+from hostsim.views.plots.reference_overlay import draw_accepted, draw_limits, draw_thresholds, legend_entries
+from hostsim.views.plots.style import INK, draw_legend, figure_of, house_style, sized, titled
 from hostsim.views.plots.table import draw_table
 
 if TYPE_CHECKING:
@@ -65,16 +57,19 @@ GROUP = 0.84
 """Width of a group of bars; groups are 1 apart."""
 APART = 0.3
 """Width over which the markers of several series at a category are spread."""
-TITLE_LETTERS, LABEL_LETTERS = 80, 44
-"""Letters of a line of a title, and of the label of the left-hand axis."""
 WIDEST = 0.5
 """Width of a single bar."""
-ROW_INCHES = 0.17
-"""Height that a row of names above a figure adds to it."""
-MOST_INSIDE = 8
-"""Names of a legend inside a figure: more are as high as it is."""
-_LETTERS = 88
-"""Letters of a legend in one row above a figure."""
+LABEL_LETTERS = 36
+"""Letters of a line of the label of the left-hand axis."""
+BESIDE_INCHES = 0.62
+"""Width of the label and the ticks of the left-hand axis."""
+MOST_NAMES, MOST_BARS = 4, 16
+"""Series and bars that a figure of a column's width has at most."""
+TICKS = 8
+"""Values of a logarithmic axis that are all written."""
+
+Entries = list[tuple[Any, str]]
+"""Handles and names of a legend."""
 
 
 def draw(
@@ -84,21 +79,21 @@ def draw(
     published: Sequence[Verdict] = (),
     ax: Axes | None = None,
     make: Callable[[], Figure] | None = None,
-    titled: bool = False,
+    with_title: bool = False,
     name: str = "",
 ) -> Axes:
     """Draw a figure: means of the replications, their 95 % Student intervals, and the published reference values; of an ensemble the 90 % prediction intervals as well, wider and lighter.
 
     Args:
         table: one row a point and replication, as `hostsim.results.table.table_of` makes it; of no use to a figure of answers.
-        figure: what to draw (answers: see `hostsim.views.plots.answer_bars`; tables: `hostsim.views.plots.table`); axes that it neither draws nor fixes have the table's first value.
-        published: verdicts of the scenario; those about the left-hand measure are drawn: a threshold as a vertical band with the
-            published number (not over bars, whose groups have no number) and marks at the points that its search ended between, a
-            value at a point or along a line as a band of accepted values.
-        ax: where to draw, together with what `draw` has drawn there; without it a new figure is made (``axes.figure``), of the size
-            that the specification asks for.
+        figure: what to draw (answers: see `hostsim.views.plots.answer_dots`; tables: `hostsim.views.plots.table`); axes that it neither draws nor fixes have the table's first value.
+        published: verdicts of the scenario; those about a drawn measure are drawn as a hollow diamond with the accepted range: beside the
+            point that they are about, or at the threshold on the x axis (not over bars, whose groups have no number), which has a filled
+            diamond where it was simulated. A published ratio of two points of the figure is drawn as a multiple of the simulated reference.
+        ax: where to draw, together with what `draw` has drawn there; a figure of two panels divides its place. Without it a new
+            figure is made (``axes.figure``), as wide as a column or a page: as the specification asks for, or by what it shows.
         make: makes that figure; by default one outside pyplot.
-        titled: write its words above a new figure for the screen.
+        with_title: write its words above a new figure whose size the specification leaves open.
         name: of the results, for the legend where axes have several.
 
     Returns:
@@ -109,38 +104,102 @@ def draw(
     """
     from matplotlib.figure import Figure
 
-    def made() -> Figure:
-        whole = sized((make or Figure)(), figure.size)
-        if titled and not figure.size:
-            whole.suptitle(textwrap.fill(figure.words, TITLE_LETTERS), x=0.01, ha="left", fontsize=9.5)
-        return whole
-
+    words = figure.words if with_title and not figure.size else ""
     match figure:
         case AnswersSpec():
-            return draw_answers(figure, published, ax=ax, make=made)
+            return draw_answers(figure, published, ax=ax, make=make, title=words)
         case TableSpec():
-            return draw_table(as_written(table), figure, published, ax=ax, make=made)
-        case FigureSpec():
-            table = as_written(table)
-            require_figure(table, figure)
-            with house_style():
-                axes = made().add_subplot() if ax is None else ax
-                rows = draw_layers(axes, Layer(table, figure, published, name), _draw_curves)
-                if ax is None and rows > 1:
-                    whole = figure_of(axes)
-                    whole.set_figheight(whole.get_figheight() + ROW_INCHES * (rows - 1))
-    return axes
+            return draw_table(as_written(table), figure, published, ax=ax, make=make, title=words)
+    table = as_written(table)
+    require_figure(table, figure)
+    layer = Layer(table, figure, published, name)
+    with house_style():
+        if ax is None:
+            whole = sized((make or Figure)(), figure.size or _size(table, figure))
+            place = whole.add_subplot()
+            inches = whole.get_figwidth() - BESIDE_INCHES
+        else:
+            place, whole = ax, figure_of(ax)
+            inches = ax.get_window_extent().width / whole.dpi
+        if figure.right is None:
+            height, spans = _draw_one(place, layer, inches), False
+        else:
+            height, spans = _draw_panels(place, layer, inches, spans=ax is None), ax is None
+        if ax is None:
+            whole.set_figheight(whole.get_figheight() + height)
+            titled(whole, words, height if spans else 0.0)
+    return place
 
 
-def _draw_curves(axes: Axes, layers: Sequence[Layer]) -> int:
-    """Draw lines or bars of one or more tables on axes; what was published is that of the first.
+def _size(table: pd.DataFrame, figure: FigureSpec) -> str:
+    """Size of a figure that asks for none: a page's where a column has no room for its panels, series, bars or names."""
+    rows = figure_rows(table, figure)
+    series = len(rows[list(figure.series)].drop_duplicates()) if figure.series else 1
+    values = list(dict.fromkeys(rows[figure.x]))
+    beside = figure.kind == "bar" or not is_numeric(values)
+    names = [figure.tick(figure.x, str(value)) for value in values]
+    room = tick_letters(len(names), 3.5 - BESIDE_INCHES)
+    is_wide = figure.right is not None or bool(figure.stack) or series > MOST_NAMES
+    is_wide |= beside and (series * len(values) > MOST_BARS or longest_word(names) > room)
+    return "page" if is_wide else "column"
+
+
+def _draw_one(axes: Axes, layer: Layer, inches: float) -> float:
+    """Draw a figure on axes, with what is there; returns the height of its legend."""
+
+    def drawn(place: Axes, layers: Sequence[Layer]) -> float:
+        return _legend(place, _draw_curves(place, layers, inches), inches)
+
+    return draw_layers(axes, layer, drawn)
+
+
+def _draw_panels(axes: Axes, layer: Layer, inches: float, *, spans: bool) -> float:
+    """Draw two measures side by side, each with its own axis and published values, and one legend for both.
+
+    Args:
+        axes: whose place the panels divide.
+        layer: what to draw.
+        inches: width of both.
+        spans: the legend is above both panels, of a figure that has no others; else above the first.
 
     Returns:
-        Rows of names above the figure.
+        The height of the legend.
+
+    Raises:
+        InputError: the axes show something already.
+    """
+    figure = layer.figure
+    assert figure.right is not None
+    entries: Entries = []
+
+    def drawn(place: Axes, layers: Sequence[Layer]) -> float:
+        entries.extend(_draw_curves(place, layers, inches / 2 - BESIDE_INCHES / 2))
+        return 0.0
+
+    draw_layers(axes, layer, drawn)
+    spec = axes.get_subplotspec()
+    assert spec is not None  # axes of `Figure.add_subplot` and `subplots` have one
+    halves = spec.subgridspec(1, 2)
+    axes.set_subplotspec(halves[0])
+    right = axes.figure.add_subplot(halves[1])
+    second = replace(figure, y=figure.right, right=None, label="", lines=())
+    draw_layers(right, replace(layer, figure=second), drawn)
+    return _legend(axes, entries, inches if spans else inches / 2, spans=spans)
+
+
+def _draw_curves(axes: Axes, layers: Sequence[Layer], inches: float) -> Entries:
+    """Draw lines, bars or markers of one or more tables on axes; what was published is that of the first.
+
+    Args:
+        axes: where to draw.
+        layers: what to draw.
+        inches: width of the axes.
+
+    Returns:
+        The legend.
     """
     table, figure, published = layers[0].table, layers[0].figure, layers[0].published
     bars = figure.kind == "bar"
-    names = [label_of(name) for name in (figure.y, *figure.stack)]
     values = list(dict.fromkeys(value for one in layers for value in figure_rows(one.table, one.figure)[figure.x]))
     numeric = is_numeric(values)
     place = tick_positions(values, beside=bars)
@@ -149,145 +208,91 @@ def _draw_curves(axes: Axes, layers: Sequence[Layer]) -> int:
     series = [one for layer, one in by_layer if layer is layers[0]]
     width = min(GROUP / max(len(every), 1), WIDEST) if bars else 0.0
     curves = [curve_of(one, figure.x, layer.figure.y, signed=bool(layer.figure.less)) for layer, one in by_layer]
+    _scale(axes, figure, place)
     if figure.stack and series:
+        names = [label_of(name) for name in (figure.y, *figure.stack)]
         draw_stack(axes, [curve_of(series[0], figure.x, name) for name in (figure.y, *figure.stack)], width, names)
     for one, curve in zip(every, curves, strict=True) if not figure.stack else ():
-        label = one.label or ("" if figure.right is None else names[0])
-        if bars:
-            draw_bars(axes, curve, width, one.look, label)
-        elif numeric:
-            draw_line(axes, curve, one.look, label)
-        else:
-            draw_markers(axes, curve, one.look, label)
-    rows_beyond = 0 if figure.stack else draw_beyond(axes, curves, [one.look for one in every])
-    _draw_absent(axes, curves, "" if figure.right is None else figure.y)
-    if values and (bars or not numeric):
+        if bars and "y" not in figure.log:
+            draw_bars(axes, curve, width, one.look, one.label)
+        elif numeric and not bars:
+            draw_line(axes, curve, one.look, one.label)
+        else:  # a bar has no foot on a logarithmic axis
+            draw_markers(axes, curve, one.look, one.label)
+    if not figure.stack:
+        draw_beyond(axes, curves, [one.look for one in every])
+    if place and not bars:  # also where no value has a bound
+        axes.update_datalim([(x, 0.0) for one in every for x in one.place.values()], updatey=False)
+    draw_missing(axes, curves)
+    beside = bars or not numeric
+    if values and beside:
         axes.set_xlim(-0.5, len(values) - 0.5)
         axes.grid(visible=False, axis="x")
     for contrast in paired_contrasts(table, figure, published):
-        ends = [(place[x], mean) for x, mean in contrast.points] if not bars and numeric else []
+        ends = [(place[x], mean) for x, mean in contrast.points] if not beside else []
         xs, means = [x for x, _ in ends], [mean for _, mean in ends]
         axes.plot(xs, means, color=INK, linewidth=0.8, linestyle=DOTS, label=contrast.words, zorder=1.8)
-    tops = {x: top for curve in curves for x, top in curve.tops.items()}
-    draw_accepted(axes, published, figure, series, table, tops, width, joined=numeric)
+    meanings = draw_accepted(axes, published, figure, series, table, width)
+    axes.autoscale_view()
+    if "y" not in figure.log and not any(curve.is_negative for curve in curves):
+        axes.set_ylim(bottom=0)
     named = any(figure.tick(figure.x, str(value)) != str(value) for value in values)
     axes.set_xlabel(axis_label(figure.axis_label(figure.x), [] if named else values))
     mark = " (partial)" if any(is_partial(layer.table, layer.figure) for layer in layers) else ""
     several = len({layer.figure.y for layer in layers}) > 1
     axes.set_ylabel((y_unit(table, figure) if several else _y_label(table, figure)) + mark)
-    if bars or not numeric:
-        label_ticks(axes, place, lambda text: figure.tick(figure.x, text))
-    elif all(x.is_integer() for x in place.values()):
+    if beside:
+        label_ticks(axes, place, lambda text: figure.tick(figure.x, text), inches)
+    elif "x" not in figure.log and all(x.is_integer() for x in place.values()):
         axes.locator_params(axis="x", integer=True)  # there is no half a VM
     if figure.to:
         axes.axhline(1.0, color=INK, linewidth=0.7, zorder=1.5)
-    _from_zero(axes, curves)
-    draw_limits(axes, figure)
-    above = thresholds(published, figure, series, table) if not bars and numeric else []
-    draw_thresholds(axes, above)
-    if not bars and numeric:
-        draw_searched(axes, published, figure, series, table)
-    if figure.right is not None:
-        _draw_right(axes, series, figure.x, figure.right, rows_beyond, joined=numeric)
-    is_predicted = any(curve.predicted for curve in curves) and not figure.stack
-    return _legend(axes, figure, len(above), joined=numeric, is_predicted=is_predicted)
+    draw_limits(axes, figure, room=any(curve.beyond for curve in curves))
+    if not beside:
+        meanings |= draw_thresholds(axes, published, figure, series, table)
+    entries: Entries = list(zip(*axes.get_legend_handles_labels(), strict=True))
+    if any(curve.predicted for curve in curves) and not figure.stack:
+        entries += interval_names(banded=numeric and not bars)
+    return [*entries, *absence_names(curves), *legend_entries(meanings)]
+
+
+def _scale(axes: Axes, figure: FigureSpec, place: dict[str, float]) -> None:
+    """Make axes logarithmic where the figure asks for it, with plain numbers at their ticks."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for letter, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+        if letter not in figure.log or (letter == "x" and figure.kind == "bar"):
+            continue
+        getattr(axes, f"set_{letter}scale")("log")
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+        if letter == "x" and len(place) <= TICKS:
+            axes.set_xticks(list(place.values()))
+            axes.set_xticks([], minor=True)
+        else:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
 def _y_label(table: pd.DataFrame, figure: FigureSpec) -> str:
-    """Label of the left-hand axis with its unit; of stacked metrics the unit by itself, unless the figure has a label."""
+    """Label of the left-hand axis with its unit; of stacked metrics the unit alone, unless the figure has a label."""
     unit = figure.y_unit if figure.y in CATALOGUE or figure.to else y_unit(table, figure)
     if figure.stack and not figure.label:
         return unit
     return textwrap.fill(with_unit(figure.y_label, unit), LABEL_LETTERS)
 
 
-def _from_zero(axes: Axes, curves: Sequence[Curve]) -> None:
-    if not any(curve.is_negative for curve in curves):
-        axes.set_ylim(bottom=0)
-
-
-def _draw_right(
-    axes: Axes, series: Sequence[DataSeries], x: str, metric: str, rows_beyond: int, *, joined: bool
-) -> None:
-    """The second metric on an axis of its own: in the colours of the series, or in another one where there is a single series.
-
-    Its arrowheads are below the rows of the first one's.
-    """
-    right = axes.twinx()
-    right.spines["right"].set_visible(True)
-    right.grid(visible=False)
-    # over its own bar or beside its own line it must not look the same
-    looks = [one.look for one in series] if len(series) > 1 else [replace(LOOKS[1], marker="s") for _ in series]
-    curves = [curve_of(one, x, metric) for one in series]
-    for curve, look in zip(curves, looks, strict=True):
-        draw_right(right, curve, look, joined=joined)
-    draw_beyond(right, curves, looks, rows_beyond)
-    _draw_absent(right, curves, metric)
-    right.set_ylabel(metric_label(metric))
-    _from_zero(right, curves)
-
-
-def _draw_absent(axes: Axes, curves: Sequence[Curve], metric: str) -> None:
-    """Say where a metric has no value, or one without bound; whose it is where two are drawn."""
-    name = f"{label_of(metric)}: " if metric else ""
-    draw_absent(axes, [x for curve in curves for x in curve.missing], name + NOT_ESTIMABLE)
-    draw_absent(axes, [x for curve in curves for x in curve.beyond], name + NO_BOUND)
-
-
-def _legend(axes: Axes, figure: FigureSpec, rows: int, *, joined: bool, is_predicted: bool) -> int:
-    """Names of what is drawn: inside where there is room for it, above where bars, a second metric or many lines fill the figure.
+def _legend(axes: Axes, entries: Entries, inches: float, *, spans: bool = False) -> float:
+    """Draw the legend above axes, each name once: what was simulated, then what was published.
 
     Args:
-        axes: of the left-hand metric.
-        figure: what is drawn.
-        rows: of thresholds above the figure.
-        joined: lines join the values of the second metric.
-        is_predicted: there are prediction intervals beside the others.
+        axes: above which it is.
+        entries: handles and names.
+        inches: width that it may have.
+        spans: it is as wide as two panels, and leaves the widths of both as they are.
 
     Returns:
-        Rows of names above the figure.
+        Its height in inches.
     """
-    handles, labels = axes.get_legend_handles_labels()
-    # matplotlib has lines before bars: what was simulated comes first
-    order = sorted(range(len(labels)), key=lambda i: labels[i].startswith("published"))
-    handles, labels = [handles[i] for i in order], [labels[i] for i in order]
-    if figure.right is not None:
-        from matplotlib.lines import Line2D
-
-        colour = INK if len(labels) > 1 else LOOKS[1].colour
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=colour,
-                linestyle=DOTS if joined else "none",
-                linewidth=1.2,
-                marker="s",
-                markersize=5,
-                markerfacecolor=PAPER,
-            )
-        )
-        labels.append(f"{label_of(figure.right)} (right)")
-    if is_predicted:
-        for handle, name in interval_names(banded=joined and figure.kind == "line"):
-            handles.append(handle)
-            labels.append(name)
-    if not handles:
-        return 0
-    if figure.kind == "line" and figure.right is None and len(labels) <= MOST_INSIDE:
-        axes.legend(handles, labels, loc="best", handlelength=3.2)
-        return 0
-    columns = max(1, min(len(labels), _LETTERS // (max(map(len, labels)) + 8)))
-    axes.legend(
-        handles,
-        labels,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0 + ROW * rows),
-        borderaxespad=0.3,
-        borderpad=0.1,
-        ncols=columns,
-        fontsize=7.5,
-        columnspacing=1.4,
-        handlelength=3.2 if figure.kind == "line" and figure.right is None else 2.2,
-    )
-    return -(-len(labels) // columns)
+    unique = {name: handle for handle, name in reversed(entries)}
+    names = list(dict.fromkeys(name for _, name in entries))
+    return draw_legend(axes, [unique[name] for name in names], names, inches, spans=spans)

@@ -1,68 +1,148 @@
-"""Overlay of reference values on a figure: accepted bands as strips and brackets, thresholds as bars above."""
+"""Overlay of reference values on a figure: one mark for what was published, at a point or at a threshold, and limits."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from hostsim.engine.record import AxisValues
-from hostsim.results.expect import At, Band, Difference, Find, Form, Ratio, Verdict, Worst
+from hostsim.results.expect import At, Band, Difference, Expectation, Find, Form, Mean, Ratio, Verdict, Worst
 from hostsim.results.figure import FigureSpec
-from hostsim.results.verdicts import published_text
 from hostsim.views.plots.curve import DataSeries, matching_series
-from hostsim.views.plots.style import INK, backed, figure_of, halo
+from hostsim.views.plots.style import INK, PAPER, SMALL_POINTS, figure_of, halo
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = [
-    "Bracket",
-    "Threshold",
+    "Meaning",
     "draw_accepted",
-    "draw_brackets",
     "draw_limits",
-    "draw_searched",
+    "draw_mark",
     "draw_thresholds",
-    "thresholds",
+    "legend_entries",
+    "published_number",
 ]
 
-ROW = 0.055
-"""Height of the row of one threshold above a figure, as a share of the figure's."""
-BESIDE_POINTS = 6
-"""From a point to the bar of its accepted values, so that neither hides the other."""
-LETTERS = 110
-"""Small letters that fit beside each other over the whole width of a figure, with some overhang."""
+BESIDE_POINTS = 6.0
+"""From a point, or from another mark, to a mark beside it, so that neither hides the other."""
+ARROW_POINTS = 16.0
+"""Length of the arrow at an open end of a band."""
+OWN = "#6a737d"
+"""Colour of the accepted range of an expectation that nothing published stands behind."""
+
+
+class Meaning(StrEnum):
+    """Meaning of a mark, as the legend words it."""
+
+    PUBLISHED = "published (accepted range)"
+    MEAN = "published mean (accepted range)"
+    RATIO = "published ratio × simulated"
+    ACCEPTED = "accepted range"
+    THRESHOLD = "simulated threshold"
+
+
+def published_number(expectation: Expectation) -> float | None:
+    """The published value as a number; None where it is a range or in words, and of an expectation of your own."""
+    try:
+        return float(expectation.published) if expectation.is_claim else None
+    except ValueError:
+        return None
+
+
+def legend_entries(meanings: Iterable[Meaning]) -> list[tuple[Any, str]]:
+    """Handles and names for the legend, in the order of `Meaning`."""
+    from matplotlib.lines import Line2D
+
+    found = set(meanings)
+    looks: dict[Meaning, dict[str, Any]] = {
+        Meaning.ACCEPTED: {"color": OWN, "linewidth": 1.2, "marker": "|", "markersize": 5},
+        Meaning.RATIO: {"color": INK, "linewidth": 1.2, "linestyle": ":", "marker": "D", "markerfacecolor": PAPER},
+        Meaning.THRESHOLD: {"color": INK, "linestyle": "none", "marker": "D", "markersize": 3.5},
+    }
+    usual = {"color": INK, "linewidth": 1.2, "marker": "D", "markerfacecolor": PAPER}
+    return [(Line2D([], [], **looks.get(one, usual)), one.value) for one in Meaning if one in found]
+
+
+def draw_mark(
+    axes: Axes,
+    place: float,
+    band: Band,
+    number: float | None,
+    *,
+    along: Literal["x", "y"] = "y",
+    colour: str = INK,
+    beside: float = 0.0,
+    meaning: Meaning = Meaning.PUBLISHED,
+) -> None:
+    """Draw the mark of a reference value: a hollow diamond at the published number, a line over the accepted band, an arrow at an open end.
+
+    Args:
+        axes: where to draw.
+        place: on the other axis.
+        band: not open at both ends.
+        number: that was published; there is no diamond without.
+        along: the axis of the band.
+        colour: of both.
+        beside: points by which the mark is moved from its place: to the right, or upwards.
+        meaning: of the mark.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    shift = (beside / 72, 0) if along == "y" else (0, beside / 72)
+    moved = axes.transData + ScaledTranslation(*shift, figure_of(axes).dpi_scale_trans)
+
+    def at(value: float) -> tuple[float, float]:
+        return (place, value) if along == "y" else (value, place)
+
+    known = [end for end in (band.low, number, band.high) if end is not None]
+    low, high = min(known), max(known)
+    axes.update_datalim([at(low), at(high)])  # artists that are moved by points do not count
+    look: dict[str, Any] = {"color": colour, "transform": moved, "clip_on": False, "zorder": 5}
+    dash = ":" if meaning is Meaning.RATIO else "-"
+    caps = {"x": "|", "y": "_"}[along] if meaning is Meaning.ACCEPTED else "none"
+    axes.plot(
+        *zip(at(low), at(high), strict=True),
+        linewidth=1.2,
+        linestyle=dash,
+        marker=caps,
+        markersize=5,
+        path_effects=halo(2.6),
+        **look,
+    )
+    for end, start, sign in ((band.low, low, -1), (band.high, high, 1)):
+        if end is None:
+            axes.annotate(
+                "",
+                at(start),
+                xytext=(0, sign * ARROW_POINTS) if along == "y" else (sign * ARROW_POINTS, 0),
+                xycoords=moved,
+                textcoords="offset points",
+                arrowprops={"arrowstyle": "<-", "color": colour, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0},
+                annotation_clip=False,
+                zorder=5,
+            )
+    if number is not None:
+        axes.plot(
+            *at(number), marker="D", markersize=5, markerfacecolor=PAPER, linestyle="none", **look | {"zorder": 6}
+        )
 
 
 @dataclass(frozen=True)
-class Threshold:
-    """Threshold band: accepted values of x, in the units of the axis."""
-
-    low: float
-    high: float
-    words: str
-    """What was published, or accepts an expectation of your own."""
-    colour: str
-    published: bool
-    """True of a claim: it is shaded."""
-
-
-@dataclass(frozen=True)
-class Bracket:
-    """Bracket beside a bar: its accepted band and the published value."""
+class _Reference:
+    """Reference value at a place: a published value, or an accepted range."""
 
     place: float
-    """Middle of the bar."""
     band: Band
-    """Not open at both ends."""
-    published: str
-    top: float | None
-    """Up to where the bar and its error bar reach; None where there is no bar."""
+    number: float | None
+    colour: str
+    meaning: Meaning
 
 
 def draw_accepted(
@@ -71,15 +151,9 @@ def draw_accepted(
     figure: FigureSpec,
     all_series: Sequence[DataSeries],
     table: pd.DataFrame,
-    tops: Mapping[float, float],
     width: float,
-    *,
-    joined: bool = True,
-) -> None:
-    """Draw the accepted bands of expectations on the left-hand metric.
-
-    Over lines a hatched strip along a line and a bar with ends at a point, each named in the legend; over bars a bracket at each bar with
-    the published number above it, and one name in the legend. An open end reaches to the edge.
+) -> set[Meaning]:
+    """Draw reference values of the left-hand measure: a mark beside each point or bar that an expectation is about.
 
     Args:
         axes: where to draw.
@@ -87,54 +161,107 @@ def draw_accepted(
         figure: what is drawn.
         all_series: what is drawn, series by series.
         table: the rows that it is drawn from.
-        tops: of bars by their place: up to where bar and error bar reach.
         width: of a bar; 0 of a line.
-        joined: values of x are numbers, with a line between them.
+
+    Returns:
+        The meanings of the marks.
     """
-    brackets: list[Bracket] = []
     taken: Counter[float] = Counter()
+    meanings = set()
+    found = list(_references(verdicts, figure, all_series, table))
+    if any(one.meaning is not Meaning.ACCEPTED for one in found):
+        # beside published values, a scenario's own expectations are steps towards them
+        found = [one for one in found if one.meaning is not Meaning.ACCEPTED]
+    for one in found:
+        if width:  # on the right-hand part of its own bar
+            place, beside = one.place + 0.3 * width, 0.0
+        else:
+            taken[one.place] += 1
+            place, beside = one.place, BESIDE_POINTS * taken[one.place]
+        draw_mark(axes, place, one.band, one.number, colour=one.colour, beside=beside, meaning=one.meaning)
+        meanings.add(one.meaning)
+    return meanings
+
+
+def _references(
+    verdicts: Iterable[Verdict], figure: FigureSpec, all_series: Sequence[DataSeries], table: pd.DataFrame
+) -> Iterator[_Reference]:
+    """The reference values about points of a figure, each once."""
+    seen = set()
     for verdict in verdicts:
-        band = verdict.expectation.band
-        about = [
-            (series, place)
-            for at in _points_about(verdict.expectation.form, figure)
-            for series in matching_series(at, figure, all_series, table)
-            if (place := series.place.get(str(at.get(figure.x)))) is not None
+        expectation = verdict.expectation
+        band, number = expectation.band, published_number(expectation)
+        if band == Band(None, None):
+            continue
+        found = [
+            (one, place, factor)
+            for at, reference in _points_about(expectation.form, figure)
+            for one, place in _places(at, figure, all_series, table)
+            if (factor := _factor(reference, figure, all_series, table)) is not None
         ]
-        if not about or (band.low is None and band.high is None):
-            continue
-        published = verdict.expectation.published
-        if width:
-            brackets += [Bracket(place, band, published, tops.get(place)) for _, place in about]
-            continue
-        colours = {series.look.colour for series, _ in about}
-        name = f"published: {published_text(verdict.expectation)}"
-        if not verdict.expectation.is_claim:
-            whose = {series.label for series, _ in about}
-            owner = f"{whose.pop()}, " if len(whose) == 1 < len(all_series) else ""
-            name = f"{owner}accepted: {published}"
-        colour = colours.pop() if len(colours) == 1 else INK
-        xs = sorted({place for _, place in about})
-        if len(xs) > 1 and joined:
-            _strip(axes, xs, band, colour, name)
-            continue
-        _bars_beside(axes, xs, band, colour, name, published, 1 + max(taken[x] for x in xs))
-        taken.update(xs)
-    draw_brackets(axes, brackets, width)
+        meaning = Meaning.PUBLISHED if expectation.is_claim else Meaning.ACCEPTED
+        if number is None and figure.kind == "line":  # a direction is of no use among lines
+            found = [entry for entry in found if entry[2] == 1.0]
+        if isinstance(expectation.form, Mean):
+            if len({place for _, place, _ in found}) != 1 or len(found) < len(expectation.form.points):
+                continue
+            found, meaning = found[:1], Meaning.MEAN if expectation.is_claim else meaning
+        for one, place, factor in found:
+            own = OWN if not expectation.is_claim else INK if figure.kind == "bar" or meaning is Meaning.MEAN else ""
+            scaled = Band(*(None if end is None else end * factor for end in (band.low, band.high)))
+            made = _Reference(
+                place,
+                scaled,
+                None if number is None else number * factor,
+                own or one.look.colour,
+                Meaning.RATIO if factor != 1.0 and meaning is Meaning.PUBLISHED else meaning,
+            )
+            if made not in seen:
+                seen.add(made)
+                yield made
 
 
-def _points_about(form: Form, figure: FigureSpec) -> list[AxisValues]:
-    """The points at which a form is about the left-hand measure of a figure, or about its difference or ratio to the same reference."""
+def _places(
+    at: AxisValues, figure: FigureSpec, all_series: Sequence[DataSeries], table: pd.DataFrame
+) -> list[tuple[DataSeries, float]]:
+    return [
+        (series, place)
+        for series in matching_series(at, figure, all_series, table)
+        if (place := series.place.get(str(at.get(figure.x)))) is not None
+    ]
+
+
+def _factor(
+    reference: AxisValues | None, figure: FigureSpec, all_series: Sequence[DataSeries], table: pd.DataFrame
+) -> float | None:
+    """What a published ratio is multiplied by: the simulated mean at its reference point; 1 of other values; None where the figure has no such point."""
+    if reference is None:
+        return 1.0
+    for series, _ in _places(reference, figure, all_series, table):
+        rows = series.rows[series.rows[figure.x].astype(str) == str(reference.get(figure.x))]
+        mean = float(rows[figure.y].mean())
+        return mean if np.isfinite(mean) else None
+    return None
+
+
+def _points_about(form: Form, figure: FigureSpec) -> list[tuple[AxisValues, AxisValues | None]]:
+    """The points at which a form is about the left-hand measure of a figure, or about its difference or ratio to the same reference.
+
+    Returns:
+        Each with the reference point of a ratio of a measure that is drawn as it is.
+    """
     match form:
-        case Worst(points=points):
+        case Worst(points=points, best=False) | Mean(points=points):
             return [at for point in points for at in _points_about(point, figure)]
         case At(metric=figure.y, at=at) if not figure.reference and figure.per is None:
-            return [at]
+            return [(at, None)]
         case Difference(metric=figure.y, at=at, less=less) if figure.less and _apart(at, less, figure.less):
-            return [at]
-        case Ratio(metric=figure.y, of=dict(of), to=dict(to)) if figure.to:
-            of, to = {**form.at, **of}, {**form.at, **to}
-            return [of] if _apart(of, to, figure.to) else []
+            return [(at, None)]
+        case Ratio(metric=figure.y, of=dict(of), to=dict(to), at=at):
+            of, to = {**at, **of}, {**at, **to}
+            if figure.to:
+                return [(of, None)] if _apart(of, to, figure.to) else []
+            return [(of, to)] if not figure.less and figure.per is None else []
     return []
 
 
@@ -144,46 +271,75 @@ def _apart(at: AxisValues, reference: AxisValues, wanted: AxisValues) -> bool:
     return differ == {axis: str(value) for axis, value in wanted.items()}
 
 
-def draw_limits(axes: Axes, figure: FigureSpec) -> None:
-    """Draw the limits of the left-hand measure as dashed lines across the figure, each with its number and unit."""
+def draw_limits(axes: Axes, figure: FigureSpec, *, room: bool = False) -> None:
+    """Draw the limits of the left-hand measure as dashed lines across the figure, each with its number and unit beside the axes.
+
+    Args:
+        axes: where to draw.
+        figure: whose limits.
+        room: leave room above them, for arrowheads.
+    """
     for limit in figure.lines:
-        axes.axhline(limit, color=INK, linewidth=1.0, linestyle=(0, (6, 3)), zorder=1.8)
+        axes.axhline(limit, color=INK, linewidth=0.9, linestyle=(0, (6, 3)), zorder=1.8)
         axes.annotate(
             f"{limit:g} {figure.y_unit}".rstrip(),
-            (0, limit),
+            (1, limit),
             xycoords=axes.get_yaxis_transform(),
-            xytext=(4, 2),
+            xytext=(3, 0),
             textcoords="offset points",
-            fontsize=7.5,
+            va="center",
+            fontsize=SMALL_POINTS,
             color=INK,
-            bbox=backed(),
         )
     if figure.lines:
         bottom, top = axes.get_ylim()
-        axes.set_ylim(bottom, max(top, 1.06 * max(figure.lines)))
+        axes.set_ylim(bottom, max(top, (1.3 if room else 1.06) * max(figure.lines)))
 
 
-def draw_searched(
+def draw_thresholds(
     axes: Axes,
     verdicts: Iterable[Verdict],
     figure: FigureSpec,
     all_series: Sequence[DataSeries],
     table: pd.DataFrame,
-) -> None:
-    """Draw the points that searches for a threshold of the left-hand measure ended between, as crosses in the colour of their line."""
-    edge, named = axes.get_xlim(), False
-    for verdict, find, about in _searches(verdicts, figure, all_series, table):
-        # a folder keeps an infinite value as none
-        cases = [(find.read(case[figure.x]), case["value"]) for case in verdict.points if case["value"] is not None]
-        found = [(x, float(y)) for x, y in cases if x is not None and np.isfinite(float(y))]
-        if not found:
+) -> set[Meaning]:
+    """Draw the thresholds of the left-hand measure on the x axis, at the height of their condition and in the colour of their line.
+
+    A filled diamond is the simulated threshold, a hollow one the published. Those off the figure are left out.
+
+    Returns:
+        The meanings of the marks.
+    """
+    edge, heights = axes.get_xlim(), axes.get_ylim()
+    places = [place for one in all_series for place in one.place.values()]
+    drawn: list[tuple[float, float, float]] = []
+    meanings = set()
+    searches = list(_searches(verdicts, figure, all_series, table))
+    is_published = any(verdict.expectation.is_claim for verdict, _, _ in searches)
+    for verdict, find, about in searches:
+        band, number = verdict.expectation.band, published_number(verdict.expectation)
+        low, high = (-np.inf if band.low is None else band.low), (np.inf if band.high is None else band.high)
+        if not places or low > max(places) or high < min(places):
             continue
-        x, y = zip(*found, strict=True)
         colour = about[0].look.colour if len(about) == 1 else INK
-        name = None if named else "both sides of a threshold, by replication"
-        axes.plot(x, y, linestyle="none", marker="x", markersize=3.5, color=colour, label=name)
-        named = True
+        meaning = Meaning.PUBLISHED if verdict.expectation.is_claim else Meaning.ACCEPTED
+        if band != Band(None, None) and (verdict.expectation.is_claim or not is_published):
+            ends = low, high, find.below
+            beside = BESIDE_POINTS * sum(_overlap(ends, other) for other in drawn)
+            drawn.append(ends)
+            draw_mark(axes, find.below, band, number, along="x", colour=colour, beside=beside, meaning=meaning)
+            meanings.add(meaning)
+        if verdict.value is not None and verdict.bound is None:
+            at = verdict.value, find.below
+            axes.plot(*at, marker="D", markersize=3.5, color=colour, linestyle="none", clip_on=False, zorder=7)
+            meanings.add(Meaning.THRESHOLD)
     axes.set_xlim(edge)
+    axes.set_ylim(heights[0], max(heights[1], axes.get_ylim()[1]))
+    return meanings
+
+
+def _overlap(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
+    return one[2] == other[2] and one[0] <= other[1] and other[0] <= one[1]
 
 
 def _searches(
@@ -197,133 +353,3 @@ def _searches(
             case Find(axis=figure.x, metric=figure.y, at=at) as find:
                 if about := matching_series(at, figure, all_series, table):
                     yield verdict, find, about
-
-
-def draw_brackets(axes: Axes, brackets: Sequence[Bracket], width: float) -> None:
-    """Draw accepted bands beside bars: a bracket each with the published number above it, and one name for the legend.
-
-    Args:
-        axes: where to draw; gets room for the numbers.
-        brackets: of the bars.
-        width: of a bar.
-    """
-    for number, bracket in enumerate(brackets):
-        _bracket(axes, bracket, width, "" if number else "published (accepted)")
-    if brackets:
-        _numbers(axes, brackets, width)
-
-
-def _ends(axes: Axes, band: Band) -> tuple[float, float]:
-    bottom, top = axes.get_ylim()
-    low = bottom if band.low is None else band.low
-    return low, (max(top, 1.1 * low) if band.high is None else band.high)
-
-
-def _strip(axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str) -> None:
-    """Accepted values along a line as a hatched strip."""
-    low, high = _ends(axes, band)
-    axes.fill_between(
-        list(xs), low, high, facecolor="none", edgecolor=colour, hatch="////", alpha=0.35, linewidth=0, label=label
-    )
-
-
-def _bars_beside(
-    axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str, published: str, steps: int
-) -> None:
-    """Accepted values at points as bars with ends, some steps beside them, with a mark at the published number."""
-    from matplotlib.transforms import ScaledTranslation
-
-    low, high = _ends(axes, band)
-    beside = axes.transData + ScaledTranslation(steps * BESIDE_POINTS / 72, 0, figure_of(axes).dpi_scale_trans)
-    for x in xs:
-        axes.plot([x, x], [low, high], color=colour, linewidth=1, marker="_", transform=beside, label=label or None)
-        label = ""
-    try:
-        number = float(published)
-    except ValueError:  # words
-        return
-    if low <= number <= high:
-        axes.plot(xs, [number] * len(xs), linestyle="none", marker="D", markersize=3, color=colour, transform=beside)
-
-
-def _bracket(axes: Axes, bracket: Bracket, width: float, label: str) -> None:
-    """A bracket over the right-hand half of a bar, without a lip where the band is open."""
-    band = bracket.band
-    low, high = _ends(axes, band)
-    lip, spine = bracket.place + 0.14 * width, bracket.place + 0.36 * width
-    x = [*([] if band.low is None else [lip]), spine, spine, *([] if band.high is None else [lip])]
-    y = [*([] if band.low is None else [low]), low, high, *([] if band.high is None else [high])]
-    axes.plot(
-        x, y, color=INK, linewidth=1.2, solid_joinstyle="miter", path_effects=halo(2.8), label=label or None, zorder=4
-    )
-
-
-def _numbers(axes: Axes, brackets: Sequence[Bracket], width: float) -> None:
-    """The published numbers, each above its bracket and its bar, upright where they are wider than a bar; makes room for them."""
-    start, end = axes.get_xlim()
-    longest = max(len(bracket.published) for bracket in brackets)
-    upright = longest * (end - start) > LETTERS * width
-    top = axes.get_ylim()[1]
-    axes.set_ylim(top=top * (1.05 + (0.022 * longest if upright else 0.04)))
-    for bracket in brackets:
-        high = top if bracket.band.high is None else min(top, max(bracket.band.high, bracket.top or bracket.band.high))
-        axes.annotate(
-            bracket.published,
-            (bracket.place, high),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            rotation=90 if upright else 0,
-            fontsize=6.5,
-            color=INK,
-            bbox=backed(),
-            zorder=5,
-        )
-
-
-def thresholds(
-    verdicts: Iterable[Verdict], figure: FigureSpec, all_series: Sequence[DataSeries], table: pd.DataFrame
-) -> list[Threshold]:
-    """The threshold bands of expectations: accepted thresholds of the left-hand metric on the x axis."""
-    found = []
-    for verdict, _, about in _searches(verdicts, figure, all_series, table):
-        band = verdict.expectation.band
-        low, high = (-np.inf if band.low is None else band.low), (np.inf if band.high is None else band.high)
-        colour = about[0].look.colour if len(about) == 1 else INK
-        is_claim = verdict.expectation.is_claim
-        words = f"{'published' if is_claim else 'accepted'} {verdict.expectation.published}"
-        found.append(Threshold(low, high, words, colour, is_claim))
-    places = [place for one in all_series for place in one.place.values()]
-    seen = [one for one in found if one.low <= max(places) and one.high >= min(places)]  # the others are off the figure
-    return sorted(seen, key=lambda threshold: -threshold.low)
-
-
-def draw_thresholds(axes: Axes, found: Iterable[Threshold]) -> None:
-    """Draw accepted thresholds: a bar each above the axes with the published number, and a faint band through them where one is published."""
-    edge = axes.get_xlim()
-    for row, threshold in enumerate(found):
-        low, high = max(threshold.low, edge[0]), min(threshold.high, edge[1])
-        if threshold.published:
-            axes.axvspan(low, high, color=threshold.colour, alpha=0.1, linewidth=0)
-        height = 1.035 + ROW * row
-        axes.plot(
-            [low, high],
-            [height, height],
-            transform=axes.get_xaxis_transform(),
-            color=threshold.colour,
-            linewidth=3.5,
-            solid_capstyle="butt",
-            clip_on=False,
-        )
-        axes.annotate(
-            threshold.words,
-            (high, height),
-            xycoords=axes.get_xaxis_transform(),
-            xytext=(4, 0),
-            textcoords="offset points",
-            color=threshold.colour,
-            fontsize=7.5,
-            va="center",
-        )
-    axes.set_xlim(edge)

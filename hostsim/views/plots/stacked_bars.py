@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hostsim.views.plots.style import PAPER, house_style, look_of
+from hostsim.views.plots.style import INCHES, LETTER_INCHES, PAPER, draw_legend, house_style, look_of, sized
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,13 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_stacked_bars"]
 
-BAR_INCHES = 0.34
-MARGIN_INCHES = 1.15
-LETTER_INCHES = 0.072
-LEAST_INCHES = 4.0
-"""Least width of the bars, however long the names beside them are."""
-LEGEND_LETTERS, NARROW_LETTERS = 80, 66
-"""In a row of the legend, above the whole figure and above bars that have the least."""
+BAR_INCHES, LINE_INCHES = 0.34, 0.12
+"""Height of a bar, and of each further line of its name."""
+MARGIN_INCHES = 0.6
+LEAST_INCHES = 2.6
+"""Least width of the bars: longer names beside them are written in several lines."""
 
 
 def draw_stacked_bars(
@@ -43,15 +42,15 @@ def draw_stacked_bars(
     from matplotlib.figure import Figure
 
     parts = list(dict.fromkeys(part for _, values in bars for part in values))
-    names = [name for name, _ in bars]
-    row, beside = LEGEND_LETTERS, LETTER_INCHES * max(map(len, names), default=0)
+    room = int((INCHES["page"][0] - LEAST_INCHES) / LETTER_INCHES)
+    names = [textwrap.fill(name, room) for name, _ in bars]
+    letters = max((len(line) for name in names for line in name.split("\n")), default=0)
     with house_style():
+        whole = None
         if ax is None:
-            whole = (make or Figure)()
-            whole.set_figheight(MARGIN_INCHES + BAR_INCHES * len(bars))
-            if whole.get_figwidth() < beside + LEAST_INCHES:
-                whole.set_figwidth(beside + LEAST_INCHES)
-                row = NARROW_LETTERS
+            whole = sized((make or Figure)(), "page")
+            lines = sum(name.count("\n") for name in names)
+            whole.set_figheight(MARGIN_INCHES + BAR_INCHES * len(bars) + LINE_INCHES * lines)
             ax = whole.add_subplot()
         ends = [0.0] * len(bars)
         places = range(len(bars))
@@ -69,13 +68,8 @@ def draw_stacked_bars(
         ax.set_xlim(0, max([*ends, 1e-9]) * 1.02)
         ax.grid(visible=False, axis="y")
         ax.set_xlabel(label)
-        if parts:
-            ax.legend(
-                loc="lower left",
-                bbox_to_anchor=(0.0, 1.0),
-                ncols=max(1, min(len(parts), row // (max(map(len, parts)) + 6))),
-                fontsize=7.5,
-                borderpad=0.1,
-                columnspacing=1.4,
-            )
+        handles, labels = ax.get_legend_handles_labels()
+        height = draw_legend(ax, handles, labels, INCHES["page"][0] - letters * LETTER_INCHES - 0.2)
+        if whole is not None:
+            whole.set_figheight(whole.get_figheight() + height)
     return ax

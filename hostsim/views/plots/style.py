@@ -6,7 +6,10 @@ Series differ by colour, marker and dash together, bars by colour and hatch, so 
 from __future__ import annotations
 
 import io
+import itertools
 import sys
+import textwrap
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,11 +26,15 @@ __all__ = [
     "INCHES",
     "INK",
     "KINDS",
+    "LETTER_INCHES",
     "LOOKS",
     "PAPER",
+    "SMALL_POINTS",
     "Look",
+    "as_png",
     "as_svg",
     "backed",
+    "draw_legend",
     "figure_of",
     "halo",
     "house_style",
@@ -35,6 +42,7 @@ __all__ = [
     "save",
     "shown_figure",
     "sized",
+    "titled",
 ]
 
 INK = "#1c2128"
@@ -43,6 +51,14 @@ GRID = "#dfe3e9"
 """Colour of grid lines; a page may replace it by its own."""
 PAPER = "#fffffe"
 """Colour of the inside of open markers; a page may replace it by its own."""
+
+TITLE_POINTS, SMALL_POINTS = 9.0, 7.5
+"""Sizes of letters: of titles, and of legends and names; all others have 8 points."""
+LETTER_INCHES = 0.056
+"""Mean width of a small letter, with some room."""
+
+INCHES = {"column": (3.5, 2.6), "page": (7.2, 3.0)}
+"""The two sizes of figures by name: 89 mm and 183 mm are the widths of a column and of a page of most journals. Legends, titles and rows of names add to the height."""
 
 RC: dict[Any, Any] = {
     "axes.axisbelow": True,
@@ -54,15 +70,19 @@ RC: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.titlecolor": INK,
     "axes.titlelocation": "left",
-    "axes.titlesize": 9.5,
+    "axes.titlesize": TITLE_POINTS,
     "axes.unicode_minus": True,
     "figure.constrained_layout.use": True,
-    "figure.figsize": (5.6, 3.4),
+    "figure.dpi": 144,  # of what a notebook shows: a column is 504 pixels wide there
+    "figure.figsize": INCHES["column"],
     "font.family": "sans-serif",
-    "font.size": 8.5,
+    "font.size": 8.0,
     "grid.color": GRID,
     "grid.linewidth": 0.6,
+    "legend.columnspacing": 1.4,
+    "legend.fontsize": SMALL_POINTS,
     "legend.frameon": False,
+    "legend.handletextpad": 0.5,
     "legend.labelcolor": INK,
     "lines.linewidth": 1.5,
     "lines.markersize": 4.5,
@@ -80,8 +100,6 @@ RC: dict[Any, Any] = {
 
 KINDS = ("svg", "png", "pdf")
 """Kinds of files that a figure is saved as, the last on demand: its fonts take as long as the others together."""
-INCHES = {"column": (3.5, 2.5), "page": (7.2, 3.8)}
-"""Printed sizes by name: 89 mm and 183 mm are the widths of a column and of a page of most journals."""
 _STAMPS = {"svg": ("Date", "Creator"), "png": ("Software",), "pdf": ("CreationDate", "Creator", "Producer")}
 """Metadata that would make two files of the same figure differ."""
 
@@ -158,7 +176,8 @@ def shown_figure() -> Figure:
     from matplotlib.figure import Figure
 
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
-    made: Figure = Figure() if pyplot is None else pyplot.figure()
+    with house_style():
+        made: Figure = Figure() if pyplot is None else pyplot.figure()
     return made
 
 
@@ -167,15 +186,79 @@ def as_svg(figure: Figure, *, opaque: bool = False) -> str:
     return _bytes(figure, "svg", opaque=opaque).decode()
 
 
+def as_png(figure: Figure, dots: int) -> bytes:
+    """The figure as PNG on white, with so many dots an inch."""
+    return _bytes(figure, "png", opaque=True, dots=dots)
+
+
 def sized(figure: Figure, size: str) -> Figure:
-    """The figure at a printed width, a ``column`` or a ``page`` of a journal; as it is where no size is given."""
-    if size in INCHES:
-        figure.set_size_inches(*INCHES[size])
+    """The figure at the width of a ``column`` or of a ``page``."""
+    figure.set_size_inches(*INCHES[size])
     return figure
 
 
+def titled(figure: Figure, words: str, legend_inches: float = 0.0) -> None:
+    """Write a title over the whole width of a figure, in as many lines as it needs, and make the figure higher by these.
+
+    Args:
+        figure: whose title.
+        words: the title; none where they are empty.
+        legend_inches: height of a legend of the whole figure, which is below the title.
+    """
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    text = textwrap.fill(words, int(figure.get_figwidth() / LETTER_INCHES * SMALL_POINTS / TITLE_POINTS))
+    inches = TITLE_POINTS / 72 * (1.2 * (text.count("\n") + 1) + 0.5) if words else 0.0
+    height = figure.get_figheight() + inches
+    figure.set_figheight(height)
+    if words:
+        figure.text(0.01, 1 - 0.3 * TITLE_POINTS / 72 / height, text, va="top", fontsize=TITLE_POINTS)
+    for legend in figure.legends:
+        legend.set_bbox_to_anchor((0.0, 1 - inches / height), figure.transSubfigure)
+    engine = figure.get_layout_engine()
+    assert isinstance(engine, ConstrainedLayoutEngine)  # by `RC`
+    engine.set(rect=(0.0, 0.0, 1.0, 1 - (inches + legend_inches) / height))
+
+
+def draw_legend(
+    axes: Axes, handles: Sequence[Any], labels: Sequence[str], inches: float, *, spans: bool = False
+) -> float:
+    """Draw the legend of axes above them, in as many columns as have room.
+
+    Args:
+        axes: whose names these are.
+        handles: what is named.
+        labels: the names.
+        inches: width that the legend may have.
+        spans: other axes of the figure, to the right of these, are below it as well.
+
+    Returns:
+        Its height in inches.
+    """
+    if not handles:
+        return 0.0
+    labels = [textwrap.fill(label, max(int(inches / LETTER_INCHES) - 7, 20)) for label in labels]
+    widths = [(max(map(len, label.split("\n"))) + 7) * LETTER_INCHES for label in labels]
+    columns = next(count for count in range(len(labels), 0, -1) if count == 1 or _across(widths, count) <= inches)
+    look: dict[str, Any] = {"ncols": columns, "borderpad": 0.1, "handlelength": 2.4}
+    if spans:
+        figure_of(axes).legend(handles, labels, loc="upper left", **look)
+    else:
+        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.3}
+        axes.legend(handles, labels, **above, **look)
+    lines = -(-len(labels) // columns) + sum(label.count("\n") for label in labels)
+    return SMALL_POINTS / 72 * (1.5 * lines + 0.6)
+
+
+def _across(widths: Sequence[float], columns: int) -> float:
+    """Width of names in so many columns, which matplotlib fills one after the other, the first ones with one name more."""
+    rows, longer = divmod(len(widths), columns)
+    ends = [rows * column + min(column, longer) for column in range(columns + 1)]
+    return sum(max(widths[start:end]) for start, end in itertools.pairwise(ends))
+
+
 def save(figure: Figure, stem: Path, *, pdf: bool = False) -> tuple[Path, ...]:
-    """Write the figure as ``stem.svg`` and as ``stem.png`` with 200 dots an inch, on white.
+    """Write the figure as ``stem.svg`` and as ``stem.png`` with 300 dots an inch, on white.
 
     Args:
         figure: the figure.
@@ -194,10 +277,10 @@ def save(figure: Figure, stem: Path, *, pdf: bool = False) -> tuple[Path, ...]:
     return tuple(write_whole(file, _bytes(figure, file.suffix[1:], opaque=True)) for file in files)
 
 
-def _bytes(figure: Figure, kind: str, *, opaque: bool = False) -> bytes:
+def _bytes(figure: Figure, kind: str, *, opaque: bool = False, dots: int = 300) -> bytes:
     buffer = io.BytesIO()
     metadata = dict.fromkeys(_STAMPS[kind])
     face = "white" if opaque else "none"
     with house_style():
-        figure.savefig(buffer, format=kind, dpi=200, metadata=metadata, transparent=not opaque, facecolor=face)
+        figure.savefig(buffer, format=kind, dpi=dots, metadata=metadata, transparent=not opaque, facecolor=face)
     return buffer.getvalue()

@@ -26,9 +26,9 @@ from hostsim.results.verdicts import (
     published_text,
     value_text,
 )
-from hostsim.views.plots.answer_bars import NO_ANSWER
+from hostsim.views.plots.answer_dots import NO_ANSWER
 from hostsim.views.plots.axis import with_unit
-from hostsim.views.plots.style import GRID, house_style
+from hostsim.views.plots.style import GRID, house_style, sized, titled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,6 +151,7 @@ def draw_table(
     *,
     ax: Axes | None = None,
     make: Callable[[], Figure] | None = None,
+    title: str = "",
 ) -> Axes:
     """Draw a table as text in rows and columns; see `table_cells` for the arguments and errors.
 
@@ -160,6 +161,7 @@ def draw_table(
         verdicts: as there.
         ax: where to draw; without it a new figure is made, as high as its rows need.
         make: makes that figure; by default one outside pyplot.
+        title: of a new figure.
 
     Returns:
         The axes.
@@ -176,9 +178,10 @@ def draw_table(
     ]
     with house_style():
         if ax is None:
-            whole = (make or Figure)()
+            whole = sized((make or Figure)(), figure.size or "page")
             whole.set_figheight(0.3 + ROW_INCHES * sum(lines))
-            whole.set_figwidth(max(whole.get_figwidth(), 0.075 * sum(letters)))
+            if title:
+                titled(whole, title)
             ax = whole.add_subplot()
         ax.set_axis_off()
         widths = [count / sum(letters) for count in letters]

@@ -15,7 +15,7 @@ from hostsim.results.results import Results
 from hostsim.results.warm_up import SETTLED
 from hostsim.units import SECOND
 from hostsim.views.plots.axis import with_unit
-from hostsim.views.plots.style import INK, LOOKS, house_style, look_of
+from hostsim.views.plots.style import INCHES, INK, LOOKS, draw_legend, figure_of, house_style, look_of, sized
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def draw_time_series(
     if rest := order[len(single) :]:
         lines.append((f"mean of {len(rest)} others", values[:, rest].mean(axis=1)))
     with house_style():
-        axes = (make or Figure)().add_subplot() if ax is None else ax
+        axes = sized((make or Figure)(), "page").add_subplot() if ax is None else ax
         first = len(axes.lines)
         for number, (name, line) in enumerate(lines, start=first):
             look = look_of(number)
@@ -75,8 +75,12 @@ def draw_time_series(
         axes.set_xlabel("Simulated time (s)")
         axes.set_ylabel(with_unit(f"{kind}: {spelt(what.removesuffix('_ps'))}", unit))
         axes.set_ylim(bottom=0)
-        if len(axes.get_legend_handles_labels()[1]) > 1:
-            axes.legend(loc="best", handlelength=3.2)
+        handles, labels = axes.get_legend_handles_labels()
+        if len(labels) > 1:
+            whole = figure_of(axes)
+            height = draw_legend(axes, handles, labels, axes.get_window_extent().width / whole.dpi)
+            if ax is None:
+                whole.set_figheight(whole.get_figheight() + height)
     return axes
 
 
@@ -100,7 +104,7 @@ def draw_warm_up(record: RunRecord) -> Figure:
     widths = np.diff(seconds)
     cut = float(seconds[record.cut])
     with house_style():
-        figure = Figure(figsize=(5.6, 4.8))
+        figure = Figure(figsize=(INCHES["page"][0], 4.8))
         panels = figure.subplots(len(SETTLED), 1, sharex=True)
         for axes, (name, counters), look in zip(panels, SETTLED.items(), LOOKS, strict=False):
             found = [record.series[counter] for counter in counters if counter in record.series]
@@ -117,7 +121,7 @@ def draw_warm_up(record: RunRecord) -> Figure:
             axes.set_xlim(0, float(seconds[-1]))
             axes.set_ylim(0, 1.1 * float(per_second.max()) or 1.0)
         panels[0].set_title(_title(record, cut), fontsize=8.5)
-        panels[-1].set_xlabel("simulated time (s)")
+        panels[-1].set_xlabel("Simulated time (s)")
     return figure
 
 

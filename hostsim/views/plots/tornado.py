@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hostsim.views.plots.axis import metric_label
-from hostsim.views.plots.style import GRID, INK, LOOKS, PAPER, house_style
+from hostsim.views.plots.style import GRID, INCHES, INK, LOOKS, PAPER, house_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
     from matplotlib.figure import Figure
 
     with house_style():
-        figure = Figure(figsize=(6.4, 1.15 + ROW_INCHES * len(swings)))
+        figure = Figure(figsize=(INCHES["page"][0], 1.15 + ROW_INCHES * len(swings)))
         axes = figure.add_subplot()
         places = range(len(swings))
         for ends, look, label in (
@@ -111,7 +111,7 @@ def draw_residuals(
 
     with house_style():
         figure = figure or Figure()
-        figure.set_size_inches(6.4, 1.1 + RESIDUAL_ROW_INCHES * len(rows))
+        figure.set_size_inches(INCHES["page"][0], 1.1 + RESIDUAL_ROW_INCHES * len(rows))
         axes = figure.add_subplot()
         axes.axvspan(-1.0, 1.0, color=GRID, linewidth=0, zorder=0.5, label="measured")
         axes.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
@@ -131,7 +131,7 @@ def draw_residuals(
         axes.grid(visible=False, axis="y")
         widest = max((min(max(abs(end), 1.2), FARTHEST) for _, *ends in rows for end in ends), default=1.2)
         axes.set_xlim(-1.05 * widest, 1.05 * widest)
-        axes.set_xlabel("model less measurement, in half-widths of the measurement's interval")
+        axes.set_xlabel("Model less measurement, in half-widths of the measurement's interval")
         figure.suptitle(title, x=0.01, ha="left", fontsize=8.5)
         axes.legend(
             loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, borderpad=0.1, fontsize=7.5, ncols=3

@@ -54,7 +54,7 @@ def draw_figures(results: Results, folder: Path, *, pdf: bool = False) -> list[P
     """
     files: list[Path] = []
     for figure in results.figures:
-        axes = draw(results.table, figure, published=results.verdicts, titled=True)
+        axes = draw(results.table, figure, published=results.verdicts, with_title=True)
         name = re.sub(r"[^\w.-]+", "-", figure.name)
         for kind in KINDS:
             confined(folder, folder / "figures" / f"{name}.{kind}")

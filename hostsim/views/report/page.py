@@ -41,7 +41,7 @@ from hostsim.results.verdicts import (
 from hostsim.scenario.shipped_data import claims
 from hostsim.views.plots.figure import draw
 from hostsim.views.plots.stacked_bars import draw_stacked_bars
-from hostsim.views.plots.style import GRID, INK, PAPER, as_svg, figure_of
+from hostsim.views.plots.style import GRID, INCHES, INK, PAPER, as_svg, figure_of
 from hostsim.views.plots.table import table_cells
 from hostsim.views.report.breakdown import (
     CONTEXT_HEADINGS,
@@ -415,6 +415,7 @@ def _drawn(axes: Axes, prefix: str, words: str, file: str, data: pd.DataFrame) -
     return {
         "words": words,
         "svg": _markup(inline(as_svg(figure_of(axes)), prefix, words)),
+        "is_wide": figure_of(axes).get_figwidth() > INCHES["column"][0],
         "file": file,
         "data": _download(data),
         "sources": (),

@@ -35,9 +35,7 @@ def test_each_case_is_tried(tmp_path: Path) -> None:
     assert scenario.expectations[0].form == Refused(
         (
             Refusal("vms.big.vcpus=99", "vcpus", ("is more than the host has PCPUs",)),
-            Refusal(
-                "network.vSwitch0.uplinks=['vmnic0', 'vmnic1']", "uplink of", ("is already the uplink of vSwitch0",)
-            ),
+            Refusal("network.vSwitch0.uplinks=[vmnic0, vmnic1]", "uplink of", ("is already the uplink of vSwitch0",)),
             Refusal("", "", ()),
             Refusal("vms.big.vcpus=2", "", ()),
         )
