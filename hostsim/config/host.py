@@ -185,6 +185,11 @@ def _later_vm_keys(group: VmGroupSpec) -> dict[str, Any]:
     return keys
 
 
+def _later_switch_keys(switch: VSwitchSpec) -> set[str]:
+    """Keys of a virtual switch that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
+    return {key for key in ("shaping", "nioc") if getattr(switch, key) == VSwitchSpec.model_fields[key].default}
+
+
 class PointSpec(Spec):
     """The spec of a point: all that a run depends on, except its seed and replication."""
 
@@ -251,6 +256,8 @@ class PointSpec(Spec):
             name: left_out for name, traffic in self.traffic.items() if (left_out := _later_keys(traffic))
         }:
             unused["traffic"] = of_traffic
+        if plain := {name: keys for name, switch in self.vswitches.items() if (keys := _later_switch_keys(switch))}:
+            unused["vswitches"] = plain
         return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]
 
     def __getstate__(self) -> Any:

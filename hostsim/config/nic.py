@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from hostsim.config.field import UNHASHED, Count, SmallCount, Spec, UplinkNames
+from hostsim.config.network import NiocSpec, ShapingSpec
 from hostsim.config.quantity import Bandwidth, Duration
 
 __all__ = [
@@ -71,6 +72,10 @@ class VSwitchSpec(Spec):
     """Bytes of an IP packet of its guests at most; frames on the wire are larger by the headers of VXLAN."""
     vxlan: bool = False
     """True where the switch puts the frames of its guests into VXLAN (RFC 7348)."""
+    shaping: ShapingSpec | None = None
+    """Traffic shaping of what each virtual port sends; none by default."""
+    nioc: NiocSpec | None = None
+    """Network I/O Control of what leaves by each uplink; off by default."""
 
 
 _LANE_RATE = {1: 2.5e9 * 0.8, 2: 5e9 * 0.8, 3: 8e9 * 128 / 130, 4: 16e9 * 128 / 130, 5: 32e9 * 128 / 130}

@@ -215,6 +215,8 @@ class FeatureSpec(Spec):
     """Virtual functions of NICs may be passed through (SR-IOV), by these rules; they may not where nothing is said."""
     most_vcpus: Positive = 768
     """vCPUs of a VM at most."""
+    nioc: bool = True
+    """A virtual switch may have Network I/O Control of version 3."""
 
 
 class PlatformSpec(Spec):

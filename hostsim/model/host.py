@@ -37,6 +37,7 @@ from hostsim.model.receive.nic import LroTable, Pnic, RxQueue
 from hostsim.model.receive.wire import ClosedLoopWire, OpenLoopWire
 from hostsim.model.services import Services
 from hostsim.model.traffic.address import FIRST_PORT, PEER, UDP_PORT, nic_hash
+from hostsim.model.transmit.egress import UplinkScheduler
 from hostsim.model.transmit.networld import LocalPort, TxQueue
 from hostsim.units import transmission_ps
 
@@ -90,6 +91,7 @@ class Host:
         netqueues: their receive queues, by name of the port.
         polls: NetPoll worlds.
         switches: virtual switches by name.
+        schedulers: packet schedulers of uplinks with Network I/O Control, by name of the port.
         vms: in order of power-on.
         flows: its traffic, in the order of the scenario.
         local_ports: local sides of the virtual ports that VMs of the host send to.
@@ -133,6 +135,7 @@ class Host:
         self.netqueues: dict[str, NetQueue] = {}
         self.polls: list[NetPoll] = []
         self.switches: dict[str, VSwitch] = {}
+        self.schedulers: dict[str, UplinkScheduler] = {}
         self.vms: list[VirtualMachine] = []
         self.flows: list[Flow] = []
         self.local_ports: list[LocalPort] = []

@@ -30,6 +30,7 @@ from hostsim.scenario.check.reference import (
     passthrough_warnings,
     server_faults,
 )
+from hostsim.scenario.check.uplink import uplink_faults
 from hostsim.scenario.check.vm_traffic import vm_traffic_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
 from hostsim.scenario.schema import DEFAULT_PEER, ROOT_POOL, SHIPPED, PointFile, file_models
@@ -248,6 +249,7 @@ class _PointBuilder:
             self.faults += nic_faults(self._tree, self._file, hardware, platform)
             self.faults += vm_faults(self._tree, self._file, groups, hardware)
             if platform.hypervisor:
+                self.faults += uplink_faults(self._tree, self._file, groups, hardware, platform)
                 self.faults += passthrough_faults(self._tree, self._file, groups, hardware, platform)
             else:
                 self.faults += native_faults(self._tree, self._file, groups, hardware, platform)

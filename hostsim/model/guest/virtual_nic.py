@@ -25,7 +25,8 @@ from hostsim.model.policy_maker import policy_maker
 from hostsim.model.receive.context import SplitRx
 from hostsim.model.receive.nic import Pnic
 from hostsim.model.receive.vnic import Vnic, VnicLock
-from hostsim.model.transmit.networld import TxQueue, Uplink
+from hostsim.model.transmit.networld import TxQueue
+from hostsim.model.transmit.port_uplink import port_uplink
 from hostsim.model.transmit.tx_completion import CompletionRule
 
 __all__ = ["E1000", "VirtualNic", "Vmxnet3"]
@@ -77,15 +78,7 @@ class VirtualNic(GuestDevice):
         self._settings, self._number = settings, number
         self._queues: list[TxQueue] = []
         self._has_own_scheme = "coalescing" in spec.policies
-        vxlan, hardware = spec.vswitches[network].vxlan, spec.hardware.nics[nic.name]
-        uplink = Uplink(
-            nic,
-            hardware.rate,
-            host.costs,
-            spec.drivers[hardware.driver],
-            vxlan=vxlan,
-            tso=spec.settings.hw_tso and (hardware.vxlan_tso if vxlan else hardware.tso),
-        )
+        uplink = port_uplink(host, nic, network, "virtual_machine", vm.group.name)
         vcpus = self.vectors(vm, vm.group.queue_pairs(settings))
         if len(vcpus) > 1:  # the driver of the time draws a key when it loads
             position, index = spec.vms.index(vm.group), len(host.vms)

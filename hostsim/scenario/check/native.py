@@ -105,6 +105,9 @@ def _network_faults(tree: Tree, file: PointFile, group: str) -> Iterator[Fault]:
         if len(switch.uplinks) > 1:
             message = "are several; teaming is of a hypervisor, and bonding by a kernel is not modelled"
             yield tree.fault(("network", name, "uplinks"), message, "one NIC")
+        for key in ("shaping", "nioc"):
+            if getattr(switch, key) is not None:
+                yield tree.fault(("network", name, key), "is a policy of a virtual switch", _NOTHING, given="")
 
 
 def _processor_faults(tree: Tree, groups: Iterable[VmGroupSpec], cpu: CpuSpec) -> Iterator[Fault]:

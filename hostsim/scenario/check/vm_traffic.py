@@ -9,6 +9,7 @@ from hostsim.config.nic import UDP_HEADERS, VSwitchSpec, segment_size
 from hostsim.config.traffic import Traffic
 from hostsim.config.workload import VmDatagramsSpec, VmTcpStreamSpec, VmTraffic
 from hostsim.errors import Fault
+from hostsim.scenario.check.uplink import local_policy
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
 
@@ -76,6 +77,12 @@ def _switch_faults(
                 message = f"is on another virtual switch, {other}, by this vNIC"
                 yield tree.fault((*path, "to"), message, f"groups with a vNIC on {switch}", given=repr(name))
                 return
+    for name in flow.sender:
+        policy = local_policy(switches[switch], name)
+        if policy:
+            message = f"would be slowed down by {policy} on {switch}, which is modelled towards uplinks only"
+            yield tree.fault((*path, "sender"), message, "groups without it; or another switch", given=repr(name))
+            return
     mtu = switches[switch].mtu
     if isinstance(flow, VmDatagramsSpec) and flow.packet_size + UDP_HEADERS > mtu:
         allowed = f"at most {mtu - UDP_HEADERS} B: one frame at an MTU of {mtu}"

@@ -1,0 +1,471 @@
+"""Control of what leaves by an uplink: traffic shaping of virtual ports and Network I/O Control, train by train.
+
+**Traffic shaping** is a token bucket. What a port sends is allowed at its average rate. A port that sends less earns a burst bonus, as many bytes as its burst
+size at most, and sends at its peak rate while it has some (vSphere Networking, "Traffic Shaping Policy"). Packets wait for it in a queue of the port.
+
+**Network I/O Control** puts a packet scheduler between the ports and a physical NIC. Each kind of system traffic has a reservation, a limit and shares of each uplink, and so has each
+vNIC of the traffic of virtual machines. The NIC has few bytes at a time, so that what waits does so in queues of the scheduler, which are served in this order: traffic
+that has not had its reservation, then by shares. Shares divide what reservations leave and nobody is billed for reserved bandwidth (``Net.NetSchedSpareBasedShares``);
+within a class it is the start-time fair queueing of Goyal, Vin and Cheng (1996). While the wire is not full nothing waits, and shares have no effect.
+
+When a packet may leave a port is known when it comes, and a scheduler decides for as much as the NIC may have, so that neither costs an event for each packet.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hostsim.config.network import Allocation
+from hostsim.engine.clock import Clock, OneShot
+from hostsim.engine.ring import Chain, Link, Train
+from hostsim.model.contract import UNBOUNDED, GuestStream, NicQueue, TransmitQueue
+from hostsim.model.cost_table import CostTable
+from hostsim.model.receive.nic import Pnic
+from hostsim.model.transmit.networld import Uplink
+from hostsim.model.transmit.nic_transmit import TxRoom
+from hostsim.units import SECOND, US, rounded, transmission_ps
+
+__all__ = ["ManagedUplink", "TokenBucket", "TrafficClass", "TrafficQueue", "UplinkScheduler"]
+
+SHAPER_QUEUE: Final = 500
+"""Packets that wait in the queue of a port that is shaped, at most (``Net.NetShaperQueueSizeMax``)."""
+SCHEDULER_QUEUE: Final = 640
+"""Packets that wait in a queue of a packet scheduler, at most (``Net.NetSchedHClkLeafQueueDepthPkt``: at least so many)."""
+IN_FLIGHT: Final = 66_000
+"""Bytes that a packet scheduler lets a NIC have (``Net.NetSchedInFlightMaxBytesHigh``); the last packet may go beyond."""
+AHEAD: Final = 50 * US
+"""Time for which packets that leave a port soon are handed on together."""
+QUANTUM: Final = 16_384
+"""Bytes of small packets that a scheduler takes from a queue at a time."""
+SLACK: Final = 200 * US
+"""Time of a reservation or a limit that is not used and may be used later: a scheduler that acts now and then delivers the rate on average."""
+
+
+class TokenBucket:
+    """A token bucket: packets leave at the average rate, and at the peak rate while there are tokens.
+
+    Tokens are counted as the time in which they are earned.
+    """
+
+    def __init__(self, average: float, peak: float, burst: int) -> None:
+        """Make a full bucket.
+
+        Args:
+            average: bits a second.
+            peak: bits a second.
+            burst: bytes that fill it.
+        """
+        self._earned_ps, self._peak_ps = 8 * SECOND / average, 8 * SECOND / peak
+        self._depth = rounded(burst * self._earned_ps)
+        self._full_at = self._next = 0
+
+    def departures(self, ready: int, step: int, count: int, octets: int) -> list[tuple[int, int, int]]:
+        """Take the tokens for equal packets; returns trains of them: count, instant of the first, picoseconds to each further one.
+
+        A packet that is larger than the bucket leaves when that is full.
+
+        Args:
+            ready: when the first packet comes.
+            step: picoseconds from one to the next.
+            count: number of packets.
+            octets: bytes of each.
+        """
+        earned, peak, depth = rounded(octets * self._earned_ps), rounded(octets * self._peak_ps), self._depth
+        behind = depth - min(earned, depth)
+        full_at, soonest = self._full_at, self._next
+        trains: list[tuple[int, int, int]] = []
+        first = last = gap = together = 0
+        for _turn in range(count):
+            at = ready
+            if soonest > at:
+                at = soonest
+            if full_at - behind > at:
+                at = full_at - behind
+            ready += step
+            full_at = (full_at if full_at > at else at) + earned
+            soonest = at + peak
+            if together == 1:
+                gap = at - last
+            elif together and at - last != gap:
+                trains.append((together, first, gap))
+                together = 0
+            if not together:
+                first, gap = at, 0
+            last = at
+            together += 1
+        trains.append((together, first, gap))
+        self._full_at, self._next = full_at, soonest
+        return trains
+
+
+class _Held(Link["_Held"]):
+    """Packets that wait, with the transmit queue that waits for their completion, if any."""
+
+    def __init__(self, train: Train[GuestStream], queue: TransmitQueue | None) -> None:
+        self.train, self.queue = train, queue
+        self.following = None
+
+
+class ManagedUplink(Uplink):
+    """The uplink of a virtual port whose traffic is shaped, scheduled, or both.
+
+    Attributes:
+        queue: its queue of the uplink's packet scheduler; None without Network I/O Control.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        nic: Pnic,
+        rate: float,
+        costs: CostTable,
+        driver: str,
+        *,
+        vxlan: bool,
+        tso: bool,
+        bucket: TokenBucket | None = None,
+    ) -> None:
+        """Make an uplink, see `Uplink`.
+
+        Args:
+            clock: the host's.
+            nic: port of a physical NIC.
+            rate: its bits a second.
+            costs: cost table of the host.
+            driver: kind of its driver.
+            vxlan: packets go out in VXLAN.
+            tso: the NIC cuts these packets into frames.
+            bucket: of a port that is shaped.
+        """
+        super().__init__(nic, rate, costs, driver, vxlan=vxlan, tso=tso)
+        self.queue: TrafficQueue | None = None
+        self._clock, self._bucket = clock, bucket
+        self._room = TxRoom(SHAPER_QUEUE)
+        self._waiting: Chain[_Held] = Chain()
+        self._timer = _PortTimer(clock, self)
+
+    def send(
+        self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: NicQueue | None = None
+    ) -> int:
+        """Accept packets at their instants, see `Uplink.send`; returns how many of them there was room for."""
+        bucket = self._bucket
+        if bucket is None:
+            return self._schedule(train, queue)
+        stream, count = train.flow, train.count
+        fits = self._room.fits(count, 1, train.ready + (count - 1) * train.step)
+        if fits < count:
+            stream.dropped((count - fits) * train.frames)
+            if not fits:
+                return 0
+            train = train.split(fits)
+        for together, first, step in bucket.departures(train.ready, train.step, fits, train.frames * stream.octets):
+            part = train.split(together) if together < train.count else train
+            at_once = self._waiting.first is None and (together == 1 or step == part.step)
+            if at_once and first == part.ready:
+                self._hand_on(part, queue)
+                continue
+            self._room.use(together, 1, first, step)
+            part.restamp(first, step)
+            self._waiting.append(_Held(part, queue))
+        self.release(self._clock.now)
+        return fits
+
+    def release(self, now: int) -> None:
+        """Hand on the packets that may leave the port soon."""
+        waiting, until = self._waiting, now + AHEAD
+        held = waiting.first
+        while held is not None:
+            train = held.train
+            if train.ready > until:
+                self._timer.arm_by(train.ready)
+                return
+            count = train.count_by(until)
+            if count < train.count:
+                self._hand_on(train.split(count), held.queue)
+                continue
+            waiting.pop()
+            self._hand_on(train, held.queue)
+            held = waiting.first
+
+    def _hand_on(self, train: Train[GuestStream], queue: TransmitQueue | None) -> None:
+        """Hand packets on that were accepted before; those that find no room now are dropped, and completed at once."""
+        count = train.count
+        sent = self._schedule(train, queue)
+        if sent < count and queue is not None:
+            now = self._clock.now
+            queue.freed(count - sent, now)
+            queue.poll_done(now)
+
+    def _schedule(self, train: Train[GuestStream], queue: TransmitQueue | None) -> int:
+        """Hand packets to the packet scheduler, or to the NIC where there is none; returns how many of them there was room for."""
+        if self.queue is None:
+            return super().send(train, queue)
+        return self.queue.scheduler.put(self.queue, train, queue)
+
+    def packet_ps(self, train: Train[GuestStream]) -> int:
+        """Return the time of a packet of a train on the wire."""
+        return train.frames * self._frame_ps(train.flow.size + train.flow.headers)
+
+    def emit(self, train: Train[GuestStream], queue: TransmitQueue | None) -> None:
+        """Hand packets to the NIC that the packet scheduler has accepted before."""
+        count = train.count
+        sent = super().send(train, queue)
+        if sent < count and queue is not None:
+            now = self._clock.now
+            queue.freed(count - sent, now)
+            queue.poll_done(now)
+
+
+class _PortTimer(OneShot):
+    """The timer of a port that is shaped."""
+
+    def __init__(self, clock: Clock, uplink: ManagedUplink) -> None:
+        super().__init__(clock)
+        self._uplink = uplink
+
+    def expire(self, now: int) -> None:
+        self._uplink.release(now)
+
+
+class _Consumer:
+    """Whatever has an allocation of an uplink: a kind of system traffic, or a queue within it.
+
+    Attributes:
+        tag: share of what reservations leave that it has had, in bytes for each share.
+        reserved_ps: picoseconds for each byte of its reservation; 0 without.
+        reserved_at: instant from which on its reservation is unused.
+        limit_ps: picoseconds for each byte of its limit; 0 without.
+        limit_at: instant from which on its limit lets it send.
+    """
+
+    def __init__(self, allocation: Allocation) -> None:
+        self.shares = float(allocation.shares)
+        self.reserved_ps = 8 * SECOND / allocation.reservation if allocation.reservation else 0.0
+        self.limit_ps = 8 * SECOND / allocation.limit if allocation.limit else 0.0
+        self.tag = 0.0
+        self.reserved_at = self.limit_at = 0
+
+    def soonest(self) -> int:
+        """Return the instant from which on it has something that it may send; `UNBOUNDED` where it has nothing."""
+        raise NotImplementedError
+
+    def billed(self, octets: int, now: int) -> None:
+        """Count bytes against the limit."""
+        if self.limit_ps:
+            free = now - SLACK
+            self.limit_at = (self.limit_at if self.limit_at > free else free) + rounded(octets * self.limit_ps)
+
+
+class TrafficQueue(_Consumer):
+    """A queue of a packet scheduler: what a virtual port sends.
+
+    Attributes:
+        traffic: the kind of system traffic that it is part of.
+        scheduler: of the uplink.
+        uplink: of the port.
+        waiting: packets.
+        count: number of them.
+    """
+
+    def __init__(self, allocation: Allocation, traffic: TrafficClass, uplink: ManagedUplink) -> None:
+        super().__init__(allocation)
+        self.traffic, self.scheduler, self.uplink = traffic, traffic.scheduler, uplink
+        self.waiting: Chain[_Held] = Chain()
+        self.count = 0
+        traffic.queues.append(self)
+        uplink.queue = self
+
+    @property
+    def is_limited(self) -> bool:
+        """True where it has a limit, or its kind of traffic has."""
+        return self.limit_ps > 0 or self.traffic.limit_ps > 0
+
+    def soonest(self) -> int:
+        head = self.waiting.first
+        if head is None:
+            return UNBOUNDED
+        ready = head.train.ready
+        return ready if ready > self.limit_at else self.limit_at
+
+
+class TrafficClass(_Consumer):
+    """A kind of system traffic at an uplink.
+
+    Attributes:
+        name: the kind.
+        scheduler: of the uplink.
+        queues: of its virtual ports.
+        level: the tag of the queue that was served last.
+    """
+
+    def __init__(self, name: str, allocation: Allocation, scheduler: UplinkScheduler) -> None:
+        super().__init__(allocation)
+        self.name, self.scheduler = name, scheduler
+        self.queues: list[TrafficQueue] = []
+        self.level = 0.0
+
+    def soonest(self) -> int:
+        soonest: int = UNBOUNDED
+        for queue in self.queues:
+            at = queue.soonest()
+            if at < soonest:
+                soonest = at
+        return soonest if soonest > self.limit_at else self.limit_at
+
+
+class UplinkScheduler:
+    """The packet scheduler of an uplink with Network I/O Control.
+
+    Attributes:
+        classes: kinds of system traffic.
+    """
+
+    def __init__(self, clock: Clock, nic: Pnic, rate: float) -> None:
+        """Make a scheduler without traffic.
+
+        Args:
+            clock: the host's.
+            nic: the uplink.
+            rate: its bits a second.
+        """
+        self.classes: list[TrafficClass] = []
+        self._clock, self._nic = clock, nic
+        self._in_flight = transmission_ps(IN_FLIGHT, rate)
+        self._waiting = 0
+        self._level = 0.0
+        self._timer = _SchedulerTimer(clock, self)
+
+    def traffic_class(self, name: str, allocation: Allocation) -> TrafficClass:
+        """Return a kind of system traffic, added with its allocation where it is new."""
+        for traffic in self.classes:
+            if traffic.name == name:
+                return traffic
+        traffic = TrafficClass(name, allocation, self)
+        self.classes.append(traffic)
+        return traffic
+
+    def put(self, queue: TrafficQueue, train: Train[GuestStream], completes: TransmitQueue | None) -> int:
+        """Accept packets at their instants; returns how many of them the queue had room for."""
+        count, now = train.count, self._clock.now
+        if not self._waiting and not queue.is_limited:
+            free = now if now > train.ready else train.ready
+            if self._nic.sent_until + (count - 1) * queue.uplink.packet_ps(train) <= free + self._in_flight:
+                queue.uplink.emit(train, completes)
+                return count
+        room = SCHEDULER_QUEUE - queue.count
+        if count > room:
+            train.flow.dropped((count - room) * train.frames)
+            if not room:
+                return 0
+            train = train.split(room)
+            count = room
+        if not queue.count:
+            if queue.tag < queue.traffic.level:
+                queue.tag = queue.traffic.level
+            if queue.traffic.tag < self._level:
+                queue.traffic.tag = self._level
+        queue.waiting.append(_Held(train, completes))
+        queue.count += count
+        self._waiting += count
+        self._arm(now)
+        return count
+
+    def _arm(self, now: int) -> None:
+        """Look again when the NIC may have more, and there is something for it."""
+        soonest = self._nic.sent_until - self._in_flight
+        ready: int = UNBOUNDED
+        for traffic in self.classes:
+            at = traffic.soonest()
+            if at < ready:
+                ready = at
+        if ready < UNBOUNDED:
+            self._timer.arm(max(now, soonest, ready))
+
+    def dispatch(self, now: int) -> None:
+        """Let the NIC have as much as it may have at a time."""
+        while self._waiting and self._nic.sent_until <= now + self._in_flight:
+            queue = self._choose(now)
+            if queue is None:
+                break
+            self._serve(queue, now)
+        self._arm(now)
+
+    def _choose(self, now: int) -> TrafficQueue | None:
+        """Return the queue whose turn it is; None where none may send yet."""
+        chosen: TrafficClass | None = None
+        reserved = False
+        for traffic in self.classes:
+            if traffic.soonest() > now:
+                continue
+            is_reserved = traffic.reserved_ps > 0 and traffic.reserved_at <= now
+            if chosen is None or (is_reserved and not reserved):
+                chosen, reserved = traffic, is_reserved
+            elif is_reserved == reserved and (
+                traffic.reserved_at < chosen.reserved_at if reserved else traffic.tag < chosen.tag
+            ):
+                chosen = traffic
+        if chosen is None:
+            return None
+        found: TrafficQueue | None = None
+        reserved = False
+        for queue in chosen.queues:
+            if queue.soonest() > now:
+                continue
+            is_reserved = queue.reserved_ps > 0 and queue.reserved_at <= now
+            if found is None or (is_reserved and not reserved):
+                found, reserved = queue, is_reserved
+            elif is_reserved == reserved and (
+                queue.reserved_at < found.reserved_at if reserved else queue.tag < found.tag
+            ):
+                found = queue
+        return found
+
+    def _serve(self, queue: TrafficQueue, now: int) -> None:
+        """Take packets from a queue and hand them to the NIC."""
+        held = queue.waiting.first
+        assert held is not None
+        train, traffic = held.train, queue.traffic
+        each = train.frames * train.flow.octets
+        most = max(1, QUANTUM // each)
+        count = train.count_by(now)
+        late = count > 1 or train.ready < now
+        if not late:  # what comes soon goes with it, at its instant
+            count = train.count_by(now + self._in_flight)
+        count = min(count, most)
+        if count < train.count:
+            train = train.split(count)
+        else:
+            queue.waiting.pop()
+        if late:
+            train.restamp(now, 0)
+        queue.count -= count
+        self._waiting -= count
+        octets = count * each
+        self._level = self._bill(traffic, octets, now, self._level)
+        traffic.level = self._bill(queue, octets, now, traffic.level)
+        queue.uplink.emit(train, held.queue)
+
+    @staticmethod
+    def _bill(consumer: _Consumer, octets: int, now: int, level: float) -> float:
+        """Bill bytes to the reservation, or else to the shares; returns the tag of what is served by shares now."""
+        consumer.billed(octets, now)
+        if consumer.reserved_ps and consumer.reserved_at <= now:
+            free = now - SLACK
+            reserved = consumer.reserved_at if consumer.reserved_at > free else free
+            consumer.reserved_at = reserved + rounded(octets * consumer.reserved_ps)
+            return level
+        if consumer.tag > level:
+            level = consumer.tag
+        consumer.tag = level + octets / consumer.shares
+        return level
+
+
+class _SchedulerTimer(OneShot):
+    """The timer of a packet scheduler."""
+
+    def __init__(self, clock: Clock, scheduler: UplinkScheduler) -> None:
+        super().__init__(clock)
+        self._scheduler = scheduler
+
+    def expire(self, now: int) -> None:
+        self._scheduler.dispatch(now)
