@@ -157,6 +157,7 @@ def _scenario(answers: _Answers, hardware: str) -> str:
     for _, _, spec in entries:
         for group in (*getattr(spec, "sender", ()), *spec.to):
             groups[group] = max(groups.get(group, 1), _vnics(spec))
+    groups = groups or {"neighbour": 1}
     switches = max(groups.values())
     lines = [
         f"# yaml-language-server: $schema={SCHEMA_FILE}",

@@ -19,6 +19,7 @@ __all__ = [
     "Positive",
     "SmallCount",
     "Spec",
+    "StandbyNames",
     "SwitchNames",
     "UplinkNames",
     "Value",
@@ -82,3 +83,5 @@ SwitchNames = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(max_len
 """The virtual switch of each vNIC of a VM, which has ten at most."""
 UplinkNames = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1, max_length=32), _schema(32)]
 """The physical NICs of a virtual switch, 32 at most."""
+StandbyNames = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(max_length=32), _schema(32, 0)]
+"""Further physical NICs of a virtual switch, or none."""

@@ -187,7 +187,8 @@ def _later_vm_keys(group: VmGroupSpec) -> dict[str, Any]:
 
 def _later_switch_keys(switch: VSwitchSpec) -> set[str]:
     """Keys of a virtual switch that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
-    return {key for key in ("shaping", "nioc") if getattr(switch, key) == VSwitchSpec.model_fields[key].default}
+    later = ("shaping", "nioc", "teaming", "standby", "link_down", "vlan", "port_group_of")
+    return {key for key in later if getattr(switch, key) == VSwitchSpec.model_fields[key].default}
 
 
 class PointSpec(Spec):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from hostsim.config.field import Spec
-from hostsim.config.quantity import Bandwidth, Size
+from hostsim.config.quantity import Bandwidth, ReservedBandwidth, Size
 
 __all__ = ["Allocation", "NiocSpec", "ShapingSpec", "SystemTraffic"]
 
@@ -51,14 +51,14 @@ class Allocation(Spec):
 
     shares: Shares = 50
     """Its part of what reservations leave, against all that want to send at the time; 50 by default."""
-    reservation: Bandwidth | None = None
-    """Bandwidth that is guaranteed; what is unused is there for others. None by default."""
+    reservation: ReservedBandwidth = 0.0
+    """Bandwidth that is guaranteed; what is unused is there for others. 0 by default."""
     limit: Bandwidth | None = None
     """Bandwidth at most, even on an idle uplink. None by default."""
 
     @model_validator(mode="after")
     def _limit_above_reservation(self) -> Allocation:
-        if self.limit is not None and self.reservation is not None and self.limit < self.reservation:
+        if self.limit is not None and self.limit < self.reservation:
             raise ValueError("has a limit below its reservation|limit: at least reservation")
         return self
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from hostsim.config.field import UNHASHED, Count, SmallCount, Spec, UplinkNames
+from hostsim.config.field import UNHASHED, Count, Name, SmallCount, Spec, StandbyNames, UplinkNames
 from hostsim.config.network import NiocSpec, ShapingSpec
 from hostsim.config.quantity import Bandwidth, Duration
 
@@ -16,6 +16,7 @@ __all__ = [
     "LEAST_PAYLOAD",
     "TCP_HEADERS",
     "UDP_HEADERS",
+    "VLAN_TAG",
     "VXLAN_HEADERS",
     "NicOptions",
     "NicSpec",
@@ -38,18 +39,20 @@ LEAST_PAYLOAD = 46
 """Bytes that an Ethernet frame carries at least."""
 TCP_HEADERS = 52
 """Bytes of the IPv4 and TCP headers of a segment, timestamps included (RFC 7323)."""
+VLAN_TAG = 4
+"""Bytes of the tag of a VLAN (IEEE 802.1Q)."""
 VXLAN_HEADERS = 50
 """Bytes that VXLAN puts around an Ethernet frame without its check sequence: Ethernet 14, IPv4 20, UDP 8, VXLAN 8 (RFC 7348)."""
 
 
-def datagram_on_wire(octets: int, *, vxlan: bool = False) -> int:
-    """Bytes on the wire of a datagram with ``octets`` bytes of data, in one frame; inside VXLAN or not."""
-    return packet_on_wire(octets + UDP_HEADERS, vxlan=vxlan)
+def datagram_on_wire(octets: int, *, vxlan: bool = False, tag: int = 0) -> int:
+    """Bytes on the wire of a datagram with ``octets`` bytes of data, in one frame; inside VXLAN or not, with the bytes of a VLAN tag."""
+    return packet_on_wire(octets + UDP_HEADERS, vxlan=vxlan, tag=tag)
 
 
-def packet_on_wire(octets: int, *, vxlan: bool = False) -> int:
-    """Bytes on the wire of an IP packet of ``octets`` bytes, headers included, in one frame; inside VXLAN or not."""
-    return max(octets, LEAST_PAYLOAD) + ETHERNET_OVERHEAD + (VXLAN_HEADERS if vxlan else 0)
+def packet_on_wire(octets: int, *, vxlan: bool = False, tag: int = 0) -> int:
+    """Bytes on the wire of an IP packet of ``octets`` bytes, headers included, in one frame; inside VXLAN or not, with the bytes of a VLAN tag."""
+    return max(octets, LEAST_PAYLOAD) + ETHERNET_OVERHEAD + (VXLAN_HEADERS if vxlan else 0) + tag
 
 
 def frame_size(octets: int) -> int:
@@ -63,11 +66,10 @@ def segment_size(mtu: int) -> int:
 
 
 class VSwitchSpec(Spec):
-    """A virtual switch with its uplinks."""
+    """A virtual switch with its uplinks, or a port group of one."""
 
     uplinks: UplinkNames
-    """Names of the physical NICs (``vmnic0``) that connect the switch. With several, each virtual port has one of them, dealt in the order of the
-    ports (teaming by originating port id)."""
+    """Names of the physical NICs (``vmnic0``) that connect the switch, in the order of the active adapters. A port group has some of those of its switch."""
     mtu: Annotated[int, Field(ge=1280, le=9000)] = 1500
     """Bytes of an IP packet of its guests at most; frames on the wire are larger by the headers of VXLAN."""
     vxlan: bool = False
@@ -76,6 +78,21 @@ class VSwitchSpec(Spec):
     """Traffic shaping of what each virtual port sends; none by default."""
     nioc: NiocSpec | None = None
     """Network I/O Control of what leaves by each uplink; off by default."""
+    teaming: Literal["port_id", "explicit_failover"] = "port_id"
+    """Uplink of a virtual port: ``port_id``, the uplinks in turn in the order of the ports (originating port id); ``explicit_failover``, the first one."""
+    standby: StandbyNames = ()
+    """Further physical NICs, each of which takes the place of an uplink whose link is down."""
+    link_down: StandbyNames = ()
+    """Those of ``uplinks`` and ``standby`` whose link is down for the whole run."""
+    vlan: Annotated[int, Field(ge=1, le=4094)] | None = None
+    """VLAN ID: the switch tags the frames of these ports on their uplinks. Without a tag by default."""
+    port_group_of: Name | None = None
+    """The virtual switch that this is a port group of; nothing for a switch."""
+
+    @property
+    def tag(self) -> int:
+        """Bytes of the VLAN tag of a frame on the wire."""
+        return 0 if self.vlan is None else VLAN_TAG
 
 
 _LANE_RATE = {1: 2.5e9 * 0.8, 2: 5e9 * 0.8, 3: 8e9 * 128 / 130, 4: 16e9 * 128 / 130, 5: 32e9 * 128 / 130}

@@ -25,6 +25,7 @@ __all__ = [
     "Percent",
     "PositiveDuration",
     "Rate",
+    "ReservedBandwidth",
     "Size",
     "allowed_quantity",
     "common_unit",
@@ -205,6 +206,10 @@ Bandwidth = Annotated[
     float, _reader("bandwidth", _bounded(LEAST_BANDWIDTH, MOST_BANDWIDTH, "bit/s")), Field(gt=0), _schema("bandwidth")
 ]
 """Bits in a second; becomes bit/s."""
+ReservedBandwidth = Annotated[
+    float, _reader("bandwidth", _bounded(LEAST_BANDWIDTH, MOST_BANDWIDTH, "bit/s")), Field(ge=0), _schema("bandwidth")
+]
+"""Bits in a second, or 0; becomes bit/s."""
 Frequency = Annotated[
     float, _reader("frequency", _bounded(LEAST_FREQUENCY, MOST_FREQUENCY, "Hz")), Field(gt=0), _schema("frequency")
 ]

@@ -14,6 +14,7 @@ from hostsim.config.field import Count, Names, SmallCount, VcpuCount
 from hostsim.config.nic import FRAME_OVERHEAD, UDP_HEADERS
 from hostsim.config.quantity import Duration, PositiveDuration, Rate, Size
 from hostsim.config.traffic import Connected, Pace, Paced, Traffic
+from hostsim.config.vmkernel import VmkernelStreamSpec, VmotionSpec
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
@@ -582,6 +583,8 @@ TRAFFIC: tuple[type[Traffic], ...] = (
     WebSpec,
     TransactionsSpec,
     RequestResponseSpec,
+    VmkernelStreamSpec,
+    VmotionSpec,
     VmDatagramsSpec,
     VmTcpStreamSpec,
 )

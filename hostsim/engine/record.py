@@ -15,7 +15,7 @@ neither a level nor fixed is cumulative):
 ``pcpu.preemptions``               running worlds cut short
 ``pcpu.node``                      fixed: NUMA node of the PCPU
 ``KIND.used_ps``                   time charged to worlds; KIND is ``vcpu``, ``netpoll``, ``splitrx``, ``networld``,
-                                   ``firmware``
+                                   ``vmkernel`` (where there are such threads), ``firmware``
 ``KIND.ready_ps``                  time worlds waited for a PCPU
 ``KIND.costop_ps``                 time vCPUs were held back for their siblings
 ``KIND.dispatches``                times a world of the kind got a PCPU
@@ -96,6 +96,9 @@ neither a level nor fixed is cumulative):
 ``tcp.window``                     fixed: bytes of data that their windows let be in flight, all of them together
 ``tcp.allowed``                    a level: the same of their congestion windows
 ``tcp.in_flight``                  a level: bytes of data sent and not yet acknowledged
+``migration.rounds``               copies of the memory of a VM that was migrated to another host, once that is complete
+``migration.stopped_ps``           time for which the VM stood still
+``migration.done``                 migrations that are complete
 ``trip.count``                     round trips of requests and replies in turns
 ``trip.STAGE_ps``                  time that they spent in a stage; STAGE is ``wire``, ``moderation``, ``netpoll_wait``, ``vswitch``,
                                    ``coalescing``, ``wake``, ``guest``, ``transmit``

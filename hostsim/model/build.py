@@ -67,11 +67,16 @@ def build_host(
     host = Host(spec, streams, policy_maker(spec, "scheduler", SchedulerPolicy, ProportionalShare), clock)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
-        host.switches[name] = VSwitch(host.services, vxlan=vswitch.vxlan)
+        if vswitch.port_group_of is None:
+            host.switches[name] = VSwitch(host.services, vxlan=vswitch.vxlan)
         for uplink in vswitch.uplinks:
             if uplink not in spec.hardware.nics:
                 raise WiringError(f"the uplink {uplink!r} of {name!r} is not a NIC of the host")
-            add_nic(host, uplink, streams)
+            if uplink not in host.nics:
+                add_nic(host, uplink, streams)
+    for name, vswitch in spec.vswitches.items():
+        if vswitch.port_group_of is not None:
+            host.switches[name] = host.switches[vswitch.port_group_of]
     for group in spec.vms:
         for number in range(group.count):
             _add_vm(host, group, f"{group.name}[{number}]", streams)

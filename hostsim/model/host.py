@@ -37,6 +37,7 @@ from hostsim.model.receive.nic import LroTable, Pnic, RxQueue
 from hostsim.model.receive.wire import ClosedLoopWire, OpenLoopWire
 from hostsim.model.services import Services
 from hostsim.model.traffic.address import FIRST_PORT, PEER, UDP_PORT, nic_hash
+from hostsim.model.traffic.migration import Migration
 from hostsim.model.transmit.egress import UplinkScheduler
 from hostsim.model.transmit.networld import LocalPort, TxQueue
 from hostsim.units import transmission_ps
@@ -44,7 +45,7 @@ from hostsim.units import transmission_ps
 if TYPE_CHECKING:
     from simpy.events import ProcessGenerator
 
-__all__ = ["Host", "HostProcess", "ProcessSender", "add_nic", "add_rx_queue", "datagram_sender"]
+__all__ = ["Host", "HostProcess", "ProcessSender", "add_nic", "add_rx_queue", "datagram_sender", "next_uplink"]
 
 SLICES_AT_FIRST = 128
 
@@ -93,6 +94,9 @@ class Host:
         switches: virtual switches by name.
         schedulers: packet schedulers of uplinks with Network I/O Control, by name of the port.
         vms: in order of power-on.
+        vmkernel: threads of VMkernel ports.
+        vmkernel_ports: networks of these ports.
+        migrations: migrations of VMs to other hosts, by their traffic.
         flows: its traffic, in the order of the scenario.
         local_ports: local sides of the virtual ports that VMs of the host send to.
         numa_io: NUMA-aware I/O, the placement of VMs next to their NICs.
@@ -137,6 +141,9 @@ class Host:
         self.switches: dict[str, VSwitch] = {}
         self.schedulers: dict[str, UplinkScheduler] = {}
         self.vms: list[VirtualMachine] = []
+        self.vmkernel: list[World] = []
+        self.vmkernel_ports: list[str] = []
+        self.migrations: dict[str, Migration] = {}
         self.flows: list[Flow] = []
         self.local_ports: list[LocalPort] = []
         self.firmware: Firmware | None = None
@@ -227,9 +234,27 @@ class Host:
         return [queue for nic in self.nics.values() for queue in nic.queues]
 
     def worlds(self) -> list[World]:
-        """All worlds: NetPolls, then those of each VM, then the firmware's."""
+        """All worlds: NetPolls, then those of each VM, of VMkernel ports, and the firmware's."""
         stops = self.firmware.worlds if self.firmware else []
-        return [*self.polls, *(world for vm in self.vms for world in (*vm.worlds, *vm.vcpus)), *stops]
+        of_vms = (world for vm in self.vms for world in (*vm.worlds, *vm.vcpus))
+        return [*self.polls, *of_vms, *self.vmkernel, *stops]
+
+
+def next_uplink(host: Host, network: str, vm: VirtualMachine | None = None) -> str:
+    """Return the uplink of the next virtual port of a virtual switch: the ports of all its port groups take the uplinks in turn.
+
+    Args:
+        host: the host.
+        network: name of the virtual switch or port group.
+        vm: a VM whose devices count and that the host does not have yet.
+    """
+    vswitches = host.spec.vswitches
+    switch = vswitches[network].port_group_of or network
+    vms = host.vms if vm is None else [*host.vms, vm]
+    networks = [device.switch for other in vms for device in other.devices if device.switch] + host.vmkernel_ports
+    before = sum((vswitches[name].port_group_of or name) == switch for name in networks)
+    uplinks = vswitches[network].uplinks
+    return uplinks[before % len(uplinks)]
 
 
 def datagram_sender(
@@ -240,8 +265,9 @@ def datagram_sender(
     NICs and vNICs hash their addresses alone: fragments have no ports. With ``ethernetX.udpRSS`` the peer's ``port`` counts, too.
     """
     target = vm.devices[device]
-    vxlan = links(vm.group, host.spec.vswitches, host.spec.nics)[device].vxlan
-    octets = datagram_on_wire(size, vxlan=vxlan)
+    switch = links(vm.group, host.spec.vswitches, host.spec.nics)[device]
+    vxlan = switch.vxlan
+    octets = datagram_on_wire(size, vxlan=vxlan, tag=switch.tag)
     sender = Sender(flow, size, transmission_ps(octets, host.spec.hardware.nics[target.nic.name].rate), burst)
     ports = (port, UDP_PORT) if target.udp_rss else ()
     packet = rss_input(PEER, vm.address, *ports)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hostsim.engine.record import Histogram, IntArray, Series
 from hostsim.errors import InvariantError
 from hostsim.model.host import Host
-from hostsim.model.telemetry import WORLD_KINDS
+from hostsim.model.telemetry import VMKERNEL, WORLD_KINDS
 
 __all__ = ["LEVELS", "check_invariants", "check_slices"]
 
@@ -32,7 +32,7 @@ LEVELS = frozenset(
         "tcp.allowed",
         "tcp.in_flight",
         "local.inside",
-        *(f"{kind}.node" for kind in WORLD_KINDS),
+        *(f"{kind}.node" for kind in (*WORLD_KINDS, VMKERNEL)),
         "work.inside",
         "work.in_service",
     }
@@ -126,7 +126,9 @@ def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: M
 
     busy = np.diff(values["pcpu.busy_ps"], axis=0)
     law(busy > widths, series["pcpu.busy_ps"].entities, "busy for {} ps of a slice of {}", busy, widths + 0 * busy)
-    for kind in WORLD_KINDS:
+    for kind in (*WORLD_KINDS, VMKERNEL):
+        if f"{kind}.used_ps" not in series:  # a host without VMkernel ports
+            continue
         spent = np.diff(sum(values[f"{kind}.{state}_ps"] for state in ("used", "ready", "costop")), axis=0)
         what = "ran and waited for {} ps of a slice of {}"
         law(spent > widths, series[f"{kind}.used_ps"].entities, what, spent, widths + 0 * spent)

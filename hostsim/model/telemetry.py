@@ -12,14 +12,16 @@ from hostsim.model.cpu.pcpu import World, costop_times, limited_times, ready_tim
 from hostsim.model.host import Host
 from hostsim.model.transmit.networld import NetWorld
 
-__all__ = ["WORLD_KINDS", "register_probes"]
+__all__ = ["VMKERNEL", "WORLD_KINDS", "register_probes"]
 
 T = TypeVar("T")
 MOST_GROUPS = 62
 """Bits of a counter."""
 
 WORLD_KINDS = ("vcpu", "netpoll", "splitrx", "networld", "firmware")
-"""Kinds of worlds."""
+"""Kinds of worlds of every host."""
+VMKERNEL = "vmkernel"
+"""Kind of the threads of VMkernel ports, of hosts that have some."""
 
 
 def register_probes(host: Host) -> None:
@@ -27,7 +29,8 @@ def register_probes(host: Host) -> None:
     probe, scheduler = host.probe, host.scheduler
     vcpus, queues, flows, nics = host.vcpus, host.queues, host.flows, list(host.nics.values())
     workers = [(vcpu, vcpu.work) for vcpu in vcpus if vcpu.work is not None]
-    of_kind = {kind: [world for world in host.worlds() if world.kind == kind] for kind in WORLD_KINDS}
+    kinds = (*WORLD_KINDS, VMKERNEL) if host.vmkernel else WORLD_KINDS
+    of_kind = {kind: [world for world in host.worlds() if world.kind == kind] for kind in kinds}
     number: dict[object, int] = {world: place for worlds in of_kind.values() for place, world in enumerate(worlds)}
     sends = {queue: world for world in of_kind["networld"] if isinstance(world, NetWorld) for queue in world.queues}
 
@@ -231,6 +234,14 @@ def register_probes(host: Host) -> None:
             lambda p, _: (p.came, p.delivered, p.ring.dropped, p.lost, p.ring.count_inside()),
         )
         add("switched", "packets", host.transmits, lambda q, _: (q.switched,))
+    if migrations := host.migrations:
+        add(
+            "migration",
+            "rounds stopped_ps done",
+            list(migrations.items()),
+            lambda entry, _: (entry[1].rounds, entry[1].stopped, 1) if entry[1].stopped else (0, 0, 0),
+            lambda entry: entry[0],
+        )
     if trips := [flow for flow in flows if flow.stages]:
         stages = " ".join(f"{stage}_ps" for stage in STAGES)
         add("trip", f"count {stages}", trips, lambda f, _: (f.answered, *f.stages))

@@ -199,7 +199,7 @@ def _sum(record: RunRecord, subject: Subject, counter: str) -> float:
 
 
 def _cpu(record: RunRecord, subject: Subject) -> dict[str, float]:
-    kinds = ("vcpu",) if subject.kind != "world" else ("vcpu", "netpoll", "splitrx", "networld", "firmware")
+    kinds = ("vcpu",) if subject.kind != "world" else ("vcpu", "netpoll", "splitrx", "networld", "vmkernel", "firmware")
     window = record.window_ps / 100.0
 
     def share(what: str, kinds: Sequence[str] = kinds) -> float:

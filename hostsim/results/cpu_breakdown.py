@@ -18,7 +18,7 @@ __all__ = ["COLUMNS", "IDLE", "PackedCpu", "cpu_frame", "cpu_time", "owner_of", 
 
 COLUMNS = ("kind", "owner", "worlds", "used", "share", "dispatches")
 """Columns of `cpu_time`."""
-KINDS = ("vcpu", "splitrx", "netpoll", "networld", "firmware")
+KINDS = ("vcpu", "splitrx", "netpoll", "networld", "vmkernel", "firmware")
 IDLE = "idle"
 """Kind of idle time of PCPUs; all other time is charged to a context."""
 _UNITS = {"used": "% of a PCPU", "share": "% of all PCPUs", "dispatches": "/s"}
@@ -41,7 +41,7 @@ def cpu_time(record: RunRecord) -> pd.DataFrame:
         record: a finished run.
 
     Returns:
-        A row for each kind of context (``vcpu``, ``splitrx``, ``netpoll``, ``networld``, ``firmware``) and owner, then ``idle``.
+        A row for each kind of context (``vcpu``, ``splitrx``, ``netpoll``, ``networld``, ``vmkernel``, ``firmware``) and owner, then ``idle``.
         Columns ``kind``; ``owner``, the group of VMs or the NIC that the contexts serve; ``worlds``, their number; ``used``, their
         charged time in percent of one PCPU, including the switches, cache refills and halt exits at their start;
         ``share``, the same in percent of all PCPUs, with the sum 100; ``dispatches`` a second. Units are in ``attrs["units"]``.

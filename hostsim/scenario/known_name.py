@@ -25,8 +25,6 @@ _PLACES = (
 _SETTING = re.compile(r"(?:host\.advanced|host\.kernel|vms\.[^.]+\.vmx)\.(.+)")
 _NUMBERED = re.compile(r"^(ethernet|pciPassthru)\d+\.")
 _RELEASE = re.compile(r"(?:esxi?|vsphere)[- ]?(\d+(?:\.\d+)*)(?:u\d+)?", re.IGNORECASE)
-_UNLIKE = {("vlan", "vxlan")}
-"""Names that are spelt alike and differ in kind."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def _explained(fault: Fault) -> Fault:
             return replace(fault, message=message, given="", allowed=row.nearest, nearest="")
     asked, suggested = _RELEASE.fullmatch(given), _RELEASE.fullmatch(fault.nearest)
     is_other = asked is not None and suggested is not None and asked[1] != suggested[1]
-    if is_other or (fault.path.rpartition(".")[2], fault.nearest) in _UNLIKE:
+    if is_other:
         return replace(fault, nearest="")
     return fault
 

@@ -30,10 +30,11 @@ from hostsim.scenario.check.reference import (
     passthrough_warnings,
     server_faults,
 )
-from hostsim.scenario.check.uplink import uplink_faults
+from hostsim.scenario.check.uplink import team_faults, uplink_faults
 from hostsim.scenario.check.vm_traffic import vm_traffic_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
 from hostsim.scenario.schema import DEFAULT_PEER, ROOT_POOL, SHIPPED, PointFile, file_models
+from hostsim.scenario.teaming import settled, without_teaming
 from hostsim.scenario.yaml.arrival_trace import read_instants
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.settings_file import SettingsFiles
@@ -216,6 +217,11 @@ class _PointBuilder:
         self._registry = resolver.registry
         self._file, found = validate(file_models(self._registry)[0], tree, data=data)
         self.faults += found
+        if self._file is not None:
+            teams = list(team_faults(tree, self._file))
+            self.faults += teams
+            if not teams:
+                self._file = self._file.model_copy(update={"network": settled(self._file.network)})
         self._vms = self._mapping(("vms",))
         self._vain: Collection[str] = ()
         """Paths of settings that are resolved to their defaults."""
@@ -282,7 +288,7 @@ class _PointBuilder:
                     "numa_io": platform.numa_io,
                     "tuning": platform.tuning,
                     "idle": platform.idle.of(hardware.cpu.family),
-                    "vswitches": dict(self._file.network) if platform.hypervisor else {},
+                    "vswitches": without_teaming(self._file.network) if platform.hypervisor else {},
                     "vms": tuple(groups),
                     "pools": pools(self._file),
                     "traffic": traffic,

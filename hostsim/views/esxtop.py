@@ -133,7 +133,7 @@ def _worlds(rows: _Rows) -> Columns:
         world += 1
         for counter, table in tables.items():
             yield f"Vcpu({instance})", counter, table[:, place]
-    for kind in ("netpoll", "splitrx", "networld"):
+    for kind in ("netpoll", "splitrx", "networld", "vmkernel"):
         for place, name in enumerate(rows.names(f"{kind}.used_ps")):
             vm = _vm(name)
             called = f"NetWorld-VM-{vms[vm]}" if kind == "networld" and vm in vms else name
@@ -155,7 +155,8 @@ def _numbers(rows: _Rows) -> dict[str, int]:
 
 def _switches(spec: PointSpec) -> Mapping[str, int]:
     """The first port of each switch."""
-    return {name: (place + 2) * _PORTSET for place, name in enumerate(spec.vswitches)}
+    switches = [name for name, vswitch in spec.vswitches.items() if vswitch.port_group_of is None]
+    return {name: (place + 2) * _PORTSET for place, name in enumerate(switches)}
 
 
 def _uplinks(rows: _Rows, spec: PointSpec) -> Columns:
@@ -185,7 +186,7 @@ def _ports(rows: _Rows, spec: PointSpec) -> Columns:
         number = device.removeprefix("eth")
         if vm not in vms or not number.isdecimal() or int(number) >= len(networks):
             continue
-        switch = networks[int(number)]
+        switch = spec.vswitches[networks[int(number)]].port_group_of or networks[int(number)]
         taken[switch] += 1
         instance = f"Network Port({switch}:{ports[switch] + taken[switch]}:{vms[vm]}:{vm}.{device})"
         out, away = sent.get(vnic), refused.get(vnic)

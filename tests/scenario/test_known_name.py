@@ -41,7 +41,7 @@ def faults(old: str, new: str) -> str:
         ("vmxnet3", "pvrdma", "pvrdma", "vmxnet3"),
         ("i40en", "i40en_ens", "i40en_ens", "the driver without -ens"),
         ("skylake-sp", "zen5", "zen5", "zen4"),
-        ("kind: work", "kind: iscsi", "iscsi", "tcp_stream"),
+        ("kind: work", "kind: iscsi", "iscsi", "vmkernel_stream"),
         ("mtu: 1500", "lacp: true", "lacp", "uplinks"),
         ("Net.UseHwTSO: 1", "Net.TcpipHeapMax: 1024", "Net.TcpipHeapMax", "leave it out"),
         ("ethernet0.virtualDev: vmxnet3", 'ethernet0.noPromisc: "TRUE"', "ethernetX.noPromisc", "networks of the group"),
@@ -56,11 +56,9 @@ def test_a_real_name_is_not_taken_for_a_typing_error(old: str, new: str, name: s
     assert "did you mean" not in message
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("esxi-7.0", "esxi-7.1"), ("esxi-7.0", "esxi-6.3"), ("mtu: 1500", "vlan: 10")]
-)
+@pytest.mark.parametrize(("old", "new"), [("esxi-7.0", "esxi-7.1"), ("esxi-7.0", "esxi-6.3")])
 def test_nothing_is_suggested_that_only_looks_alike(old: str, new: str) -> None:
-    """A release for another release, a tunnel for a tag."""
+    """A release for another release."""
     assert "did you mean" not in faults(old, new)
 
 

@@ -34,9 +34,13 @@ class AutomaticSplitRx:
         host = self._host
         rule, marks = host.spec.settings.split_rx_rule, host.spec.netqueue
         received: dict[GuestRing, int] = {}
+        looked: set[str] = set()
         for name, vswitch in host.spec.vswitches.items():
             switch = host.switches[name]
             for uplink in vswitch.uplinks:
+                if uplink in looked:  # of the switch, and this is a port group
+                    continue
+                looked.add(uplink)
                 for rings, vnics in host.netqueues[uplink].served(switch.receivers):
                     members = []
                     for vnic in vnics:

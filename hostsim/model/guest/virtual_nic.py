@@ -11,7 +11,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.model.contract import GuestStream, PacketSink
 from hostsim.model.cpu.pcpu import Node
 from hostsim.model.guest.device import GuestDevice, VirtualMachine
-from hostsim.model.host import Host
+from hostsim.model.host import Host, next_uplink
 from hostsim.model.policy.aggregation import software_lro
 from hostsim.model.policy.moderation import (
     CoalescingDepth,
@@ -23,7 +23,6 @@ from hostsim.model.policy.moderation import (
 from hostsim.model.policy.steering import toeplitz_once
 from hostsim.model.policy_maker import policy_maker
 from hostsim.model.receive.context import SplitRx
-from hostsim.model.receive.nic import Pnic
 from hostsim.model.receive.vnic import Vnic, VnicLock
 from hostsim.model.transmit.networld import TxQueue
 from hostsim.model.transmit.port_uplink import port_uplink
@@ -73,7 +72,7 @@ class VirtualNic(GuestDevice):
         spec = host.spec
         number = len(vm.devices)
         network = vm.group.networks[number]
-        nic = _uplink(host, vm, network)
+        nic = host.nics[next_uplink(host, network, vm)]
         super().__init__(nic, network, lro=lro, tso=True, interrupt_ps=interrupt_ps, doorbell_ps=doorbell_ps)
         self._settings, self._number = settings, number
         self._queues: list[TxQueue] = []
@@ -187,10 +186,3 @@ class E1000(VirtualNic):
 def _gets_multicast(host: Host, vm: VirtualMachine) -> bool:
     """True where a multicast stream goes to the VM."""
     return any(isinstance(flow, MulticastSpec) and vm.group.name in flow.to for flow in host.spec.traffic.values())
-
-
-def _uplink(host: Host, vm: VirtualMachine, network: str) -> Pnic:
-    """Return the next uplink of a virtual switch for a virtual port: they are assigned round robin."""
-    before = sum(device.switch == network for other in (*host.vms, vm) for device in other.devices)
-    uplinks = host.spec.vswitches[network].uplinks
-    return host.nics[uplinks[before % len(uplinks)]]

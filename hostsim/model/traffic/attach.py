@@ -37,6 +37,7 @@ from hostsim.model.traffic.tcp_setup import (
 from hostsim.model.traffic.udp import Datagram, UdpSource
 from hostsim.model.traffic.vm_datagram import attach_vm_datagrams
 from hostsim.model.traffic.vm_tcp import attach_vm_streams
+from hostsim.model.traffic.vmkernel import attach_vmkernel
 from hostsim.model.transmit.networld import TxQueue
 from hostsim.plugin.module import registry_of
 from hostsim.units import SECOND, transmission_ps
@@ -102,8 +103,9 @@ def _attach_multicast(
         return
     nic = host.nics[uplink]
     vxlan = any(host.spec.vswitches[network].vxlan for network in networks)  # a kernel has none
+    tag = sum(host.spec.vswitches[network].tag for network in networks)
     rate = host.spec.hardware.nics[uplink].rate
-    frame_ps = transmission_ps(datagram_on_wire(traffic.packet_size, vxlan=vxlan), rate)
+    frame_ps = transmission_ps(datagram_on_wire(traffic.packet_size, vxlan=vxlan, tag=tag), rate)
     sender = Sender(flow, traffic.packet_size, frame_ps, 1)
     read_by(host, sender, traffic, ("service", position))
     packet = rss_input(PEER, f"239.0.{position // 250}.{position % 250 + 1}")
@@ -129,8 +131,9 @@ def _attach_bridged(
     for number, vm in enumerate(members):
         enters, leaves = vm.devices[traffic.enters], vm.devices[traffic.leaves]
         nic = enters.nic
-        vxlan = links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.enters].vxlan
-        frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)
+        switch = links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.enters]
+        vxlan, rate = switch.vxlan, host.spec.hardware.nics[nic.name].rate
+        frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan, tag=switch.tag), rate)
         taken, step = forwarding(vm.group.guest, host.costs, cycle_rate(host), polls=traffic.forwarded_by == "poll")
         packet = rss_input(PEER, f"10.{3 + position % 250}.{number // 250}.{number % 250 + 1}")
         value = nic_hash(packet, vxlan=vxlan)
@@ -252,6 +255,8 @@ ATTACH: Final[dict[str, Attach]] = {
     "http": attach_tcp,
     "transactions": attach_exchanges,
     "request_response": attach_exchanges,
+    "vmkernel_stream": attach_vmkernel,
+    "vmotion": attach_vmkernel,
     "vm_datagrams": attach_vm_datagrams,
     "vm_tcp_stream": attach_vm_streams,
 }

@@ -356,7 +356,8 @@ def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
 def _wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> int:
     """Return the transmission time of a frame with so many bytes of data."""
     rate = host.spec.hardware.nics[vm.devices[traffic.vnic].nic.name].rate
-    return transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=_switch(host, vm, traffic).vxlan), rate)
+    switch = _switch(host, vm, traffic)
+    return transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=switch.vxlan, tag=switch.tag), rate)
 
 
 def _lateness(host: Host, streams: Streams, position: int, number: int) -> Jitter:

@@ -123,6 +123,7 @@ class ManagedUplink(Uplink):
         *,
         vxlan: bool,
         tso: bool,
+        tag: int = 0,
         bucket: TokenBucket | None = None,
     ) -> None:
         """Make an uplink, see `Uplink`.
@@ -135,9 +136,10 @@ class ManagedUplink(Uplink):
             driver: kind of its driver.
             vxlan: packets go out in VXLAN.
             tso: the NIC cuts these packets into frames.
+            tag: bytes of the VLAN tag of a frame.
             bucket: of a port that is shaped.
         """
-        super().__init__(nic, rate, costs, driver, vxlan=vxlan, tso=tso)
+        super().__init__(nic, rate, costs, driver, vxlan=vxlan, tso=tso, tag=tag)
         self.queue: TrafficQueue | None = None
         self._clock, self._bucket = clock, bucket
         self._room = TxRoom(SHAPER_QUEUE)

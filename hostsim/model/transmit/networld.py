@@ -58,7 +58,16 @@ class Uplink:
     """
 
     def __init__(
-        self, nic: Pnic, rate: float, costs: CostTable, driver: str, *, vxlan: bool, tso: bool, bounded: bool = True
+        self,
+        nic: Pnic,
+        rate: float,
+        costs: CostTable,
+        driver: str,
+        *,
+        vxlan: bool,
+        tso: bool,
+        bounded: bool = True,
+        tag: int = 0,
     ) -> None:
         """Make an uplink.
 
@@ -70,10 +79,11 @@ class Uplink:
             vxlan: packets go out in VXLAN.
             tso: the NIC cuts these packets into frames; else the VMkernel does.
             bounded: packets need room in the transmit queue of the port; else their own queue bounds them.
+            tag: bytes of the VLAN tag of a frame.
         """
         self.nic, self._bounded = nic, bounded
         self.vector: NicQueue | None = None
-        self._rate, self._vxlan, self._segments = rate, vxlan, not tso
+        self._rate, self._vxlan, self._segments, self._tag = rate, vxlan, not tso, tag
         self._costs = costs
         # a packet enters the tunnel before it is cut, and each frame cut off copies the outer headers
         encap, outer = (costs.vxlan_encap, costs.copied(VXLAN_HEADERS)) if vxlan else (0, 0)
@@ -87,7 +97,7 @@ class Uplink:
         """Return the time of a frame on the wire."""
         frame = self._frames.get(octets)
         if frame is None:
-            on_wire = packet_on_wire(octets, vxlan=self._vxlan)
+            on_wire = packet_on_wire(octets, vxlan=self._vxlan, tag=self._tag)
             frame = self._frames[octets] = transmission_ps(on_wire, self._rate)
         return frame
 

@@ -27,9 +27,11 @@ def port_uplink(host: Host, nic: Pnic, network: str, traffic: SystemTraffic, gro
     tso = spec.settings.hw_tso and (hardware.vxlan_tso if vxlan else hardware.tso)
     shaping, nioc = vswitch.shaping, vswitch.nioc
     if shaping is None and nioc is None:
-        return Uplink(nic, hardware.rate, host.costs, driver, vxlan=vxlan, tso=tso)
+        return Uplink(nic, hardware.rate, host.costs, driver, vxlan=vxlan, tso=tso, tag=vswitch.tag)
     bucket = None if shaping is None else TokenBucket(shaping.average, shaping.peak, shaping.burst)
-    uplink = ManagedUplink(host.clock, nic, hardware.rate, host.costs, driver, vxlan=vxlan, tso=tso, bucket=bucket)
+    uplink = ManagedUplink(
+        host.clock, nic, hardware.rate, host.costs, driver, vxlan=vxlan, tso=tso, tag=vswitch.tag, bucket=bucket
+    )
     if nioc is not None:
         scheduler = host.schedulers.get(nic.name)
         if scheduler is None:

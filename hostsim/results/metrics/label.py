@@ -66,6 +66,8 @@ _LABELS = {
     "host_packets": "Packets received and sent by the host",
     "rx_queues_used": "Receive queues in use",
     "tx_calls": "Calls into the VMkernel to transmit",
+    "vmotion_rounds": "Rounds of a vMotion",
+    "vmotion_stop": "Stop of a VM that is migrated",
     "nic_interrupts": "Interrupts of physical NICs",
     "guest_interrupts": "Virtual interrupts",
     "dispatches": "Dispatches",

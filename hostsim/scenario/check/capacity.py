@@ -230,7 +230,7 @@ def _stream_faults(
         return
     nic = switch.uplinks[0]
     most = host.hardware.nics[nic].rate
-    frame_bits = 8 * packet_on_wire(octets + UDP_HEADERS, vxlan=switch.vxlan)
+    frame_bits = 8 * packet_on_wire(octets + UDP_HEADERS, vxlan=switch.vxlan, tag=switch.tag)
     room = most - load.get(nic, 0.0)
     load[nic] = load.get(nic, 0.0) + rate * frame_bits
     if load[nic] >= most:
@@ -269,7 +269,7 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
             return
         switch = switches[flow.enters]
         room = sum(host.hardware.nics[nic].rate for nic in switch.uplinks)
-        bits = 8 * packet_on_wire(flow.packet, vxlan=switch.vxlan) * file.vms[group].count
+        bits = 8 * packet_on_wire(flow.packet, vxlan=switch.vxlan, tag=switch.tag) * file.vms[group].count
         if (flow.rate or 0.0) * bits >= room:
             allowed = f"below {room / bits:.0f} pps, which is what the uplinks of {enters} carry for each VM"
             yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)

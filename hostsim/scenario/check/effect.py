@@ -17,6 +17,7 @@ from hostsim.config.host import PointSpec, VmGroupSpec
 from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
 from hostsim.config.platform import FunctionSettings, OffloadSettings, PlatformSpec, SettingSpec, VnicSettings
 from hostsim.config.traffic import Connected, Traffic
+from hostsim.config.vmkernel import VmkernelStreamSpec, VmotionSpec
 from hostsim.config.workload import (
     BridgedSpec,
     ForwardedStreamSpec,
@@ -28,6 +29,7 @@ from hostsim.config.workload import (
     WorkSpec,
 )
 from hostsim.scenario.schema import PointFile
+from hostsim.scenario.teaming import OF_SWITCH
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree, dotted, show_value
 
@@ -63,7 +65,9 @@ class _Point:
             for group in self.groups.values()
             for number, (settings, switch) in enumerate(zip(group.settings.vnics, group.networks, strict=True))
         ]
-        self.uplinks = dict.fromkeys(nic for vnic in self.vnics for nic in vnic.uplinks)
+        self.vmkernel = [f for f in spec.traffic.values() if isinstance(f, VmkernelStreamSpec | VmotionSpec)]
+        ports = (spec.vswitches[flow.network].uplinks for flow in self.vmkernel)
+        self.uplinks = dict.fromkeys(nic for uplinks in (*(v.uplinks for v in self.vnics), *ports) for nic in uplinks)
         passed = [entry for group in self.groups.values() for entry in group.settings.passthrough]
         self.passed = dict.fromkeys(entry.nic for entry in passed)
         self.shared = dict.fromkeys(entry.nic for entry in passed if isinstance(entry, FunctionSettings))
@@ -465,10 +469,28 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
     for nic, options in file.host.nics.items():
         for key in _changed(options, NicOptions()):
             yield ("host", "nics", nic, key), _nic(point, nic, key)
-    connected = {name for group in point.groups for name in file.vms[group].networks}
+    connected = {name for group in point.groups for name in file.vms[group].networks} | {
+        flow.network for flow in point.vmkernel
+    }
     for switch, spec in file.network.items():
+        groups = {name for name, other in file.network.items() if other.port_group_of == switch}
         for key in _changed(spec, VSwitchSpec(uplinks=spec.uplinks)):
-            yield ("network", switch, key), "" if switch in connected else f"no VM is connected to {switch}"
+            if spec.port_group_of is not None and key in OF_SWITCH:  # judged where the switch has it
+                continue
+            used = connected if key in _OF_PORTS else connected | ({switch} if groups & connected else set())
+            reason = "no link is down" if key == "standby" and not spec.link_down else ""
+            yield ("network", switch, key), reason if switch in used else f"no VM is connected to {switch}"
+        if (
+            spec.nioc is not None
+            and spec.port_group_of is None
+            and switch in connected | ({switch} if groups else set())
+        ):
+            sent = {flow.system for flow in point.vmkernel if flow.network in {switch, *groups}} | {"virtual_machine"}
+            for kind in spec.nioc.system:
+                yield (
+                    ("network", switch, "nioc", "system", kind),
+                    "" if kind in sent else f"nothing sends {kind} traffic",
+                )
     for name, flow in point.spec.traffic.items():
         if isinstance(flow, TcpSpec):
             written = flow.model_fields_set & {"burst", "peer_acks_every"}
@@ -482,6 +504,10 @@ def _is_used(file: PointFile, pool: str) -> bool:
         if file.resource_pools[name].parent in inside:
             inside.add(name)
     return any(group.count and group.resource_pool in inside for group in file.vms.values())
+
+
+_OF_PORTS = ("shaping", "teaming", "standby", "vlan")
+"""Keys of a virtual switch that its port groups do not have of it."""
 
 
 def _state(setting: SettingSpec, value: object) -> str | None:

@@ -79,6 +79,10 @@ def native_faults(
         if group.uses:
             yield tree.fault((*path, "uses"), f"asks for {group.uses[0]}, a feature of a hypervisor", _NOTHING)
         yield from _network_faults(tree, file, name)
+    for name in file.traffic:
+        if isinstance(tree.get(("traffic", name, "network")), str):
+            message = "is a VMkernel port, which a native host does not have"
+            yield tree.fault(("traffic", name), message, _NOTHING, given="")
     yield from _processor_faults(tree, groups, hardware.cpu)
 
 
@@ -105,8 +109,8 @@ def _network_faults(tree: Tree, file: PointFile, group: str) -> Iterator[Fault]:
         if len(switch.uplinks) > 1:
             message = "are several; teaming is of a hypervisor, and bonding by a kernel is not modelled"
             yield tree.fault(("network", name, "uplinks"), message, "one NIC")
-        for key in ("shaping", "nioc"):
-            if getattr(switch, key) is not None:
+        for key in ("shaping", "nioc", "standby", "link_down", "vlan", "port_group_of"):
+            if getattr(switch, key):
                 yield tree.fault(("network", name, key), "is a policy of a virtual switch", _NOTHING, given="")
 
 

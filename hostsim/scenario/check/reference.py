@@ -78,15 +78,18 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
         faults += [_unknown(tree, path, name, switches, "virtual switch") for name in names if name not in switches]
     owners: dict[str, str] = {}
     for switch in switches:
-        path = ("network", switch, "uplinks")
-        names = _names(tree.get(path))
-        if len(set(names)) < len(names):
-            faults.append(tree.fault(path, "names a NIC twice", "each NIC once"))
-        for name in names:
-            if hardware is not None and name not in hardware.nics:
-                faults.append(_unknown(tree, path, name, hardware.nics, "physical NIC"))
-            elif owners.setdefault(name, switch) != switch:
-                faults.append(tree.fault(path, f"is already the uplink of {owners[name]}", "a NIC of its own"))
+        group = tree.get(("network", switch, "port_group_of"))
+        owner = group if isinstance(group, str) else switch  # a port group shares the adapters of its switch
+        for key in ("uplinks", "standby"):
+            path = ("network", switch, key)
+            names = _names(tree.get(path))
+            if len(set(names)) < len(names):
+                faults.append(tree.fault(path, "names a NIC twice", "each NIC once"))
+            for name in names:
+                if hardware is not None and name not in hardware.nics:
+                    faults.append(_unknown(tree, path, name, hardware.nics, "physical NIC"))
+                elif owners.setdefault(name, owner) != owner:
+                    faults.append(tree.fault(path, f"is already the uplink of {owners[name]}", "a NIC of its own"))
     workers: dict[str, str] = {}
     for flow in flows:
         for key in ("sender", "to"):
@@ -95,6 +98,9 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
             faults += [_unknown(tree, path, name, groups, "group of VMs") for name in names if name not in groups]
             if len(set(names)) < len(names):
                 faults.append(tree.fault(path, "names a group twice", "each group once"))
+        port = ("traffic", flow, "network")
+        unknown = [name for name in _names(tree.get(port)) if name not in switches]
+        faults += [_unknown(tree, port, name, switches, "virtual switch") for name in unknown]
         kind = tree.get(("traffic", flow, "kind"))
         if kind == "work":
             faults += [
@@ -217,7 +223,11 @@ def passthrough_faults(
 ) -> Iterator[Fault]:
     """Faults of passthrough: missing or used NICs, and features that such a VM cannot have; a group without VMs has no faults."""
     owners: dict[str, str] = {}
-    uplinks = {nic: switch for switch, vswitch in file.network.items() for nic in vswitch.uplinks}
+    uplinks = {
+        nic: switch
+        for switch, vswitch in file.network.items()
+        for nic in (*vswitch.uplinks, *vswitch.standby, *vswitch.link_down)
+    }
     groups = [group for group in groups if group.settings.passthrough and group.count]
     for group in groups:
         path: KeyPath = ("vms", group.name)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import pandas as pd
 from markupsafe import escape
 
+from hostsim.config.host import PointSpec
 from hostsim.config.quantity import common_unit
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.record import AxisValues, Scalar
@@ -49,6 +50,7 @@ WORDS = {
     "netpoll": "NetPoll",
     "splitrx": "splitRx context",
     "networld": "NetWorld",
+    "vmkernel": "thread",
     "firmware": "firmware",
 }
 
@@ -380,12 +382,21 @@ class HostView:
                     tuple(vswitch.uplinks),
                     vswitch.mtu,
                     vswitch.vxlan,
-                    Counter(vm.group.name for vm in host.vms for device in vm.devices if device.switch == name),
+                    Counter(
+                        vm.group.name
+                        for vm in host.vms
+                        for device in vm.devices
+                        if _switch_of(spec, device.switch) == name
+                    ),
                 )
                 for name, vswitch in spec.vswitches.items()
+                if vswitch.port_group_of is None
             ),
             nics=tuple(_nics(host)),
-            traffic={name: f"{entry.kind} to {', '.join(entry.to)}" for name, entry in spec.traffic.items()},
+            traffic={
+                name: f"{entry.kind} to {', '.join(entry.to)}" if entry.to else entry.kind
+                for name, entry in spec.traffic.items()
+            },
             hypervisor=spec.hypervisor,
         )
 
@@ -414,8 +425,14 @@ def _written(axis: Axis, value: Scalar) -> Scalar:
     return option_texts({"": value}, unit_of=lambda _: common_unit(axis.values))[""]
 
 
+def _switch_of(spec: PointSpec, network: str) -> str:
+    """The virtual switch of a network: its own name, or of a port group that of its switch."""
+    return (spec.vswitches[network].port_group_of or network) if network in spec.vswitches else network
+
+
 def _nics(host: Host) -> Iterable[NicView]:
-    links = {uplink: name for name, vswitch in host.spec.vswitches.items() for uplink in vswitch.uplinks}
+    vswitches = host.spec.vswitches
+    links = {uplink: vswitch.port_group_of or name for name, vswitch in vswitches.items() for uplink in vswitch.uplinks}
     passed = {device.nic.name: vm.group.name for vm in host.vms for device in vm.devices if not device.switch}
     for name, nic in host.spec.hardware.nics.items():
         port = host.nics.get(name)

@@ -48,7 +48,13 @@ STAGES = tuple(name for name in CATALOGUE if name.startswith("stage_"))
 LATENCIES = tuple(
     name for name in CATALOGUE if name.startswith(tuple(f"{time}_" for time in (*TIMES, "settled_response")))
 )
-_WORDS = {"vcpu": "vCPUs", "netpoll": "NetPoll", "splitrx": "splitRx", "networld": "NetWorld"}
+_WORDS = {
+    "vcpu": "vCPUs",
+    "netpoll": "NetPoll",
+    "splitrx": "splitRx",
+    "networld": "NetWorld",
+    "vmkernel": "VMkernel port",
+}
 
 Bars = list[tuple[str, dict[str, float]]]
 """A name for each point, and its parts by name."""

@@ -1,0 +1,101 @@
+"""The data that threads of the VMkernel have to send, and the rounds of a migration to another host (vMotion).
+
+A vMotion copies all memory in its first round, and in each further round the pages that the VM has written during the one before. Once what is left can be sent within
+the switchover time goal, 500 ms, the VM is stopped and the rest is sent (Broadcom KB 436882). A VM that writes faster than its memory is sent is slowed
+down, so that each round is shorter than the one before (Stun During Page Send); how much is not published, and here such a round leaves half of it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hostsim.model.contract import Flow
+from hostsim.model.receive.context import NetContext
+from hostsim.units import MS, SECOND, rounded
+
+__all__ = ["Migration", "Supply", "SupplyThread"]
+
+SWITCHOVER: Final = 500 * MS
+"""Switchover time goal of a vMotion (Broadcom KB 436882)."""
+SLOWED: Final = 2
+"""A round of a VM that is slowed down leaves one part in so many of it; assumed."""
+
+
+class SupplyThread(NetContext):
+    """A thread that sends the data of a supply."""
+
+    def look(self, now: int) -> None:
+        """Wake the thread if it has something to send."""
+        raise NotImplementedError
+
+
+class Supply:
+    """The data that streams have to send.
+
+    Attributes:
+        left: bytes that may be sent now.
+        streams: those that send it.
+    """
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+        self.streams: list[SupplyThread] = []
+
+    def add(self, octets: int, now: int) -> None:
+        """Make more data available."""
+        self.left += octets
+        for stream in self.streams:
+            stream.look(now)
+
+    def arrived(self, octets: int, now: int) -> None:
+        """Handle data that the other host has acknowledged."""
+
+
+class Migration(Supply):
+    """A vMotion.
+
+    Attributes:
+        rounds: copies of memory that are complete, the last one included.
+        stopped: time for which the VM has stood still, in picoseconds; 0 before.
+    """
+
+    def __init__(self, flow: Flow, memory: int, dirty_rate: float) -> None:
+        """Make a migration that has not begun.
+
+        Args:
+            flow: counts it.
+            memory: bytes.
+            dirty_rate: bits a second.
+        """
+        super().__init__(0)
+        self.rounds = self.stopped = 0
+        self._flow, self._memory, self._dirty = flow, memory, dirty_rate / 8 / SECOND
+        self._round = self._unsent = self._began = self._start = 0
+        self._is_last = False
+
+    def begin(self, now: int) -> None:
+        """Begin the first round."""
+        self._start = now
+        self._flow.asked += 1
+        self._copy(self._memory, now)
+
+    def _copy(self, octets: int, now: int) -> None:
+        self._round = self._unsent = octets
+        self._began = now
+        self.add(octets, now)
+
+    def arrived(self, octets: int, now: int) -> None:
+        self._unsent -= octets
+        if self._unsent > 0:
+            return
+        self.rounds += 1
+        took = now - self._began
+        if self._is_last:
+            self.stopped = took
+            self._flow.answer(now - self._start)
+            return
+        written = min(rounded(self._dirty * took), self._memory)
+        if written >= self._round:
+            written = self._round // SLOWED
+        self._is_last = written * took <= SWITCHOVER * self._round
+        self._copy(max(written, 1), now)
