@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hostsim.engine.record import AxisValues, Histogram, IntArray, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.by_subject import MeasuredRuns, require_subject
+from hostsim.results.estimate import (
+    LEAST_SLICES,
+    NOT_ESTIMABLE,
+    histogram_quantile,
+    least_count,
+    slices_beyond,
+    student,
+)
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.subject import OF, Subject, parsed, subject_of, subjects
 
@@ -18,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["TIMES", "Time", "added", "distribution_frame", "known_time"]
+__all__ = ["TIMES", "Time", "added", "distribution_frame", "known_time", "percentiles_frame"]
 
 
 @dataclass(frozen=True)
@@ -78,8 +87,39 @@ def distribution_frame(
     """
     import pandas as pd
 
+    from hostsim.results.table import as_numbers
+
+    time, keys, parts = _parts_at(results, of, by, at)
+    frames = []
+    for own, records in parts:
+        edges_ps, counts = added(
+            [(part.histograms[time.histogram], part.cut) for part in records if time.histogram in part.histograms]
+        )
+        filled = np.flatnonzero(counts)
+        if not filled.size:
+            continue
+        buckets = slice(int(filled[0]), int(filled[-1]) + 1)
+        found = counts[buckets]
+        edges = edges_ps / time.ps
+        frame = pd.DataFrame({"low": edges[:-1][buckets], "high": edges[1:][buckets], "count": found})
+        frame["share"] = 100.0 * found / found.sum()
+        frame["cumulative"] = 100.0 * np.cumsum(found) / found.sum()
+        for place, (key, one) in enumerate(zip(keys, own, strict=True)):
+            frame.insert(place, key, one)
+        frames.append(frame)
+    if not frames:
+        raise _not_observed(results, time)
+    joined = pd.concat(frames, ignore_index=True)
+    joined.attrs["units"] = {"low": time.unit, "high": time.unit, "share": "%", "cumulative": "%"}
+    return as_numbers(joined, [key for key in keys if key not in ("traffic", "group")])
+
+
+def _parts_at(
+    results: MeasuredRuns, of: str, by: str | Sequence[str], at: AxisValues | None
+) -> tuple[Time, list[str], list[tuple[tuple[Any, ...], list[RunRecord]]]]:
+    """A time, the names of what distinguishes its distributions, and the records of each with the values of these names."""
     from hostsim.results.curve import require_axes, rows_at, rows_at_points
-    from hostsim.results.table import as_numbers, axes_of
+    from hostsim.results.table import axes_of
 
     name, subject = parsed(of)
     time, asked = known_time(name), (by,) if isinstance(by, str) else tuple(by)
@@ -91,32 +131,86 @@ def distribution_frame(
     rows_at(results.table, at or {})  # an unknown value is a fault
     rows = rows_at_points(results.table, at or {}, keys)
     rows = rows[rows["error"] == ""]
-    frames = []
+    found = []
     for group in [group for _, group in rows.groupby(list(keys), sort=False)] if keys else [rows]:
         runs = group[["point", "replication"]].itertuples(index=False, name=None)
         records = [results.record_of(str(point), int(replication)) for point, replication in runs]
-        for own, parts in _apart(records, subject, kinds):
-            edges_ps, counts = added(
-                [(part.histograms[time.histogram], part.cut) for part in parts if time.histogram in part.histograms]
-            )
-            filled = np.flatnonzero(counts)
-            if not filled.size:
-                continue
-            buckets = slice(int(filled[0]), int(filled[-1]) + 1)
-            found = counts[buckets]
-            edges = edges_ps / time.ps
-            frame = pd.DataFrame({"low": edges[:-1][buckets], "high": edges[1:][buckets], "count": found})
-            frame["share"] = 100.0 * found / found.sum()
-            frame["cumulative"] = 100.0 * np.cumsum(found) / found.sum()
-            for place, (kind, one) in enumerate(own.items()):
-                frame.insert(place, kind, one)
-            frames.append(pd.concat([group[list(keys)].iloc[[0] * len(frame)].reset_index(drop=True), frame], axis=1))
-    if not frames:
-        allowed = "traffic that is measured so: see hostsim.CATALOGUE"
-        raise InputError(Fault(f"no run observes a {time.label.lower()}", "of", results.scenario, allowed))
-    joined = pd.concat(frames, ignore_index=True)
-    joined.attrs["units"] = {"low": time.unit, "high": time.unit, "share": "%", "cumulative": "%"}
-    return as_numbers(joined, keys)
+        values = tuple(group[key].iloc[0] for key in keys)
+        found += [((*values, *own.values()), parts) for own, parts in _apart(records, subject, kinds)]
+    return time, [*keys, *kinds], found
+
+
+def _not_observed(results: MeasuredRuns, time: Time) -> InputError:
+    allowed = "traffic that is measured so: see hostsim.CATALOGUE"
+    return InputError(Fault(f"no run observes a {time.label.lower()}", "of", results.scenario, allowed))
+
+
+PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
+"""Percentiles of `percentiles_frame`."""
+
+
+def percentiles_frame(
+    results: MeasuredRuns, of: str, by: str | Sequence[str] = (), at: AxisValues | None = None
+) -> pd.DataFrame:
+    """The percentiles of a time up to the 99.99th at points of a sweep, with what each rests on.
+
+    Args:
+        results: with the records.
+        of: as of `distribution_frame`.
+        by: as of `distribution_frame`.
+        at: as of `distribution_frame`.
+
+    Returns:
+        A row for each percentile: columns ``by`` ..., ``percentile``; ``value``, of all replications together; ``low`` and ``high``, the 95 % Student interval of
+        the replications' own percentiles, NaN where one of them is not estimable or there is one; ``count``, observations of all replications; ``slices``, time slices with
+        observations beyond the value; ``note``, empty unless the observations do not carry the percentile. Too few observations have no value. Units in ``attrs["units"]``.
+
+    Raises:
+        InputError: as of `distribution_frame`.
+        StoreError: the results folder does not hold the runs any more.
+    """
+    import pandas as pd
+
+    found: list[tuple[Any, ...]] = []
+    time, keys, parts = _parts_at(results, of, by, at)
+    for own, records in parts:
+        windows = [(part.histograms[time.histogram], part.cut) for part in records if time.histogram in part.histograms]
+        edges_ps, counts = added(windows)
+        found += [
+            (*own, *_percentile(windows, edges_ps, counts, percentile, time.ps))
+            for percentile in PERCENTILES
+            if counts.any()
+        ]
+    if not found:
+        raise _not_observed(results, time)
+    names = [*keys, "percentile", "value", "low", "high", "count", "slices", "note"]
+    frame = pd.DataFrame(found, columns=names)
+    frame.attrs["units"] = {"percentile": "%", "value": time.unit, "low": time.unit, "high": time.unit}
+    return frame
+
+
+def _percentile(
+    windows: Sequence[tuple[Histogram, int]], edges_ps: IntArray, counts: IntArray, percentile: float, unit_ps: float
+) -> tuple[Any, ...]:
+    """A row of `percentiles_frame` from the percentile on."""
+    share, count = percentile / 100, int(counts.sum())
+    least = least_count(share)
+    if count < least:
+        return percentile, math.nan, math.nan, math.nan, count, 0, f"{NOT_ESTIMABLE} from fewer than {least}"
+    value = histogram_quantile(counts, edges_ps, share)
+    beyond, single = 0, []
+    for one, cut in windows:
+        slices = np.diff(one.counts[cut:], axis=0).sum(axis=1)
+        beyond += slices_beyond(slices, one.edges_ps, value)
+        whole = slices.sum(axis=0)
+        if int(whole.sum()) >= least:
+            single.append(histogram_quantile(whole, one.edges_ps, share) / unit_ps)
+    interval = student(single) if len(single) == len(windows) > 1 else None
+    low, high = (math.nan, math.nan) if interval is None else (max(0.0, interval.low), interval.high)
+    note = (
+        "" if beyond >= LEAST_SLICES else f"rests on {beyond} time slices: fewer than {LEAST_SLICES}, lengthen the runs"
+    )
+    return percentile, value / unit_ps, low, high, count, beyond, note
 
 
 def _apart(

@@ -17,6 +17,7 @@ from hostsim.engine.record import FloatArray, IntArray, RunRecord
 
 __all__ = [
     "DETERMINISTIC",
+    "LEAST_SLICES",
     "MOST_BATCHES",
     "NOT_ESTIMABLE",
     "Interval",
@@ -28,6 +29,7 @@ __all__ = [
     "paired_difference",
     "r_squared",
     "rises",
+    "slices_beyond",
     "student",
     "variance_ratio",
 ]
@@ -169,6 +171,21 @@ def _lag_1(values: FloatArray) -> float:
 def least_count(share: float) -> int:
     """Smallest number of independent values for a quantile: an equal-tailed 95 % interval has its ends among them."""
     return math.ceil(math.log(0.025) / math.log(max(share, 1 - share)))
+
+
+LEAST_SLICES = 4
+"""Fewest time slices with observations beyond a percentile that it can rest on: of the independent values of `least_count` 3.7 lie beyond, on average."""
+
+
+def slices_beyond(counts: IntArray, edges_ps: IntArray, value_ps: float) -> int:
+    """Number of time slices with observations beyond a value: the many packets that one stop of a processor delays lie in one, or in two.
+
+    Args:
+        counts: observations in each slice and bucket, shape (slices, buckets).
+        edges_ps: lower edges of the buckets and the upper edge of the last, in picoseconds, shape (buckets + 1,).
+        value_ps: the value in picoseconds; the bucket that it lies in counts as beyond.
+    """
+    return int((counts[:, edges_ps[1:] > value_ps].sum(axis=1) > 0).sum())
 
 
 def variance_ratio(first: Sequence[float], second: Sequence[float]) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from hostsim.engine.record import AxisValues, RunRecord, Scalar
 from hostsim.results.estimate import (
+    LEAST_SLICES,
     MOST_BATCHES,
     NOT_ESTIMABLE,
     Interval,
@@ -152,6 +153,8 @@ class _Run:
     error: str | None
     digest: bytes
     """Digest of a finished run, see `hostsim.results.curve`."""
+    slices: Mapping[str, int] = field(default_factory=dict)
+    """Time slices with observations beyond each measure that is an extreme percentile, and has a value."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,12 @@ def _run(record: RunRecord, metrics: Collection[str]) -> _Run:
         return _Run({}, record.flags, record.error, b"")
     raw = {CATALOGUE[metric].raw for metric in metrics} - {""}
     values = {metric: CATALOGUE[metric].evaluate(record) for metric in {*metrics, *raw}}
-    return _Run(values, record.flags, None, digest_of(record))
+    slices = {
+        metric: count(record)
+        for metric, value in values.items()
+        if (count := CATALOGUE[metric].slices) is not None and math.isfinite(value)
+    }
+    return _Run(values, record.flags, None, digest_of(record), slices)
 
 
 class Runs:
@@ -232,6 +240,7 @@ class Runs:
                 interval, notes = _possible(spread), (*notes, f"one replication: the interval is that of {rests_on}")
         raw, raw_notes = _raw(metric, interval.mean, runs.values())
         equal = equal_replications([run.digest for run in runs.values()])
+        notes = (*notes, *_few_slices(metric, runs.values()))
         return PointEstimate(interval, values, ({**case_of(at, interval), **raw},), (*notes, *raw_notes), equal)
 
     def first(self, replications: int, level: float) -> Runs:
@@ -409,6 +418,14 @@ def _raw(metric: str, value: float, runs: Iterable[_Run]) -> tuple[Case, tuple[s
     mean = math.fsum(raw) / len(raw)
     note = f"{metric} has no bound; {name} of the same runs is {mean:.4g} {CATALOGUE[name].unit}"
     return {"raw": mean}, (note,) if math.isinf(value) else ()
+
+
+def _few_slices(metric: str, runs: Iterable[_Run]) -> tuple[str, ...]:
+    """A note where too few time slices carry an extreme percentile of a run: packets that one stop delays are not further evidence."""
+    least = min((run.slices[metric] for run in runs if metric in run.slices), default=LEAST_SLICES)
+    if least >= LEAST_SLICES:
+        return ()
+    return (f"{metric} of a run rests on {least} time slices, fewer than {LEAST_SLICES}: lengthen the runs",)
 
 
 def point_text(at: Case) -> str:

@@ -588,6 +588,20 @@ class Results:
 
         return distribution_frame(self, of, by, at)
 
+    def percentiles(
+        self, of: str = "latency", *, by: str | Sequence[str] = (), at: AxisValues | None = None
+    ) -> pd.DataFrame:
+        """The percentiles of a time up to the 99.99th, with what each rests on; see `plot_cdf` for arguments and errors.
+
+        Returns:
+            A row for each percentile: ``by`` ..., ``percentile``, ``value`` (of all replications together), ``low`` and ``high`` (95 % Student interval of the
+            replications' own percentiles), ``count`` of observations, ``slices`` (time slices with observations beyond it) and ``note``, which says
+            where too few observations or time slices carry it; units in ``attrs["units"]``.
+        """
+        from hostsim.results.distribution import percentiles_frame
+
+        return percentiles_frame(self, of, by, at)
+
     def plot_series(
         self, counter: str, *, at: AxisValues | None = None, replication: int = 0, ax: Axes | None = None
     ) -> Axes:

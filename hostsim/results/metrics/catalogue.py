@@ -48,6 +48,8 @@ NO_BOUND = "no bound"
 
 _LATENCY = "the time of a packet from the end of the frame on the wire, or from its sender's write in another VM, to the application's read"
 _WORK_TIME = "the time of a burst of CPU work (kind: work) from its arrival in the guest to its end"
+_SHARES = (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
+"""Percentiles of each time, by name."""
 _ENTRIES = (
     Metric("host_cpu", "%", "Mean %UTIL of all PCPUs: share of time not idle.", "instant", mean_share("pcpu.busy_ps")),
     Metric(
@@ -223,7 +225,7 @@ _ENTRIES = (
             "flow.latency",
             _LATENCY,
         )
-        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
+        for name, share in _SHARES
     ),
     Metric(
         "response_time_mean",
@@ -247,9 +249,10 @@ _ENTRIES = (
             "flow.response",
             "the time from a client's request to the end of its answer at the client",
         )
-        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))
+        for name, share in _SHARES
     ),
-    *(settled_response(name, share) for name, share in (("mean", None), ("p50", 0.50), ("p95", 0.95), ("p99", 0.99))),
+    settled_response("mean", None),
+    *(settled_response(name.replace(".", ""), share) for name, share in _SHARES),
     *(
         Metric(
             f"stage_{stage}",
@@ -270,10 +273,7 @@ _ENTRIES = (
         )
     ),
     Metric("work_time_mean", "ms", f"Mean of {_WORK_TIME}.", "instant", scaled(histogram_mean("work.time"), 1e-3)),
-    *(
-        percentile("work_time", name, share, "work.time", _WORK_TIME)
-        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))
-    ),
+    *(percentile("work_time", name, share, "work.time", _WORK_TIME) for name, share in _SHARES),
     Metric(
         "work_loss",
         "%",

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from hostsim.engine.record import RunRecord
-from hostsim.results.estimate import histogram_quantile, least_count, rises
+from hostsim.results.estimate import histogram_quantile, least_count, rises, slices_beyond
 from hostsim.units import SECOND
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "per_10kpps",
     "per_nic",
     "quantile",
+    "quantile_slices",
     "queues_used",
     "rate",
     "scaled",
@@ -58,7 +59,7 @@ DROPS = {
 }
 """Places at which packets are dropped, each with the counter of its drops: all of `loss`."""
 QUANTILES = (0.50, 0.95, 0.99)
-"""Quantiles of request times that are tested for a rise: those with a measure."""
+"""Quantiles of request times that are tested for a rise; a higher one that has a measure is tested as well."""
 
 
 def _share(part: float, whole: float) -> float:
@@ -234,6 +235,20 @@ def quantile(name: str, part: float) -> Callable[[RunRecord], float]:
     return evaluate
 
 
+def quantile_slices(name: str, part: float) -> Callable[[RunRecord], int]:
+    """Time slices of the window with times of a histogram beyond a quantile of them."""
+
+    def evaluate(record: RunRecord) -> int:
+        histogram = record.histograms.get(name)
+        if histogram is None:
+            return 0
+        counts = np.diff(histogram.counts[record.cut :], axis=0).sum(axis=1)
+        value = histogram_quantile(counts.sum(axis=0), histogram.edges_ps, part)
+        return slices_beyond(counts, histogram.edges_ps, value)
+
+    return evaluate
+
+
 def histogram_mean(name: str) -> Callable[[RunRecord], float]:
     """Mean of the times of a histogram in the window, in microseconds."""
 
@@ -273,6 +288,8 @@ def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float
     judges = [(quantile(name, each), 1 - each) for each in QUANTILES if part is None or each <= part]
     if part is None:
         judges.append((measure, 1.0))
+    elif part not in QUANTILES:
+        judges.append((measure, 1 - part))
 
     def evaluate(record: RunRecord) -> float:
         value = measure(record)

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from hostsim.engine.record import RunRecord
 from hostsim.results.estimate import least_count
-from hostsim.results.metrics.functions import quantile, scaled, settled
+from hostsim.results.metrics.functions import quantile, quantile_slices, scaled, settled
+
+EXTREME = 0.999
+"""Share from which on one stop may be all that lies beyond a percentile."""
 
 __all__ = ["Metric", "percentile", "settled_response"]
 
@@ -25,6 +28,8 @@ class Metric:
     """Value over the measured window; NaN with no or too few observations."""
     least: int = 1
     """Smallest number of observations of a percentile."""
+    slices: Callable[[RunRecord], int] | None = None
+    """Of a percentile from the 99.9th on: time slices with observations beyond it, see `hostsim.results.estimate.slices_beyond`."""
     raw: str = ""
     """For a settled response time: the raw measure of the same requests, which is always finite."""
 
@@ -39,6 +44,7 @@ def percentile(prefix: str, name: str, share: float, histogram: str, what: str) 
         "percentile",
         quantile(histogram, share) if is_latency else scaled(quantile(histogram, share), 1e-3),
         least,
+        quantile_slices(histogram, share) if share >= EXTREME else None,
     )
 
 
@@ -52,6 +58,7 @@ def settled_response(statistic: str, share: float | None) -> Metric:
         "instant" if share is None else "percentile",
         scaled(settled("flow.response", share), 1e-3),
         1 if share is None else least_count(share),
+        quantile_slices("flow.response", share) if share is not None and share >= EXTREME else None,
         raw,
     )
 

@@ -425,11 +425,16 @@ def of_subject(metric: Metric, subject: str) -> Metric:
         except SharedTrafficError:
             return float("nan")
 
+    def slices(record: RunRecord) -> int:
+        found = subject_of(record, subject, metric)
+        return 0 if found is None or metric.slices is None else metric.slices(found.of(record))
+
     return replace(
         metric,
         name=f"{metric.name}{OF}{subject}",
         meaning=f"{metric.meaning} Of {subject} alone.",
         evaluate=evaluate,
+        slices=None if metric.slices is None else slices,
         raw=f"{metric.raw}{OF}{subject}" if metric.raw else "",
     )
 

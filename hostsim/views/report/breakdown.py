@@ -46,8 +46,12 @@ __all__ = [
 STAGES = tuple(name for name in CATALOGUE if name.startswith("stage_"))
 """Measures of the stages of a round trip, in its order."""
 LATENCIES = tuple(
-    name for name in CATALOGUE if name.startswith(tuple(f"{time}_" for time in (*TIMES, "settled_response")))
+    name
+    for name in CATALOGUE
+    if name.startswith(tuple(f"{time}_" for time in (*TIMES, "settled_response")))
+    and (name.startswith("latency") or not name.endswith(("_p999", "_p9999")))
 )
+"""Measures of times that reports list; percentiles beyond the 99th are of packets alone, as few runs have requests enough."""
 _WORDS = {
     "vcpu": "vCPUs",
     "netpoll": "NetPoll",
