@@ -38,9 +38,10 @@ def answer(found: Results) -> str:
 
 def _curves(table: pd.DataFrame, figure: FigureSpec) -> Iterator[str]:
     """Format a figure: a heading, then a line for each series."""
-    from hostsim.results.curve import curve_frame, y_unit
+    from hostsim.results.curve import curve_frame, over_time, y_unit
     from hostsim.results.table import as_written
 
+    table, figure = over_time(table, figure)
     frame = as_written(curve_frame(table, figure))
     if frame.empty:
         return

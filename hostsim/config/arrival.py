@@ -9,22 +9,87 @@ from pydantic_core import CoreSchema, core_schema
 
 from hostsim.config.costs import MOST_CYCLES
 from hostsim.config.field import Spec
-from hostsim.config.quantity import PositiveDuration
+from hostsim.config.quantity import AnyRate, PositiveDuration
 from hostsim.units import SECOND
 
-__all__ = ["MOST_CV", "ArrivalSpec", "Service", "ServiceSpec"]
+__all__ = [
+    "LEAST_IN_SEGMENT",
+    "MOST_CV",
+    "MOST_PHASES",
+    "ArrivalKeys",
+    "ArrivalSpec",
+    "Phase",
+    "Service",
+    "ServiceSpec",
+]
 
 MOST_CV = 1000
 """Greatest coefficient of variation: with more nearly all gaps round to nothing, and a single instant holds arrivals without end."""
 
+LEAST_IN_SEGMENT = 1e-3
+"""Fewest arrivals between two changes of a rate, on average: with fewer the changes would be all that a run is about, and nothing would follow them."""
+MOST_PHASES = 10_000
+"""Most phases of a profile, and lines of its file."""
 
-class ArrivalSpec(Spec):
-    """The arrival process of an open-loop sender: the instants at which it puts packets on the wire."""
 
-    process: Literal["constant", "poisson", "gamma", "replay"] = "constant"
-    """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``: timestamps from ``file``."""
+class Phase(Spec):
+    """A phase of a load: a rate, and the time for which it holds."""
+
+    rate: AnyRate
+    """Arrivals in a second, as a Poisson process; 0 for none."""
+    length: PositiveDuration
+    """Length of the phase; of a state of ``mmpp`` the mean of an exponential distribution."""
+
+
+class ArrivalKeys(Spec):
+    """Keys of an arrival process that a scenario and a point have alike."""
+
+    process: Literal["constant", "poisson", "gamma", "replay", "on_off", "mmpp", "profile"] = "constant"
+    """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``: instants from ``file``. ``on_off``: Poisson
+    for a time, then nothing for a time, both random; ``rate`` is the mean over both. ``mmpp``: Poisson at the rate of one of the ``phases``, which change at
+    random. ``profile``: Poisson at the rate of each of the ``phases`` in turn, or of those in ``file``, and again from the first one on."""
     cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
     """Coefficient of variation of the gaps, for ``gamma`` only."""
+    on: PositiveDuration | None = None
+    """For ``on_off`` only: mean time, exponentially distributed, for which packets come."""
+    off: PositiveDuration | None = None
+    """For ``on_off`` only: mean time, exponentially distributed, for which none come."""
+    phases: Annotated[tuple[Phase, ...], Field(min_length=2, max_length=MOST_PHASES)] | None = None
+    """For ``profile``: the phases in their order, ``[{rate: 20 kpps, length: 5 ms}, ...]``, in place of ``file``. For ``mmpp``: the states, each followed by any of
+    the others with equal probability."""
+    period: PositiveDuration | None = None
+    """For ``profile`` only: time in which all phases pass once, each shortened or lengthened alike; the sum of their lengths by default."""
+
+    @property
+    def has_rates(self) -> bool:
+        """True where the process has rates of its own, so that its traffic has no ``rate``."""
+        return self.process in ("mmpp", "profile")
+
+    @property
+    def own_rate(self) -> float | None:
+        """Arrivals in a second in the long run, of known phases; None of other processes."""
+        if self.phases is None:
+            return None
+        return sum(phase.rate * phase.length for phase in self.phases) / sum(phase.length for phase in self.phases)
+
+    @property
+    def segment_ps(self) -> float | None:
+        """Mean time for which a rate holds, in picoseconds; None where it never changes."""
+        if self.on is not None and self.off is not None:
+            return (self.on + self.off) / 2
+        if self.phases is None:
+            return None
+        return (self.period or sum(phase.length for phase in self.phases)) / len(self.phases)
+
+    @property
+    def is_stationary(self) -> bool:
+        """False of a profile, whose rate depends on the time of the run."""
+        return self.process != "profile"
+
+
+class ArrivalSpec(ArrivalKeys):
+    """The arrival process of an open-loop sender: the instants at which it puts packets on the wire."""
+
     timestamps_ps: tuple[int, ...] | None = None
     """For ``replay`` only: ascending instants in picoseconds. In a file: ``file: path`` to a text file of seconds, one a line."""
 
@@ -34,6 +99,18 @@ class ArrivalSpec(Spec):
             raise ValueError("cv and process: gamma need each other|process: gamma, cv: a number above 0")
         if (self.timestamps_ps is not None) != (self.process == "replay"):
             raise ValueError("file and process: replay need each other|process: replay, file: a path")
+        is_on_off = self.process == "on_off"
+        if (self.on is not None) != is_on_off or (self.off is not None) != is_on_off:
+            raise ValueError("on, off and process: on_off need each other|process: on_off, on: a time, off: a time")
+        if (self.phases is not None) != self.has_rates:
+            raise ValueError(
+                "phases and process: mmpp or profile need each other|"
+                "process: mmpp or profile, phases: a list of rates and lengths; or process: profile, file: a path"
+            )
+        if self.period is not None and self.process != "profile":
+            raise ValueError("has a period without a profile|process: profile; or no period")
+        if self.phases is not None and not any(phase.rate for phase in self.phases):
+            raise ValueError("has no rate above 0 in any phase|phases: one rate above 0 at least")
         return self
 
 

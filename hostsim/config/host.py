@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializeAsAny, model_validator
 
+from hostsim.config.arrival import ArrivalSpec
 from hostsim.config.costs import LATER_GENERATIONS, CostModel
 from hostsim.config.cpu import LATER_KEYS, CpuSpec
 from hostsim.config.field import UNHASHED, Positive, Spec, SwitchNames, VcpuCount
@@ -148,6 +149,9 @@ def _later_keys(traffic: Traffic) -> dict[str, Any]:
         keys["service"] = True
     if getattr(traffic, "vcpus", None) == 1:
         keys["vcpus"] = True
+    arrivals = getattr(traffic, "arrivals", None)
+    if isinstance(arrivals, ArrivalSpec):
+        keys["arrivals"] = {key for key in ("on", "off", "phases", "period") if getattr(arrivals, key) is None}
     if traffic.kind == "bridged":
         fields = type(traffic).model_fields
         keys |= {

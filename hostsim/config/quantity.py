@@ -16,6 +16,7 @@ __all__ = [
     "LONGEST",
     "NUMBER",
     "UNITS",
+    "AnyRate",
     "Bandwidth",
     "CpuAmount",
     "CpuLimit",
@@ -200,6 +201,8 @@ PositiveDuration = Annotated[Duration, Field(gt=0)]
 """A length of time above 0."""
 Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate")]
 """Packets or events in a second; becomes 1/s."""
+AnyRate = Annotated[float, _reader("rate", float), Field(ge=0), _schema("rate")]
+"""The same, or none at all."""
 Size = Annotated[int, _reader("size", _whole_bytes), Field(ge=0), _schema("size")]
 """A number of bytes; becomes B."""
 Bandwidth = Annotated[

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import model_validator
 
+from hostsim.config.arrival import LEAST_IN_SEGMENT, ArrivalKeys
 from hostsim.config.field import Spec
+from hostsim.units import SECOND
 
 if TYPE_CHECKING:
     from hostsim.config.arrival import ArrivalSpec, ServiceSpec
     from hostsim.config.guest import ApplicationCosts
 
-__all__ = ["Connected", "Pace", "Paced", "Sourced", "Traffic", "kind_of"]
+__all__ = ["Connected", "Pace", "Paced", "Sourced", "Traffic", "kind_of", "require_arrivals_in_segments"]
 
 
 class Pace(NamedTuple):
@@ -63,9 +65,33 @@ class Traffic(Spec):
         """The pace of each stream; None of closed-loop traffic."""
         return None
 
+    @property
+    def is_stationary(self) -> bool:
+        """True where the load does not depend on the time of the run, so that a run has a warm-up and then a steady state."""
+        return True
+
     def stream_count(self, vms: int) -> int:
         """Number of streams that traffic to so many VMs consists of."""
         return vms
+
+
+def require_arrivals_in_segments(arrivals: ArrivalKeys, rate: float | None) -> None:
+    """Check that a rate does not change more often than anything arrives.
+
+    Args:
+        arrivals: the process.
+        rate: arrivals in a second of a process without rates of its own.
+
+    Raises:
+        ValueError: it changes too often.
+    """
+    segment, mean = arrivals.segment_ps, arrivals.own_rate or rate
+    if segment is not None and mean and mean * segment < LEAST_IN_SEGMENT * SECOND:
+        least = LEAST_IN_SEGMENT / mean
+        raise ValueError(
+            "changes its rate a thousand times between two arrivals|"
+            f"times of at least {least:.3g} s for which a rate holds, on average"
+        )
 
 
 class Paced(Traffic):
@@ -85,15 +111,27 @@ class Paced(Traffic):
             raise ValueError(
                 "has a rate, and instants to replay|one of rate, arrivals: {process: replay, file: a path}"
             )
-        if not replays and self.rate is None:
+        has_rates = self.arrivals.has_rates
+        if has_rates and self.rate is not None:
+            raise ValueError("has a rate, and phases with rates of their own|one of rate, arrivals with phases")
+        if not replays and not has_rates and self.rate is None:
             unit = "pps, kpps or Mpps" if self.unit == "pps" else self.unit
             raise ValueError(f"has no rate|rate: a number and {unit}")
+        require_arrivals_in_segments(self.arrivals, self.rate)
         return self
 
     @property
     def pace(self) -> Pace:
-        """The pace of each stream."""
+        """The pace of each stream; of phases their mean rate."""
+        own = self.arrivals.own_rate
+        if own is not None:
+            return Pace(own, "arrivals", unit=self.unit)
         return Pace(self.rate or 0.0, unit=self.unit, instants=self.arrivals.timestamps_ps)
+
+    @property
+    def is_stationary(self) -> bool:
+        """False where the rate depends on the time of the run."""
+        return self.arrivals.is_stationary
 
 
 class Connected(Traffic):

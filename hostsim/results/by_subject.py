@@ -15,7 +15,18 @@ from hostsim.results.estimate import student
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.results.metrics.functions import late_borders
 from hostsim.results.metrics.metric import Metric
-from hostsim.results.metrics.subject import KINDS, Subject, has, kinds_with, parsed, subject_of, subjects, words
+from hostsim.results.metrics.subject import (
+    IN_PART,
+    KINDS,
+    Subject,
+    has,
+    kinds_with,
+    parsed,
+    parted,
+    subject_of,
+    subjects,
+    words,
+)
 from hostsim.results.prediction_interval import prediction_interval, replication_interval
 from hostsim.units import SECOND
 
@@ -302,6 +313,9 @@ def require_subject(results: MeasuredRuns, names: Iterable[str]) -> None:
             )
         if not subject:
             continue
+        subject, _part = parted(subject)
+        if not subject:
+            continue
         records = records or [_condensed(record) for record in _first_records(results)]
         kind, own = words(subject)
         known = {one: {n for record in records for n in subjects(record, one)} for one in ([kind] if kind else KINDS)}
@@ -342,9 +356,11 @@ def columns_of(results: MeasuredRuns, names: Sequence[str]) -> dict[str, list[fl
     """
     require_subject(results, names)
     found: dict[str, list[float]] = {name: [] for name in names}
-    table = results.table
+    table, has_parts = results.table, any(IN_PART in name for name in names)
     for point, replication, error in zip(table["point"], table["replication"], table["error"], strict=True):
-        record = None if error else _condensed(results.record_of(str(point), int(replication)))
+        record = None if error else results.record_of(str(point), int(replication))
+        if record is not None and not has_parts:
+            record = _condensed(record)
         for name, column in found.items():
             column.append(math.nan if record is None else CATALOGUE[name].evaluate(record))
     return found

@@ -16,6 +16,7 @@ from hostsim.results.estimate import NOT_ESTIMABLE, Interval, paired_difference,
 from hostsim.results.folder import read
 from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, nearest_metric
 from hostsim.results.metrics.label import label_of
+from hostsim.results.metrics.subject import IN_PART
 from hostsim.results.prediction_interval import prediction_interval, replication_interval
 from hostsim.results.results import Results
 from hostsim.results.rich_view import rich_view
@@ -202,7 +203,7 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
     pairs = now.merge(then, on=[*axes, "replication"], suffixes=(" after", " before"))
     if pairs.empty:
         raise InputError(Fault("the two tables have no finished run in common"))
-    metrics = [name for name in after.columns if name in CATALOGUE and name in before.columns]
+    metrics = [name for name in after.columns if name in CATALOGUE and name in before.columns and IN_PART not in name]
     found = []
     for at, runs in _points(pairs, axes):
         for metric in metrics:

@@ -15,6 +15,7 @@ from hostsim.results.estimate import DETERMINISTIC, Interval, student
 from hostsim.results.expect import Difference, Ratio, Verdict
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec, point_name
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
+from hostsim.results.metrics.subject import part_names
 from hostsim.results.prediction_interval import prediction_interval, replication_interval
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = [
     "is_partial",
     "is_percentile",
     "measure_intervals",
+    "over_time",
     "paired_contrasts",
     "require_axes",
     "require_figure",
@@ -183,6 +185,41 @@ def figure_rows(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     )
     here, there = pairs[figure.y], pairs[f"{figure.y} there"]
     return pairs.assign(**{figure.y: _over(here, there) if figure.to else (here - there).mask(here == there, 0.0)})
+
+
+def over_time(table: pd.DataFrame, figure: FigureSpec) -> tuple[pd.DataFrame, FigureSpec]:
+    """The table of a figure against simulated time, with a row for each part of each run and the middle of the part as an axis; and the figure of it.
+
+    Both are as they were where the figure's x is an axis already.
+
+    Args:
+        table: one row a point and replication, with a column for each measure of the figure in each part.
+        figure: of a scenario.
+
+    Raises:
+        InputError: the table has no such columns.
+    """
+    from hostsim.results.table import as_written, axes_of
+
+    if not figure.parts:
+        return table, figure
+    written, names = as_written(table), figure.measures
+    columns = {name: part_names(name, figure.parts) for name in names}
+    if missing := [column for each in columns.values() for column in each if column not in table.columns]:
+        allowed = "results of this version, with the runs in their folder"
+        raise InputError(Fault("the table has no parts of runs", f"figures.{figure.name}", missing[0], allowed))
+    place = list(table.columns).index("seed") + 1 + len(axes_of(table))
+    heads = list(table.columns)[:place]
+    rest = [name for name in table.columns if name not in heads and name not in CATALOGUE]
+    made = []
+    for part in range(figure.parts):
+        middle = (part + 0.5) / figure.parts * written["length_s"]
+        own = {name: written[columns[name][part]] for name in names}
+        time = {figure.x: [f"{seconds:.6g} s" for seconds in middle]}
+        made.append(pd.concat([written[heads], pd.DataFrame(time | own, index=written.index), written[rest]], axis=1))
+    whole = pd.concat(made, ignore_index=True)
+    whole.attrs = dict(written.attrs)
+    return whole, replace(figure, parts=0)
 
 
 def is_partial(table: pd.DataFrame, figure: FigureSpec) -> bool:
@@ -366,6 +403,7 @@ def figure_frame(table: pd.DataFrame, figure: Figure, verdicts: Iterable[Verdict
     """
     match figure:
         case FigureSpec():
+            table, figure = over_time(table, figure)
             plain = replace(figure, per=None, less={}, to={})
             others = [replace(plain, y=name) for name in (*figure.stack, figure.right) if name is not None]
             frames = []

@@ -8,7 +8,7 @@ from typing import Literal
 
 from hostsim.engine.record import AxisValues, Scalar
 from hostsim.results.metrics.label import in_sentence, label_of, spelt, unit_of
-from hostsim.results.metrics.subject import parsed
+from hostsim.results.metrics.subject import parsed, part_names
 
 __all__ = [
     "AnswersSpec",
@@ -91,6 +91,13 @@ class FigureSpec:
     axes: Names = field(default_factory=dict)
     """Names of axes and of their values."""
     log: Log = ""
+    parts: int = 0
+    """Equal parts of each run that x, the simulated time, is made of; 0 where x is an axis."""
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures that it shows, those that others are divided by included."""
+        return [name for name in (self.y, self.right, self.per, *self.stack) if name is not None]
 
     @property
     def reference(self) -> AxisValues:
@@ -212,13 +219,15 @@ def measures_of_subjects(figures: Iterable[Figure]) -> list[str]:
     found: dict[str, None] = {}
     for figure in figures:
         match figure:
+            case FigureSpec(parts=0):
+                names = figure.measures
             case FigureSpec():
-                names = [figure.y, figure.right, figure.per, *figure.stack]
+                names = [part for name in figure.measures for part in part_names(name, figure.parts)]
             case TableSpec():
                 names = list(figure.columns)
             case _:
                 names = []
-        found |= dict.fromkeys(name for name in names if name is not None and parsed(name)[1])
+        found |= dict.fromkeys(name for name in names if parsed(name)[1])
     return list(found)
 
 

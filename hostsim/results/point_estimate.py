@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from hostsim.results.estimate import (
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.prediction_interval import replication_interval
 from hostsim.results.search_answer import Bound
+from hostsim.results.stretch import stretch
 
 __all__ = [
     "Case",
@@ -45,13 +45,6 @@ __all__ = [
 ]
 
 
-class _Sampled(Protocol):
-    def thinned(self, rows: list[int]) -> Self: ...
-
-
-_Samples = TypeVar("_Samples", bound=_Sampled)
-
-
 def batch_means_interval(record: RunRecord, metric: str, level: float = 0.95) -> tuple[Interval, str]:
     """Confidence interval of a measure of one run from batch means, with a note on its basis.
 
@@ -69,33 +62,11 @@ def batch_means_interval(record: RunRecord, metric: str, level: float = 0.95) ->
         return Interval(whole, -math.inf, math.inf, 1), "one run"
     together = max((len(borders) - 1) // MOST_BATCHES, 1)
     ends = borders[(len(borders) - 1) % together :: together]
-    values = [CATALOGUE[metric].evaluate(_stretch(record, list(pair))) for pair in itertools.pairwise(ends)]
+    values = [CATALOGUE[metric].evaluate(stretch(record, list(pair))) for pair in itertools.pairwise(ends)]
     if any(math.isnan(value) for value in values):
         return Interval(whole, -math.inf, math.inf, 1), "one run, parts of which have too little to measure"
     interval, note = batch_means(values, level)
     return replace(interval, mean=whole, low=whole - interval.half, high=whole + interval.half), note
-
-
-class _Thinned(Mapping[str, _Samples]):
-    """Series or histograms at some boundaries, computed on demand, as a measure reads a few of a hundred."""
-
-    def __init__(self, whole: Mapping[str, _Samples], rows: list[int]) -> None:
-        self._whole, self._rows = whole, rows
-
-    def __getitem__(self, name: str) -> _Samples:
-        return self._whole[name].thinned(self._rows)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._whole)
-
-    def __len__(self) -> int:
-        return len(self._whole)
-
-
-def _stretch(record: RunRecord, rows: list[int]) -> RunRecord:
-    """The run at some of its boundaries, as by `RunRecord.thinned`, computed on demand."""
-    series, histograms = _Thinned(record.series, rows), _Thinned(record.histograms, rows)
-    return replace(record, instants_ps=record.instants_ps[rows], series=series, histograms=histograms, cut=0)
 
 
 def _borders(record: RunRecord) -> list[int]:

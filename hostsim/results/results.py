@@ -13,7 +13,7 @@ from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.citation import Citation
 from hostsim.results.figure import AnswersSpec, Figure, names_of, point_name
-from hostsim.results.metrics.subject import of_subject_name, parsed
+from hostsim.results.metrics.subject import MOST_PARTS, of_subject_name, parsed, part_names
 from hostsim.results.rich_view import rich_view
 from hostsim.results.verdicts import Verdicts
 
@@ -311,15 +311,17 @@ class Results:
         of: str | None = None,
         by: str | Sequence[str] = (),
         at: AxisValues | None = None,
+        parts: int = 0,
     ) -> pd.DataFrame:
-        """A measure against an axis as a tidy frame: the mean of the replications and its interval.
+        """A measure against an axis, or against simulated time, as a tidy frame: the mean of the replications and its interval.
 
         Args:
-            x: an axis.
+            x: an axis, or ``time`` with ``parts``.
             y: a measure of the catalogue.
             of: subject of the measure: a traffic entry, a group of VMs, one VM (``web[3]``), or another kind of `by`; the host by default.
             by: axes that distinguish lines.
             at: values of the other axes; the first value of the sweep for one that is not named.
+            parts: equal parts of each run, warm-up included, that the measure is taken over: ``x`` is the middle of each in seconds.
 
         Returns:
             Columns ``by`` ..., ``x``, ``mean``, ``low`` and ``high`` (ends of the 95 % Student interval; NaN for one
@@ -333,11 +335,22 @@ class Results:
         from hostsim.results.curve import curve_frame, curve_spec
 
         y = of_subject_name(y, of)
-        table = self._with(y).table
+        table = self._over_time(x, y, parts) if parts else self._with(y).table
         frame = curve_frame(table, curve_spec(table, x, y, by, at))
         if subject := parsed(y)[1]:
             frame.attrs["of"] = subject
         return frame
+
+    def _over_time(self, x: str, y: str, parts: int) -> pd.DataFrame:
+        """The table with a row for each part of each run, and simulated time as an axis."""
+        from hostsim.results.curve import over_time
+        from hostsim.results.figure import FigureSpec
+
+        if x in self.axes or not 2 <= parts <= MOST_PARTS:
+            allowed = f"2 to {MOST_PARTS}, with an x that is not an axis: time"
+            raise InputError(Fault("cannot divide runs into parts", "parts", str(parts), allowed))
+        found = self.with_measures(*part_names(y, parts))
+        return over_time(found.table, FigureSpec(y, x, y, parts=parts))[0]
 
     def _with(self, *names: str | None) -> Results:
         """The results with the named measures of subjects; other names are checked elsewhere."""
@@ -412,6 +425,7 @@ class Results:
         log: Literal["", "x", "y", "xy"] = "",
         answers: str | Sequence[str] = (),
         label: str | None = None,
+        parts: int = 0,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw a figure of the scenario, the first by default, or any curve or answers.
@@ -431,6 +445,7 @@ class Results:
             answers: names of expectations, without other arguments: a row for each answer, with its interval, the published value and the
                 accepted range.
             label: name of these results in a shared legend; by default the scenario with its changes.
+            parts: as of `curve`, with ``x="time"``.
             ax: existing axes, with results that are drawn there: ``before.plot(...)``, then ``after.plot(..., ax=ax)`` gives each its
                 own style and name. By default a new figure: of pyplot if that is in use, so that notebooks show it, else outside pyplot
                 (``ax.figure.savefig(...)``).
@@ -450,6 +465,8 @@ class Results:
         elif x is not None and y is not None and name is None:
             y = of_subject_name(y, of)
             found = self._with(y, right)
+            if parts:
+                found = replace(found, table=self._over_time(x, y, parts))
             figure = replace(curve_spec(found.table, x, y, by, at, kind, right, names_of(self.figures)), log=log)
         elif x is None and y is None and of is None and at is None and not (by or log):
             figure = self._figure(name)

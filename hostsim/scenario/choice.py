@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_model
 from pydantic_core import CoreSchema, core_schema
 
-from hostsim.config.arrival import MOST_CV
+from hostsim.config.arrival import ArrivalKeys
 from hostsim.config.field import Spec
 from hostsim.config.plugin import PluginSpec
 from hostsim.config.traffic import Traffic
@@ -20,15 +20,12 @@ from hostsim.plugin.registry import ROLES, Registry
 __all__ = ["ArrivalsPart", "choice_of", "traffic_of"]
 
 
-class ArrivalsPart(Spec):
+class ArrivalsPart(ArrivalKeys):
     """The instants at which an open-loop sender puts packets on the wire."""
 
-    process: Literal["constant", "poisson", "gamma", "replay"] = "constant"
-    """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``: instants from ``file``."""
-    cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
-    """Coefficient of variation of the gaps, for ``gamma`` only."""
     file: str | None = None
-    """For ``replay`` only: path of a text file of seconds, one a line, ascending."""
+    """For ``replay``: path of a text file of seconds, one a line, ascending. For ``profile``: of one with two numbers a line, seconds and the arrivals in a
+    second from then on; the last line holds for as long as the one before it."""
 
 
 class _ByName:

@@ -35,7 +35,7 @@ from hostsim.scenario.check.vm_traffic import vm_traffic_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
 from hostsim.scenario.schema import DEFAULT_PEER, ROOT_POOL, SHIPPED, PointFile, file_models
 from hostsim.scenario.teaming import settled, without_teaming
-from hostsim.scenario.yaml.arrival_trace import read_instants
+from hostsim.scenario.yaml.arrival_trace import read_instants, read_profile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.settings_file import SettingsFiles
 from hostsim.scenario.yaml.source_tree import Tree, dotted, keys, show_value
@@ -99,6 +99,7 @@ class Resolver:
         self._folder = folder
         self._changes = tuple(changes)
         self._instants: dict[str, tuple[int, ...]] = {}
+        self._profiles: dict[str, tuple[dict[str, str], ...]] = {}
         self._settings_files = SettingsFiles(folder, root)
 
     def with_files(self, tree: Tree, inside: Mapping[KeyPath, Changes]) -> tuple[Tree, list[Fault], list[str]]:
@@ -181,8 +182,8 @@ class Resolver:
 
     @property
     def arrival_files(self) -> tuple[str, ...]:
-        """Files of arrivals that the resolved points replay, by path from the scenario's folder."""
-        return tuple(self._instants)
+        """Files of arrivals and of rates that the resolved points replay, by path from the scenario's folder."""
+        return (*self._instants, *self._profiles)
 
     def instants(self, name: str) -> tuple[int, ...]:
         """Instants of a file of arrivals in picoseconds.
@@ -193,6 +194,16 @@ class Resolver:
         if name not in self._instants:
             self._instants[name] = read_instants(find_below(name, self._folder, self.root))
         return self._instants[name]
+
+    def profile(self, name: str) -> tuple[dict[str, str], ...]:
+        """Phases of a file of rates, as a scenario writes them.
+
+        Raises:
+            InputError: not below the scenario's root; see `read_profile`.
+        """
+        if name not in self._profiles:
+            self._profiles[name] = read_profile(find_below(name, self._folder, self.root))
+        return self._profiles[name]
 
 
 class _PointBuilder:
@@ -413,8 +424,17 @@ class _PointBuilder:
         data = dict(written)
         arrivals = dict(written.get("arrivals", {}))
         if "file" in arrivals:
+            is_profile = arrivals.get("process") == "profile"
+            if is_profile and "phases" in arrivals:
+                self.faults.append(
+                    self._tree.fault((*path, "arrivals", "file"), "is given beside phases", "one of file, phases")
+                )
+                return None
             try:
-                arrivals["timestamps_ps"] = self._resolver.instants(arrivals.pop("file"))
+                if is_profile:
+                    arrivals["phases"] = self._resolver.profile(arrivals.pop("file"))
+                else:
+                    arrivals["timestamps_ps"] = self._resolver.instants(arrivals.pop("file"))
             except InputError as error:
                 self.faults += self._tree.located((*path, "arrivals", "file"), error)
                 return None

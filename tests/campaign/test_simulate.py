@@ -166,3 +166,18 @@ def test_a_run_leaves_nothing_of_its_host() -> None:
     assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
     gc.collect()
     assert left() is None
+
+
+def test_a_load_that_depends_on_the_time_has_no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile that rises to ten times its rate in the middle: the run is as long as asked, and all of it is measured."""
+    monkeypatch.setattr("hostsim.campaign.simulate._warm_up", lambda instants, series: len(instants))
+    spec = point("stream.yaml").model_copy(update={"length": 20 * MS})
+    phases = [{"rate": f"{rate} kpps", "length": "10 ms"} for rate in (1, 10)]
+    arrivals = ArrivalSpec.model_validate({"process": "profile", "phases": tuple(phases)})
+    name, flow = next(iter(spec.traffic.items()))
+    varied = {name: flow.model_copy(update={"arrivals": arrivals, "rate": None})}
+    record = simulate(spec.model_copy(update={"traffic": varied}), point_id="", axes={}, seed=1, replication=0)
+    assert (record.cut, record.flags, int(record.instants_ps[-1])) == (0, (), 20 * MS)
+    middle = int(np.searchsorted(record.instants_ps, 10 * MS))
+    sent = record.series["flow.sent"].values[:, 0]
+    assert sent[-1] - sent[middle] > 5 * sent[middle]

@@ -990,3 +990,56 @@ def test_labels_of_values_that_others_replace_are_left_unused() -> None:
     """Another rate by ``--set`` for those of the file, whose labels name none of it: no fault of whoever sets it."""
     scenario = load("latency", {"sweep.moderation.values": "[25 us]"})
     assert scenario.axes["moderation"].names.values == {}
+
+
+def test_a_profile_is_read_from_a_file_of_rates(tmp_path: Path) -> None:
+    """Instants of any epoch and rates become phases; the last line holds as long as the one before it, and bad lines are named."""
+    change = (RATE, "arrivals: {process: profile, file: day.csv, period: 500 ms}")
+    (tmp_path / "day.csv").write_text(
+        "# seconds, packets in a second\n1700000000,1000\n1700003600 25e3\n1700010800, 0\n"
+    )
+    scenario = load_text(tmp_path, change)
+    spec, _ = scenario.spec(scenario.first(), SECOND)
+    arrivals = spec.traffic["stream"].arrivals
+    assert [(phase.rate, phase.length // SECOND) for phase in arrivals.phases] == [(1e3, 3600), (25e3, 7200), (0, 7200)]
+    assert arrivals.period == 500 * MS
+    assert scenario.resolver.arrival_files == ("day.csv",)
+    (tmp_path / "day.csv").write_text("0,1\n1,x\n2\n0,5\n3,-1\n")
+    assert faults(tmp_path, change) == [
+        *(
+            f"day.csv:{line}: is not a rate; given {given!r}; "
+            "allowed: seconds and arrivals in a second from then on, both from 0 on: 3600,25000"
+            for line, given in ((2, "1,x"), (3, "2"))
+        ),
+        "day.csv:4: is not later; given '0,5'; allowed: seconds above 0, by 997200 at most",
+        "day.csv:5: is not a rate; given '3,-1'; allowed: seconds and arrivals in a second from then on, both from 0 on: 3600,25000",
+    ]
+    (tmp_path / "day.csv").write_text("0,1\n")
+    assert faults(tmp_path, change) == ["day.csv: has 1 lines with a rate; allowed: 2..10000"]
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "message"),
+    [
+        ("{process: on_off, on: 1 ms}", "arrivals: on, off and process: on_off need each other"),
+        ("{process: mmpp, cv: 1}", "has a rate, and phases"),
+        (
+            "{process: poisson, phases: [{rate: 1 pps, length: 1 s}, {rate: 0 pps, length: 1 s}]}",
+            "arrivals: phases and process: mmpp or profile need each other",
+        ),
+        ("{process: poisson, period: 1 ms}", "arrivals: has a period without a profile"),
+        ("{process: on_off, on: 1 ns, off: 1 ns}", "changes its rate a thousand times between two arrivals"),
+        ("{process: mmpp, phases: [{rate: 1 pps, length: 1 s}, {rate: 0 pps, length: 1 s}]}", "has a rate, and phases"),
+    ],
+)
+def test_keys_of_arrivals_that_do_not_belong_together_are_faults(tmp_path: Path, arrivals: str, message: str) -> None:
+    """Each names what is missing or too much."""
+    with pytest.raises(InputError, match=re.escape(message)):
+        load_text(tmp_path, (RATE, f"rate: 40 kpps, arrivals: {arrivals}"))
+
+
+def test_phases_without_any_rate_are_a_fault(tmp_path: Path) -> None:
+    """Nothing would ever come."""
+    idle = "{process: profile, phases: [{rate: 0 pps, length: 1 s}, {rate: 0 pps, length: 1 s}]}"
+    with pytest.raises(InputError, match="has no rate above 0"):
+        load_text(tmp_path, (RATE, f"arrivals: {idle}"))

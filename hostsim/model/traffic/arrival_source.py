@@ -17,15 +17,18 @@ from hostsim.engine.arrivals import (
     JitteredArrivals,
     RecordedArrivals,
 )
+from hostsim.engine.checkpoint import checkpoint
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.record import FloatArray
 from hostsim.engine.ring import S_co, Stream, Train
 from hostsim.model.policy.moderation import CoalescingDepth
-from hostsim.units import SECOND
+from hostsim.units import END, SECOND
 
 __all__ = [
     "ArrivalTimer",
     "CoalescedArrivals",
+    "ModulatedGaps",
+    "RandomSegments",
     "make_arrivals",
     "make_bursts",
     "make_lengths",
@@ -69,17 +72,123 @@ def make_arrivals(spec: ArrivalSpec, rate: float | None, random: np.random.Gener
 
     Args:
         spec: the process.
-        rate: arrivals in a second; None with recorded instants only.
+        rate: arrivals in a second in the long run; None with recorded instants or phases.
         random: the source's own stream.
         jitter: timer jitter of a constant one in picoseconds.
     """
     if spec.timestamps_ps is not None:
         return RecordedArrivals(list(spec.timestamps_ps))
+    if spec.process in ("on_off", "mmpp", "profile"):
+        return DrawnArrivals(ModulatedGaps(_segments(spec, rate, random), random).draw, 0)
     assert rate is not None
     mean = SECOND / rate
     if spec.process == "constant":
         return _paced(rate, random, jitter)
     return DrawnArrivals(_drawn("exponential" if spec.process == "poisson" else "gamma", mean, spec.cv, random), 0)
+
+
+class ModulatedGaps:
+    """The gaps of a Poisson process whose rate is a step function of time.
+
+    Arrivals of a process of rate 1 are mapped back through the integral of the rate (time change; D. Daley, D. Vere-Jones, *An Introduction to the Theory of
+    Point Processes*, vol. 1, 7.4): whatever the phases, a block of arrivals is two array operations.
+
+    Args:
+        segments: returns the next segments: their lengths in picoseconds and their rates in arrivals a picosecond, in arrays of one length.
+        random: the source's own stream.
+    """
+
+    def __init__(self, segments: Callable[[], tuple[FloatArray, FloatArray]], random: np.random.Generator) -> None:
+        self._segments, self._random = segments, random
+        self._times, self._masses = np.zeros(1), np.zeros(1)
+        """Ends of segments, and the mean number of arrivals up to each."""
+        self._ahead = np.zeros(0)
+        """Arrivals of the process of rate 1 that are not mapped yet."""
+        self._mass = self._last = 0.0
+
+    def draw(self, count: int) -> FloatArray:
+        """Return the next gaps in picoseconds, ``count`` of them at most and one at least."""
+        if not len(self._ahead):
+            self._ahead = self._mass + np.cumsum(self._random.exponential(1.0, count))
+            self._mass = float(self._ahead[-1])
+        reached = 0
+        while not reached:
+            self._extend(self._mass)
+            reached = int(np.searchsorted(self._ahead, self._masses[-1], side="right"))
+        instants = np.interp(self._ahead[:reached], self._masses, self._times)
+        self._ahead = self._ahead[reached:]
+        gaps: FloatArray = np.diff(instants, prepend=self._last)
+        self._last = float(instants[-1])
+        return gaps
+
+    def _extend(self, wanted: float) -> None:
+        """Make segments up to a mean number of arrivals, `MOST_SEGMENTS` at most; those before the next arrival are forgotten."""
+        checkpoint()
+        kept = max(0, int(np.searchsorted(self._masses, self._ahead[0])) - 1)
+        times, masses, made = [self._times[kept:]], [self._masses[kept:]], 0
+        end, mass = float(self._times[-1]), float(self._masses[-1])
+        while mass < wanted and made < MOST_SEGMENTS:
+            if end > END:  # no run is as long
+                end, mass = end + 1.0, wanted + 1.0
+                times.append(np.array([end]))
+                masses.append(np.array([mass]))
+                break
+            lengths, rates = self._segments()
+            made += len(lengths)
+            times.append(end + np.cumsum(lengths))
+            masses.append(mass + np.cumsum(lengths * rates))
+            end, mass = float(times[-1][-1]), float(masses[-1][-1])
+        self._times, self._masses = np.concatenate(times), np.concatenate(masses)
+
+
+MOST_SEGMENTS: Final = 1 << 16
+"""Segments made in one go."""
+SEGMENTS: Final = 256
+"""Random segments made at a time."""
+
+
+def _segments(
+    spec: ArrivalSpec, rate: float | None, random: np.random.Generator
+) -> Callable[[], tuple[FloatArray, FloatArray]]:
+    """Return the function that makes the next segments of a process; of a random one the first is drawn from the stationary distribution."""
+    if spec.on is not None and spec.off is not None:
+        assert rate is not None
+        means, rates = np.array([spec.on, spec.off], dtype=np.float64), np.array([rate * (1 + spec.off / spec.on), 0.0])
+    else:
+        assert spec.phases is not None
+        means = np.array([phase.length for phase in spec.phases], dtype=np.float64)
+        rates = np.array([phase.rate for phase in spec.phases])
+    rates = rates / SECOND
+    if spec.process == "profile":
+        lengths = means if spec.period is None else means * (spec.period / means.sum())
+        repeats = -(-SEGMENTS // len(lengths))
+        once = np.tile(lengths, repeats), np.tile(rates, repeats)
+        return lambda: once
+    return RandomSegments(means, rates, random).draw
+
+
+class RandomSegments:
+    """The segments of a Markov-modulated process: each state holds for an exponential time, and any of the others follows.
+
+    Args:
+        means: mean time in each state in picoseconds.
+        rates: arrivals a picosecond in each state.
+        random: the source's own stream.
+    """
+
+    def __init__(self, means: FloatArray, rates: FloatArray, random: np.random.Generator) -> None:
+        self._means, self._rates, self._random = means, rates, random
+        self._state = int(random.choice(len(means), p=means / means.sum()))
+        """The next state. Times are exponential, so that what is left of the first one is as long as any."""
+
+    def draw(self) -> tuple[FloatArray, FloatArray]:
+        """Return the lengths and rates of the next segments."""
+        count = len(self._means)
+        steps = self._random.integers(1, count, SEGMENTS)
+        states = (self._state + np.cumsum(np.concatenate([np.zeros(1, dtype=np.int64), steps]))) % count
+        self._state = int(states[-1])
+        held = states[:-1]
+        return self._random.exponential(self._means[held]), self._rates[held]
 
 
 def make_bursts(rate: float, burst: int, random: np.random.Generator, jitter: int = 0) -> Arrivals:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hostsim.results.metrics.catalogue import CATALOGUE
-from hostsim.results.metrics.subject import parsed
+from hostsim.results.metrics.subject import of_subject_name, parsed
 
 __all__ = ["in_sentence", "label_of", "spelt", "unit_of"]
 
@@ -99,7 +99,7 @@ def label_of(metric: str) -> str:
     """Label of a metric without its unit; for another column, its name in words."""
     metric, subject = parsed(metric)
     if subject:
-        return f"{label_of(metric)} of {subject}"
+        return of_subject_name(label_of(metric), subject)
     if metric in _LABELS:
         return _LABELS[metric]
     family, _, statistic = metric.rpartition("_")

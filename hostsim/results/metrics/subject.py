@@ -16,9 +16,12 @@ import numpy as np
 from hostsim.engine.record import Histogram, RunRecord, Series
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.metrics.metric import Metric
+from hostsim.results.stretch import part_of
 
 __all__ = [
+    "IN_PART",
     "KINDS",
+    "MOST_PARTS",
     "OF",
     "Kind",
     "SharedTrafficError",
@@ -31,6 +34,8 @@ __all__ = [
     "of_subject",
     "of_subject_name",
     "parsed",
+    "part_names",
+    "parted",
     "reads_traffic",
     "shared_fault",
     "subject_of",
@@ -40,6 +45,11 @@ __all__ = [
 
 OF = " of "
 """Separator of a measure and its subject: ``latency_p99 of feed``."""
+IN_PART = " in part "
+"""Between these and one of several equal parts of the run, warm-up included: ``latency_p99 of feed in part 3/24``."""
+MOST_PARTS = 64
+"""Most parts of a run: it has 128 slices at least, and the ends of parts are the nearest ends of slices."""
+_PART = re.compile(r"(?:(.*) |)in part (\d{1,2})/(\d{1,2})")
 _BY_VM = frozenset({"vcpu", "guest", "port", "tx", "networld", "splitrx", "work", "local", "switched"})
 _VM = re.compile(r"(.+)\[\d+\]")
 _WORLDS = {".vcpu": "vcpu", "-pollWorld": "netpoll", ".splitRx": "splitrx", ".NetWorld": "networld"}
@@ -176,14 +186,40 @@ def kinds_with(metric: Metric) -> str:
 
 
 def parsed(name: str) -> tuple[str, str]:
-    """A measure and its subject from one name; an empty subject without one."""
+    """A measure and its subject from one name, with the part of the run behind it; an empty subject without one."""
     measure, _, subject = name.partition(OF)
+    if not subject and IN_PART in name:
+        measure, _, part = name.partition(IN_PART)
+        subject = f"{IN_PART.lstrip()}{part}"
     return measure, subject
 
 
 def of_subject_name(measure: str, subject: str | None) -> str:
     """The name of a measure of a subject; of the host by default."""
-    return measure if not subject else f"{measure}{OF}{subject}"
+    if not subject:
+        return measure
+    return f"{measure} {subject}" if subject.startswith(IN_PART.lstrip()) else f"{measure}{OF}{subject}"
+
+
+def part_names(measure: str, parts: int) -> list[str]:
+    """The names of a measure, with or without a subject, in each of so many equal parts of a run."""
+    return [f"{measure}{IN_PART}{number}/{parts}" for number in range(1, parts + 1)]
+
+
+def parted(subject: str) -> tuple[str, tuple[int, int] | None]:
+    """A subject without the part of the run behind it, and that part: its number from 1 on and the number of parts; None where there is none.
+
+    Raises:
+        InputError: there is no such part.
+    """
+    match = _PART.fullmatch(subject)
+    if match is None:
+        return subject, None
+    number, count = int(match[2]), int(match[3])
+    if not 1 <= number <= count <= MOST_PARTS:
+        allowed = f"1/N to N/N with N up to {MOST_PARTS}"
+        raise InputError(Fault("is not a part of a run", given=f"{number}/{count}", allowed=allowed))
+    return match[1] or "", (number, count)
 
 
 def words(text: str) -> tuple[str, str]:
@@ -415,8 +451,20 @@ def of_subject(metric: Metric, subject: str) -> Metric:
 
     Args:
         metric: of the host.
-        subject: its name, as `subject_of` takes it.
+        subject: its name, as `subject_of` takes it; with a part of the run, as `parted` takes it.
     """
+    whole, part = parted(subject)
+    if part is not None:
+        number, count = part
+        inner = of_subject(metric, whole) if whole else metric
+        return replace(
+            inner,
+            name=of_subject_name(metric.name, subject),
+            meaning=f"{inner.meaning} In part {number} of {count} equal parts of the run.",
+            evaluate=lambda record: inner.evaluate(part_of(record, number, count)),
+            slices=None,
+            raw=of_subject_name(metric.raw, subject) if metric.raw else "",
+        )
 
     def evaluate(record: RunRecord) -> float:
         found = subject_of(record, subject, metric)

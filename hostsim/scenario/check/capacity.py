@@ -173,7 +173,7 @@ def _faults(flow: Traffic, path: KeyPath, host: _Host) -> Iterable[Fault]:
 @_faults.register
 def _(flow: MulticastSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
     switch = host.file.network[host.file.vms[flow.to[0]].networks[0]]
-    return _stream_faults(host, path, switch, flow.packet_size, flow.rate or 0.0, host.load)
+    return _stream_faults(host, path, switch, flow.packet_size, flow.pace.rate, host.load, flow.pace.key)
 
 
 @_faults.register
@@ -270,9 +270,9 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
         switch = switches[flow.enters]
         room = sum(host.hardware.nics[nic].rate for nic in switch.uplinks)
         bits = 8 * packet_on_wire(flow.packet, vxlan=switch.vxlan, tag=switch.tag) * file.vms[group].count
-        if (flow.rate or 0.0) * bits >= room:
+        if flow.pace.rate * bits >= room:
             allowed = f"below {room / bits:.0f} pps, which is what the uplinks of {enters} carry for each VM"
-            yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)
+            yield tree.fault((*path, flow.pace.key), "is more than the wire carries", allowed)
 
 
 def _forwarder_faults(host: _Host, path: KeyPath, flow: BridgedSpec, group: str) -> Iterator[Fault]:

@@ -11,7 +11,7 @@ from hostsim.config.field import AxisValues, Names, Spec
 from hostsim.results.expect import Expectation, is_comparable
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.results.metrics.catalogue import CATALOGUE
-from hostsim.results.metrics.subject import of_subject_name
+from hostsim.results.metrics.subject import MOST_PARTS, of_subject_name
 from hostsim.scenario.expect.lookup import Lookup
 from hostsim.scenario.shipped_data import claims
 from hostsim.scenario.yaml.reader import KeyPath
@@ -26,6 +26,8 @@ Amount = int | float | str
 """A number in the metric's unit, or a number with its unit."""
 _AMOUNTS = {"anyOf": [{"type": ["number", "string"]}, {"type": "array", "items": {"type": ["number", "string"]}}]}
 """JSON Schema of one amount, or a list of them."""
+TIME, PARTS = "time", 32
+"""What x is called where it is the simulated time, and the parts of a run by default."""
 _LOOKS = {"title", "size"}
 """Keys of every figure."""
 
@@ -42,7 +44,9 @@ class FigurePart(Spec):
     each value of x, one for each series, with error bars; values of x are equally spaced. ``table``: the ``answers`` beside the published
     values, or the metrics of ``columns`` with a row for each value of x."""
     x: str | None = None
-    """Name of an axis. Numbers are drawn to scale, other values (``esxi-5.5``) equally spaced."""
+    """Name of an axis. Numbers are drawn to scale, other values (``esxi-5.5``) equally spaced. ``time``: the simulated time of the runs, in ``parts``, unless an axis has this name."""
+    parts: Annotated[int, Field(ge=2, le=MOST_PARTS)] | None = None
+    """With ``x: time``: equal parts of a run, warm-up included, each with a value of ``y``; 32 by default."""
     y: str | None = None
     """Name of a metric; ``hostsim metrics`` lists them. Published values are drawn as well."""
     of: str | None = None
@@ -137,7 +141,11 @@ def read_figure(
         labels = {answer: asked[answer].label for answer in part.answers if answer in asked and asked[answer].label}
         return AnswersSpec(name, part.answers, part.title, part.size, part.label, labels)
     assert part.x is not None  # the schema allows nothing else
-    look.axis(part.x, (*path, "x"))
+    is_time = part.x == TIME and TIME not in look.axes
+    if part.parts is not None and not is_time:
+        look.fault((*path, "parts"), "divides something other than time", "x: time; or no parts")
+    if not is_time or part.kind != "line":
+        look.axis(part.x, (*path, "x"))
     if part.kind == "table":
         for metric in part.columns:
             look.metric(metric, (*path, "columns"))
@@ -177,8 +185,9 @@ def read_figure(
         part.label,
         part.title,
         part.size,
-        _names(look, (*drawn, *at)),
+        {**_names(look, (*drawn, *at)), **({TIME: AxisNames(label="Simulated time")} if is_time else {})},
         part.log,
+        (part.parts or PARTS) if is_time else 0,
     )
 
 

@@ -1,18 +1,20 @@
-"""Arrival traces: files with one ascending instant in seconds per line, of an epoch, as in ``tshark``, or from the start of a run."""
+"""Recorded loads: files with one ascending instant in seconds per line, as in ``tshark``, or with instants and rates, as from a monitor."""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 
+from hostsim.config.arrival import MOST_PHASES
 from hostsim.config.files import display_name, read_text
 from hostsim.config.quantity import LONGEST
 from hostsim.errors import Fault, InputError
 from hostsim.scenario.yaml.foreign_text import format_of
 from hostsim.units import SECOND, seconds_to_ps
 
-__all__ = ["read_instants"]
+__all__ = ["read_instants", "read_profile"]
 
 _MOST_FAULTS = 5
 _LATEST = 1e11
@@ -62,6 +64,59 @@ def read_instants(file: Path) -> tuple[int, ...]:
     if faults:
         raise InputError(faults)
     return tuple(instants)
+
+
+def read_profile(file: Path) -> tuple[dict[str, str], ...]:
+    """Read the phases of a file of rates: lines of an instant in seconds and the arrivals in a second from then on, with a comma or blanks between.
+
+    Empty lines and lines that start with ``#`` are skipped. The first instant is the start, whatever it counts from; the last line holds for as long as the one
+    before it.
+
+    Returns:
+        Phases as a scenario writes them, with ``rate`` and ``length``.
+
+    Raises:
+        InputError: not readable as text, fewer than two lines or too many, a line that is not two numbers, not ascending, or no rate above 0.
+    """
+    name = display_name(file)
+    text = read_text(file, name)
+    allowed = "seconds and arrivals in a second from then on, both from 0 on: 3600,25000"
+    found: list[tuple[Decimal, float]] = []
+    faults: list[Fault] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        written = line.strip()
+        if not written or written.startswith("#"):
+            continue
+        entry = _instant_and_rate(written)
+        if entry is None:
+            faults.append(Fault("is not a rate", given=repr(written[:40]), allowed=allowed, file=name, line=number))
+        elif found and not 0 < entry[0] - found[-1][0] <= LONGEST:
+            wanted = f"seconds above {found[-1][0]}, by {LONGEST} at most"
+            faults.append(Fault("is not later", given=repr(written[:40]), allowed=wanted, file=name, line=number))
+        else:
+            found.append(entry)
+        if len(faults) == _MOST_FAULTS:
+            break
+    if not faults and not 2 <= len(found) <= MOST_PHASES:
+        faults.append(Fault(f"has {len(found)} lines with a rate", allowed=f"2..{MOST_PHASES}", file=name))
+    elif not faults and not any(rate for _, rate in found):
+        faults.append(Fault("has no rate above 0", allowed="one at least", file=name))
+    if faults:
+        raise InputError(faults)
+    lengths = [later[0] - earlier[0] for earlier, later in pairwise(found)]
+    lengths.append(lengths[-1])
+    return tuple(
+        {"rate": f"{rate} pps", "length": f"{length} s"} for (_, rate), length in zip(found, lengths, strict=True)
+    )
+
+
+def _instant_and_rate(written: str) -> tuple[Decimal, float] | None:
+    parts = written.replace(",", " ").split()
+    try:
+        instant, rate = (float(part) for part in parts)
+    except ValueError:
+        return None
+    return (Decimal(parts[0]), rate) if 0 <= instant <= _LATEST and 0 <= rate <= SECOND else None
 
 
 def _picoseconds(seconds: float) -> int | None:

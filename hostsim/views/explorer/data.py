@@ -452,7 +452,9 @@ def _places(at: AxisValues, texts: Mapping[str, list[str]]) -> dict[str, int]:
 def _start(results: Results, texts: Mapping[str, list[str]]) -> dict[str, Any]:
     """The initial view of a page: the first curve of the scenario."""
     for figure in results.figures:
-        if isinstance(figure, FigureSpec) and figure.y in results.table.columns and not figure.reference:
+        if not isinstance(figure, FigureSpec) or figure.parts:
+            continue
+        if figure.y in results.table.columns and not figure.reference:
             second = figure.right or next(
                 (one.y for one in results.figures if isinstance(one, FigureSpec) and one.y != figure.y), ""
             )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hostsim.results.curve import figure_rows, is_partial, paired_contrasts, require_figure, y_unit
+from hostsim.results.curve import figure_rows, is_partial, over_time, paired_contrasts, require_figure, y_unit
 from hostsim.results.expect import Verdict
 from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.results.figure import Figure as Drawing
@@ -110,7 +110,7 @@ def draw(
             return draw_answers(figure, published, ax=ax, make=make, title=words)
         case TableSpec():
             return draw_table(as_written(table), figure, published, ax=ax, make=make, title=words)
-    table = as_written(table)
+    table, figure = over_time(as_written(table), figure)
     require_figure(table, figure)
     layer = Layer(table, figure, published, name)
     with house_style():
