@@ -141,7 +141,9 @@ def links(
 
 def _later_keys(traffic: Traffic) -> dict[str, Any]:
     """Keys of a traffic entry that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
-    keys: dict[str, Any] = {}
+    keys: dict[str, Any] = {
+        key: True for key, default in traffic.later_defaults.items() if getattr(traffic, key) == default
+    }
     service = traffic.own_service
     if service is not None:
         keys["service"] = {key for key in ("cycles", "values") if getattr(service, key) is None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import model_validator
@@ -42,6 +43,8 @@ class Traffic(Spec):
 
     closed_loop: ClassVar[bool] = False
     """Closed-loop traffic: a peer outside waits for what the host sends, so that the host's wires carry what is released to them."""
+    later_defaults: ClassVar[Mapping[str, object]] = {}
+    """Keys that are newer than stored runs, with their defaults, at which they do not count in the hash of a point."""
     has_answers: ClassVar[bool] = False
     """True where clients wait for answers, whose response times are measured."""
 

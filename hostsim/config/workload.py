@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from math import exp
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
 from hostsim.config.arrival import ArrivalSpec, Service
 from hostsim.config.field import Count, Names, SmallCount, VcpuCount
 from hostsim.config.nic import FRAME_OVERHEAD, UDP_HEADERS
-from hostsim.config.quantity import Duration, PositiveDuration, Rate, Size
+from hostsim.config.quantity import Duration, Percent, PositiveDuration, Rate, Size
 from hostsim.config.traffic import Connected, Pace, Paced, Traffic
 from hostsim.config.vmkernel import VmkernelStreamSpec, VmotionSpec
 from hostsim.units import SECOND
@@ -29,6 +30,7 @@ __all__ = [
     "MulticastSpec",
     "ReceivePath",
     "RequestResponseSpec",
+    "RoutedTcpSpec",
     "TcpSpec",
     "TcpStreamSpec",
     "TransactionsSpec",
@@ -325,7 +327,17 @@ class TcpSpec(Connected):
         return None
 
 
-class TcpStreamSpec(TcpSpec):
+class RoutedTcpSpec(TcpSpec):
+    """What TCP traffic has whose segments cross a network outside the host that may lose some."""
+
+    later_defaults: ClassVar[Mapping[str, object]] = {"loss": 0.0, "congestion_control": "reno"}
+    loss: Annotated[Percent, Field(ge=0, lt=100)] = 0.0
+    """Share of the segments with data that the network outside the host loses, each for itself. Their sender retransmits them; requests and acknowledgements are not lost."""
+    congestion_control: Literal["reno", "cubic"] = "reno"
+    """Congestion control of the sender of the data: Reno (RFC 5681), or CUBIC (RFC 9438)."""
+
+
+class TcpStreamSpec(RoutedTcpSpec):
     """Streams of data that never end (netperf TCP_STREAM)."""
 
     server_port = 5001
@@ -390,7 +402,7 @@ class ForwardedStreamSpec(TcpSpec):
         return True
 
 
-class HttpSpec(TcpSpec):
+class HttpSpec(RoutedTcpSpec):
     """Files fetched from, or posted to, a web server in each VM, one after the other on each connection."""
 
     server_port, has_answers = 80, True
@@ -561,15 +573,23 @@ class TransactionsSpec(ExchangeSpec):
 
 
 class RequestResponseSpec(ExchangeSpec):
-    """Requests and replies in turns, the next request as soon as the reply is there (netperf TCP_RR). The server reads and writes, and does nothing else."""
+    """Requests and replies in turns, the next request as soon as the reply is there, or after ``think_time`` (netperf TCP_RR). The server reads and writes, and does nothing else without ``service``."""
 
     server_port, has_stages = 12865, True
     kind: Literal["request_response"]
     """What kind of traffic this is."""
     connections: Count = 1
     """Connections of each VM."""
+    think_time: Duration = 0
+    """Mean time, exponentially distributed, from a reply to the next request of its connection."""
     service: Service | None = None
     """Time of the server for a request, beside reading and writing. None by default."""
+    later_defaults: ClassVar[Mapping[str, object]] = {"think_time": 0}
+
+    @property
+    def pause(self) -> int:
+        """Mean think time between two requests of a connection."""
+        return self.think_time
 
 
 TRAFFIC: tuple[type[Traffic], ...] = (

@@ -86,3 +86,26 @@ def test_a_request_and_a_response_are_a_read_and_a_write() -> None:
     )
     assert guest_ns(host) == pytest.approx(REQUEST + REPLY, rel=0.002)
     assert host.flows[0].users == 1
+
+
+def test_echoes_may_think() -> None:
+    """Ten connections that think for 5 ms: fewer requests than connections over think time, and than the vCPU serves; as many as the sum of both times gives."""
+    traffic = echoes(10, think_time="5 ms", service="50 us")
+    host = run(point(traffic={"rr": traffic}, cost=CALM), 1 * SECOND)
+    flow = host.flows[0]
+    response_s = flow.response.total / flow.answered / SECOND
+    assert flow.answered < min(10 / 0.005, 1 / 50e-6) * 1.05
+    assert flow.answered == pytest.approx(10 / (0.005 + response_s), rel=0.06)
+
+
+@pytest.mark.parametrize("users_", [10, 40, 400])
+def test_closed_users_keep_within_the_asymptotic_bounds(users_: int) -> None:
+    """Throughput is at most N / (R + Z) with the response time of one user alone, and at most one request in a service demand (operational laws; P. Denning, J. Buzen, 1978)."""
+    alone = run(point(traffic={"db": users(1)}, cost=CALM), 200 * MS)
+    least_s = alone.flows[0].response.total / alone.flows[0].answered / SECOND
+    demand_s = guest_ns(alone) / 1e9
+    host = run(point(traffic={"db": users(users_, think_time="20 ms")}, cost=CALM), 2 * SECOND)
+    rate = host.flows[0].answered / 2
+    bound = min(users_ / (least_s + 0.02), 1 / demand_s)
+    assert rate < 1.1 * bound  # a thousand think times are known to 3 %
+    assert rate > 0.6 * bound

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from hostsim.config.nic import TCP_HEADERS, frame_size
 from hostsim.engine.arrivals import Jitter, ServiceTimes
 from hostsim.engine.clock import Clock, Timer
@@ -13,7 +15,7 @@ from hostsim.engine.ring import Train
 from hostsim.model.contract import Flow, GuestStream, InboundStream, PacketSink, Sender, TcpWindow
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.receive.wire import ClosedLoopWire
-from hostsim.units import MS, rounded
+from hostsim.units import MS, SECOND, rounded
 
 __all__ = [
     "ENDLESS",
@@ -21,9 +23,11 @@ __all__ = [
     "Application",
     "Congestion",
     "Connection",
+    "Cubic",
     "Endpoints",
     "GuestPackets",
     "PacketHandler",
+    "PathLoss",
     "PeerFrames",
     "Think",
     "no_think_time",
@@ -70,6 +74,123 @@ class Congestion(TcpWindow):
         self._threshold = max(2.0, self._allowed / 2)
         self._allowed = 1.0
         self._recovering = 0
+
+
+BETA: Final = 0.7
+"""Part of its window that a CUBIC sender keeps after a loss (RFC 9438, 4.6)."""
+CUBE: Final = 0.4
+"""Growth of a CUBIC sender's window in segments a second cubed (RFC 9438, 5.1)."""
+ALPHA: Final = 3 * (1 - BETA) / (1 + BETA)
+"""Segments that the Reno-friendly estimate grows by for each window acknowledged (RFC 9438, 4.3)."""
+
+
+class Cubic(Congestion):
+    """The congestion window of a CUBIC sender (RFC 9438) with fast convergence, without HyStart++.
+
+    The round-trip time is measured once for each window: from an acknowledgement until all that was in flight then is acknowledged.
+    """
+
+    def __init__(self, window: int, initial: int, clock: Clock) -> None:
+        super().__init__(window, initial)
+        self._clock = clock
+        self._most = self._prior = self._estimate = self._inflection = 0.0
+        self._epoch = self._timed_from = -1
+        self._timed_left = self._round_trip = 0
+
+    def anew(self) -> Congestion:
+        """Return the congestion window of a new connection between the same endpoints."""
+        return Cubic(self.window, self._initial, self._clock)
+
+    def acked(self, segments: int) -> None:
+        """Handle acknowledged segments."""
+        self.in_flight -= segments
+        now = self._clock.now
+        self._time_round_trip(segments, now)
+        if self._recovering > 0:
+            self._recovering -= segments
+        elif self._allowed < self.window:
+            grown = self._allowed + segments if self._allowed < self._threshold else self._grown(segments, now)
+            self._allowed = min(grown, float(self.window))
+
+    def lost(self, segments: int) -> None:
+        """Handle a loss told by duplicate acknowledgements: reduce the window, once for all losses of one window."""
+        self.in_flight -= segments
+        if self._recovering <= 0:
+            self._reduce()
+            self._allowed = min(self._threshold, float(self.window))
+            self._recovering = self.in_flight
+
+    def timed_out(self, segments: int) -> None:
+        """Handle a retransmission time-out: start again with one segment."""
+        self.in_flight -= segments
+        self._reduce()
+        self._allowed = 1.0
+        self._recovering = 0
+        self._timed_from = -1
+
+    def _reduce(self) -> None:
+        window = self._allowed
+        self._most = window * (1 + BETA) / 2 if window < self._most else window  # fast convergence
+        self._prior, self._epoch = window, -1
+        self._threshold = max(2.0, window * BETA)
+
+    def _grown(self, segments: int, now: int) -> float:
+        """Return the window in congestion avoidance after so many acknowledged segments."""
+        window = self._allowed
+        if self._epoch < 0:
+            self._epoch, self._estimate = now, window
+            self._most = max(self._most, window)
+            self._inflection = ((self._most - window) / CUBE) ** (1 / 3)
+        elapsed = (now - self._epoch) / SECOND
+        self._estimate += (ALPHA if self._estimate < self._prior else 1.0) * segments / window
+        if self._cube(elapsed) < self._estimate:
+            return max(window, self._estimate)
+        target = min(max(self._cube(elapsed + self._round_trip / SECOND), window), 1.5 * window)
+        return window + (target - window) * min(1.0, segments / window)
+
+    def _cube(self, seconds: float) -> float:
+        off = seconds - self._inflection
+        return CUBE * off * off * off + self._most
+
+    def _time_round_trip(self, segments: int, now: int) -> None:
+        if self._timed_from >= 0:
+            self._timed_left -= segments
+            if self._timed_left > 0:
+                return
+            self._round_trip = now - self._timed_from
+        self._timed_from, self._timed_left = now, self.in_flight
+
+
+LOSSES: Final = 256
+"""Gaps between losses drawn at a time."""
+
+
+class PathLoss:
+    """Losses of the network outside the host: each segment is lost with the same probability, whatever happens to others.
+
+    Args:
+        share: probability of a loss, above 0 and below 1.
+        random: the connection's own stream.
+    """
+
+    def __init__(self, share: float, random: np.random.Generator) -> None:
+        self._share, self._random = share, random
+        self._gaps: list[int] = []
+        self._left = self._gap()
+
+    def _gap(self) -> int:
+        if not self._gaps:
+            self._gaps = self._random.geometric(self._share, LOSSES).tolist()
+        return self._gaps.pop()
+
+    def take(self, segments: int) -> int:
+        """Return the number that is lost of the next segments."""
+        lost, left = 0, self._left
+        while left <= segments:
+            lost += 1
+            left += self._gap()
+        self._left = left - segments
+        return lost
 
 
 Think = Callable[[], int]
@@ -287,6 +408,8 @@ class Connection(PacketHandler):
     def __init__(self, endpoints: Endpoints, congestion: Congestion, file: int) -> None:
         self._endpoints, self._congestion, self._file = endpoints, congestion, file
         self._remaining = self._lost = 0
+        self.path_loss: PathLoss | None = None
+        """Losses of the network outside; None without."""
         self._timer: Timer | None = None
 
     def _lose(self, frames: int) -> None:

@@ -70,6 +70,9 @@ class TcpReceiver(Connection):
         if frames > 0:
             self._remaining -= frames
             self._congestion.in_flight += frames
+            if self.path_loss is not None and (lost := self.path_loss.take(frames)):
+                frames -= lost
+                self._lose(lost)
             self._endpoints.release(self.data, at, step, turns, frames)
 
     def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:

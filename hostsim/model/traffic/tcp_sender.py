@@ -172,6 +172,15 @@ class TcpSender(Connection):
         """Handle data that reaches the peer, which acknowledges it, or requests the next file."""
         endpoints = self._endpoints
         frames = train.count * train.frames
+        if self.path_loss is not None and (lost := self.path_loss.take(frames)):
+            self._lose(lost)
+            frames -= lost
+            endpoints.totals.octets -= lost * self._data.size
+            if not frames:
+                return
+            # what is left is not joined: each segment behind a gap is acknowledged for itself
+            step = step * train.count // frames if frames > 1 else 0
+            train = Train(train.flow, frames, train.ready, train.gap, train.arrived, 0, None, 1)
         self._there += frames
         last = first + (train.count - 1) * step
         if self._there >= self._file:

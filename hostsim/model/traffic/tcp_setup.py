@@ -12,7 +12,7 @@ import numpy as np
 from hostsim.config.host import VmGroupSpec, links
 from hostsim.config.nic import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
 from hostsim.config.traffic import Connected
-from hostsim.config.workload import ExchangeSpec, ForwardedStreamSpec, TcpSpec, WebSpec
+from hostsim.config.workload import ExchangeSpec, ForwardedStreamSpec, RoutedTcpSpec, TcpSpec, WebSpec
 from hostsim.engine.arrivals import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.model.contract import STAGES, Flow, GuestStream, PacketSink, RoundTrip, Sender
@@ -24,7 +24,16 @@ from hostsim.model.traffic.address import PEER, nic_hash
 from hostsim.model.traffic.arrival_source import make_arrivals
 from hostsim.model.traffic.forwarded import ForwardedStream, forwarding
 from hostsim.model.traffic.service import constant_ps, make_service
-from hostsim.model.traffic.tcp import ENDLESS, Application, Congestion, Endpoints, Think, no_think_time
+from hostsim.model.traffic.tcp import (
+    ENDLESS,
+    Application,
+    Congestion,
+    Cubic,
+    Endpoints,
+    PathLoss,
+    Think,
+    no_think_time,
+)
 from hostsim.model.traffic.tcp_receiver import TcpReceiver
 from hostsim.model.traffic.tcp_sender import MOST_TSO, TcpSender
 from hostsim.model.traffic.transaction import User
@@ -182,8 +191,19 @@ def _connect_tcp(
     endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
     # a small packet is charged to the socket's buffer with its overhead
     segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
-    congestion = Congestion(segments, guest.initial_window)
+    control, share = (
+        (traffic.congestion_control, traffic.loss / 100) if isinstance(traffic, RoutedTcpSpec) else ("reno", 0.0)
+    )
+    congestion = (
+        Cubic(segments, guest.initial_window, host.clock)
+        if control == "cubic"
+        else Congestion(segments, guest.initial_window)
+    )
     flow.windows.append((congestion, size))
+    path = None
+    if share:
+        scope = ("traffic", host.flows.index(flow), host.vms.index(vm), place, "loss")
+        path = PathLoss(share, host.streams.stream(*scope))
     file = ENDLESS if transfer is None else -(-transfer // size)
     if traffic.receives:
         frame_ps = _wire_ps(host, vm, traffic, size)
@@ -197,6 +217,7 @@ def _connect_tcp(
             full=full,
             think=think,
         )
+        receiving.path_loss = path
         return receiving, [receiving.data]
     device = vm.devices[traffic.vnic]
     sending = TcpSender(
@@ -211,6 +232,7 @@ def _connect_tcp(
         request=(traffic.request, _wire_ps(host, vm, traffic, traffic.request)),
         think=think,
     )
+    sending.path_loss = path
     return sending, [sending.acks, sending.requests]
 
 
