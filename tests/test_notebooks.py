@@ -13,7 +13,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 IMAGES = FOLDER.parent / "docs" / "images"
-DRAWN = {"packet.svg", "calibration.svg", "overload.png", "score.svg", "day.png"}
+DRAWN = {"packet.svg", "calibration.svg", "overload.png", "score.svg", "day.png", "tiers.png"}
 """Pictures of the pages that no notebook shows."""
 ALLOWED = {"hostsim", "matplotlib", "numpy", "pandas"}
 MOST_LINES = 20

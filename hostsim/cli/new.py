@@ -155,7 +155,7 @@ def _scenario(answers: _Answers, hardware: str) -> str:
     entries = [(kind, *_entry(kind)) for kind in dict.fromkeys(answers.traffic)]
     groups: dict[str, int] = {}
     for _, _, spec in entries:
-        for group in (*getattr(spec, "sender", ()), *spec.to):
+        for group in spec.groups:
             groups[group] = max(groups.get(group, 1), _vnics(spec))
     groups = groups or {"neighbour": 1}
     switches = max(groups.values())

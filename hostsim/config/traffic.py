@@ -59,6 +59,11 @@ class Traffic(Spec):
         return "", ""
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of all groups of VMs that take part in it."""
+        return self.to
+
+    @property
     def own_service(self) -> ServiceSpec | None:
         """The service time that the scenario names; None where the guest's cost counts."""
         return getattr(self, "service", None)

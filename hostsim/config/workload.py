@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from hostsim.config.arrival import ArrivalSpec, Service
-from hostsim.config.field import Count, Names, SmallCount, VcpuCount
+from hostsim.config.field import Count, Names, SmallCount, Spec, VcpuCount
 from hostsim.config.nic import FRAME_OVERHEAD, UDP_HEADERS
 from hostsim.config.quantity import Duration, Percent, PositiveDuration, Rate, Size
-from hostsim.config.traffic import Connected, Pace, Paced, Traffic
+from hostsim.config.traffic import Connected, Pace, Paced, Traffic, require_arrivals_in_segments
 from hostsim.config.vmkernel import VmkernelStreamSpec, VmotionSpec
 from hostsim.units import SECOND
 
@@ -33,6 +33,8 @@ __all__ = [
     "RoutedTcpSpec",
     "TcpSpec",
     "TcpStreamSpec",
+    "TierSpec",
+    "TiersSpec",
     "TransactionsSpec",
     "UdpStreamSpec",
     "VmDatagramsSpec",
@@ -64,6 +66,11 @@ class VmTraffic(Traffic):
     """Streams of each sending VM."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
     """The sender's port of a VM's first stream; the next streams have the next ports."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of all groups of VMs that take part in it."""
+        return (*self.sender, *self.to)
 
     def stream_count(self, vms: int) -> int:
         """Number of streams, at least, where so many VMs receive."""
@@ -592,6 +599,119 @@ class RequestResponseSpec(ExchangeSpec):
         return self.think_time
 
 
+class TierSpec(Spec):
+    """A tier behind another one, which calls it."""
+
+    to: Names | None = None
+    """Names of the groups of VMs of this host that are the tier; a call goes to the next of its VMs in turn. Or ``servers``."""
+    servers: Count | None = None
+    """Of a tier on another host, behind the wire: requests that it serves at a time, in the order in which they come; others wait there. In place of ``to``."""
+    calls: SmallCount = 1
+    """Calls of this tier for each request of the tier before it, one after the other."""
+    request_size: DataSize
+    """Bytes of data of a call; one segment."""
+    reply_size: Annotated[Size, Field(ge=1, le=65536)]
+    """Bytes of data of its reply; one packet, cut into as many segments as it needs."""
+    service: Service
+    """Time of the tier for a call, spread evenly over what lies before, between and after its own calls."""
+    delay: Duration = 0
+    """Of a tier on another host: time from the end of a call on this host's wire to its service, and what its host takes."""
+    joins: tuple[PositiveDuration, ...] = ()
+    """Instants of a run at which one further VM each begins to take calls; the VMs that are left begin with the run."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> TierSpec:
+        if (self.to is None) == (self.servers is None):
+            raise ValueError("needs exactly one place|one of to, servers")
+        if self.servers is None and self.delay:
+            raise ValueError("has a delay on this host|servers; or no delay")
+        if self.servers is not None and self.joins:
+            raise ValueError("has instances that join on another host|to; or no joins")
+        return self
+
+
+class TiersSpec(ExchangeSpec):
+    """Requests to a service of several tiers: a front end in VMs, which calls the tier behind it for each request, as that calls the next one.
+
+    The traffic entry counts the clients' requests at the front end; calls of the second tier are the traffic ``NAME-2``, of the third ``NAME-3``. A request goes to the next VM of its
+    tier in turn, on a connection that has no other under way.
+    """
+
+    server_port = 8080
+    kind: Literal["tiers"]
+    """What kind of traffic this is."""
+    users: Count | None = None
+    """Users of all front ends together, each with one request at a time; or ``rate``."""
+    think_time: Duration = 0
+    """Of users: mean time, exponentially distributed, from a reply to the next request."""
+    rate: Rate | None = None
+    """Requests in a second at all front ends together, whether or not those before are answered; or ``users``."""
+    arrivals: ArrivalSpec = ArrivalSpec(process="poisson")
+    """How such requests are spaced; Poisson by default."""
+    service: Service
+    """Time of a front end for a request, spread evenly over what lies before, between and after its calls."""
+    joins: tuple[PositiveDuration, ...] = ()
+    """Instants of a run at which one further front end each begins to take requests; the VMs that are left begin with the run."""
+    behind: Annotated[tuple[TierSpec, ...], Field(min_length=1, max_length=8)]
+    """The tiers behind the front end, each called by the one before it; one on another host is the last."""
+
+    @model_validator(mode="after")
+    def _one_load(self) -> TiersSpec:
+        has_rates = self.arrivals.has_rates or self.arrivals.process == "replay"
+        if (self.users is not None) + (self.rate is not None) + has_rates != 1:
+            raise ValueError("needs exactly one load|one of users, rate, arrivals with rates or instants of their own")
+        if self.users is None and self.think_time:
+            raise ValueError("has a think time without users|users; or no think_time")
+        require_arrivals_in_segments(self.arrivals, self.rate)
+        if any(tier.servers is not None for tier in self.behind[:-1]):
+            raise ValueError("has a tier behind one on another host|servers in the last of behind only")
+        return self
+
+    @property
+    def application(self) -> tuple[str, str]:
+        """As of any traffic."""
+        return "transaction", "request"
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of all groups of VMs that take part in it."""
+        return (*self.to, *(name for tier in self.behind for name in tier.to or ()))
+
+    @property
+    def connections(self) -> int:
+        """Users; one of a rate."""
+        return self.users or 1
+
+    @property
+    def ports(self) -> int:
+        """One: how many connections are open at a time depends on the front ends."""
+        return 1
+
+    @property
+    def pause(self) -> int:
+        """Mean think time of a user."""
+        return self.think_time
+
+    @property
+    def pace(self) -> Pace | None:
+        """The pace of the requests; None with users."""
+        if self.users is not None:
+            return None
+        own = self.arrivals.own_rate
+        if own is not None:
+            return Pace(own, "arrivals", unit="/s")
+        return Pace(self.rate or 0.0, unit="/s", instants=self.arrivals.timestamps_ps)
+
+    @property
+    def is_stationary(self) -> bool:
+        """False where the rate or the number of instances depends on the time of the run."""
+        return self.arrivals.is_stationary and not any((self.joins, *(tier.joins for tier in self.behind)))
+
+    def stream_count(self, vms: int) -> int:
+        """One stream of requests for all front ends."""
+        return 1
+
+
 TRAFFIC: tuple[type[Traffic], ...] = (
     MulticastSpec,
     BridgedSpec,
@@ -605,6 +725,7 @@ TRAFFIC: tuple[type[Traffic], ...] = (
     RequestResponseSpec,
     VmkernelStreamSpec,
     VmotionSpec,
+    TiersSpec,
     VmDatagramsSpec,
     VmTcpStreamSpec,
 )

@@ -140,6 +140,7 @@ class Flow(Stream):
         size: bytes of data in a packet; of TCP, in a full segment.
         receivers: virtual ports that get a copy of each.
         is_local: between VMs of the host, so that no frame of it is on a wire.
+        groups: groups of VMs that it is of, where these are not those of a traffic entry of its name.
         sent: frames that came off the wire, or bursts that came.
         lost_nic: of the frames, dropped at the physical NIC.
         lost_split: copies dropped at the queues of split-receive contexts.
@@ -167,6 +168,7 @@ class Flow(Stream):
         self.sent = self.lost_nic = self.lost_out = self.delivered = self.octets = self.users = 0
         self.lost_split = self.lost_ring = self.lost_list = self.lost_socket = 0
         self.is_local = False
+        self.groups: tuple[str, ...] = ()
         self.out = self.to_forward = self.forwarded = 0
         self.latency, self.work_time = LatencyLog(), LatencyLog()
         self.asked = self.answered = 0

@@ -224,7 +224,7 @@ def register_probes(host: Host) -> None:
         "flow",
         "receivers groups",
         [f.name for f in flows],
-        ([0 if f.is_local else f.receivers for f in flows], [_groups(host, f.name) for f in flows]),
+        ([0 if f.is_local else f.receivers for f in flows], [_groups(host, f) for f in flows]),
     )
     if local := host.local_ports:
         add(
@@ -268,13 +268,13 @@ def _windows(flow: Flow) -> tuple[int, int, int, int]:
     return len(flow.windows), window, allowed, in_flight
 
 
-def _groups(host: Host, traffic: str) -> int:
+def _groups(host: Host, flow: Flow) -> int:
     """Groups of VMs that traffic is of, as bits in the order of the groups that have VMs; 0 where that is unknown."""
-    spec = host.spec.traffic.get(traffic)  # a process may have a flow of a name of its own
+    spec = host.spec.traffic.get(flow.name)  # a process may have a flow of a name of its own
     groups = list(dict.fromkeys(vm.group.name for vm in host.vms))
-    if spec is None or len(groups) > MOST_GROUPS:
+    if (spec is None and not flow.groups) or len(groups) > MOST_GROUPS:
         return 0
-    names = {*spec.to, *getattr(spec, "sender", ())}
+    names = {*flow.groups} if spec is None else {*spec.to, *getattr(spec, "sender", ())}
     return sum(1 << place for place, group in enumerate(groups) if group in names)
 
 

@@ -30,6 +30,7 @@ from hostsim.scenario.check.reference import (
     passthrough_warnings,
     server_faults,
 )
+from hostsim.scenario.check.tiers import tier_faults
 from hostsim.scenario.check.uplink import team_faults, uplink_faults
 from hostsim.scenario.check.vm_traffic import vm_traffic_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
@@ -278,6 +279,7 @@ class _PointBuilder:
                 self.faults += load_faults(self._tree, self._file, traffic, length_ps)
                 named = {group.name: group for group in groups}
                 self.faults += vm_traffic_faults(self._tree, named, self._file.network, traffic)
+                self.faults += tier_faults(self._tree, named, self._file.network, traffic)
             found = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
             if peer and platform.hypervisor:
                 found += assumption_warnings(self._tree, self._file, peer, groups, traffic, settings)

@@ -34,6 +34,7 @@ from hostsim.model.traffic.tcp_setup import (
     attach_web_clients,
     cycle_rate,
 )
+from hostsim.model.traffic.tiers_setup import attach_tiers
 from hostsim.model.traffic.udp import Datagram, UdpSource
 from hostsim.model.traffic.vm_datagram import attach_vm_datagrams
 from hostsim.model.traffic.vm_tcp import attach_vm_streams
@@ -257,6 +258,7 @@ ATTACH: Final[dict[str, Attach]] = {
     "request_response": attach_exchanges,
     "vmkernel_stream": attach_vmkernel,
     "vmotion": attach_vmkernel,
+    "tiers": attach_tiers,
     "vm_datagrams": attach_vm_datagrams,
     "vm_tcp_stream": attach_vm_streams,
 }

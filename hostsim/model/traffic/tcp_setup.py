@@ -40,7 +40,19 @@ from hostsim.model.traffic.transaction import User
 from hostsim.model.traffic.web import PageFetch, WebClients, WebObject
 from hostsim.units import MS, rounded, transmission_ps
 
-__all__ = ["attach_exchanges", "attach_forwarded", "attach_tcp", "attach_web_clients", "cycle_rate", "segmented"]
+__all__ = [
+    "attach_exchanges",
+    "attach_forwarded",
+    "attach_tcp",
+    "attach_web_clients",
+    "cycle_rate",
+    "endpoints_of",
+    "filter_frames",
+    "segmented",
+    "switch_of",
+    "thinking",
+    "wire_ps",
+]
 
 Opened: TypeAlias = tuple[TcpReceiver | TcpSender | ForwardedStream | User, list[Sender]]
 """A connection, and the senders of its peer."""
@@ -106,9 +118,9 @@ def _open_connections(
             think: Think = no_think_time
             if traffic.pause:
                 # a random stream for each user, so that think times do not depend on the order of service
-                think = _thinking(traffic.pause, streams.stream("traffic", position, number, place))
+                think = thinking(traffic.pause, streams.stream("traffic", position, number, place))
             connection, senders = connect(flow, vm, place, think, late)
-            _filter_frames(host, vm, traffic, place, senders)
+            filter_frames(host, vm, traffic, place, senders)
             connection.begin(int(starts[place]) + think())
 
 
@@ -161,14 +173,14 @@ def _connect_user(
     host: Host, flow: Flow, vm: VirtualMachine, traffic: ExchangeSpec, place: int, think: Think, late: Jitter
 ) -> Opened:
     """Open the connection of a user."""
-    most = segment_size(_switch(host, vm, traffic).mtu)
+    most = segment_size(switch_of(host, vm, traffic).mtu)
     frames = -(-traffic.reply_size // most)
     user = User(
-        _endpoints(
+        endpoints_of(
             host, flow, vm, traffic, _application(host, vm, traffic, flow, place, write_copies=False), place, late
         ),
         request_size=traffic.request,
-        request_ps=_wire_ps(host, vm, traffic, traffic.request),
+        request_ps=wire_ps(host, vm, traffic, traffic.request),
         reply_frames=frames,
         reply_size=-(-traffic.reply_size // frames),
         think=think,
@@ -188,7 +200,7 @@ def _connect_tcp(
         host, vm.group, traffic.vnic, traffic.message, nodelay=traffic.is_undelayed and not corks
     )
     application = _application(host, vm, traffic, flow, place, write_copies=transfer is None, write_size=written)
-    endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
+    endpoints = endpoints_of(host, flow, vm, traffic, application, place, late)
     # a small packet is charged to the socket's buffer with its overhead
     segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
     control, share = (
@@ -206,7 +218,7 @@ def _connect_tcp(
         path = PathLoss(share, host.streams.stream(*scope))
     file = ENDLESS if transfer is None else -(-transfer // size)
     if traffic.receives:
-        frame_ps = _wire_ps(host, vm, traffic, size)
+        frame_ps = wire_ps(host, vm, traffic, size)
         receiving = TcpReceiver(
             endpoints,
             congestion,
@@ -225,11 +237,11 @@ def _connect_tcp(
         congestion,
         file,
         size=size,
-        small_ps=_wire_ps(host, vm, traffic, 0),
+        small_ps=wire_ps(host, vm, traffic, 0),
         full=full and device.tso,
         acks_every=traffic.peer_acks_every or ACKS_EVERY,
         joined=_joined(host, vm, traffic, size),
-        request=(traffic.request, _wire_ps(host, vm, traffic, traffic.request)),
+        request=(traffic.request, wire_ps(host, vm, traffic, traffic.request)),
         think=think,
     )
     sending.path_loss = path
@@ -247,7 +259,7 @@ def _joined(host: Host, vm: VirtualMachine, traffic: TcpSpec, size: int) -> int:
     """Return the most segments of ``size`` bytes that the peer's receive offload joins: those of its time on the wire, of 64 KiB at most; 1 where it joins none."""
     if traffic.peer_acks_every is not None:
         return 1
-    return max(1, min(MOST_TSO // size, host.spec.peer.aggregation // _wire_ps(host, vm, traffic, size)))
+    return max(1, min(MOST_TSO // size, host.spec.peer.aggregation // wire_ps(host, vm, traffic, size)))
 
 
 def _connect_forwarded(
@@ -257,8 +269,8 @@ def _connect_forwarded(
     guest = vm.group.guest
     back = traffic.model_copy(update={"vnic": traffic.leaves})
     application = _application(host, vm, traffic, flow, place, write_copies=False)
-    near, far = (_endpoints(host, flow, vm, way, application, place, late) for way in (traffic, back))
-    size = segment_size(min(_switch(host, vm, way).mtu for way in (traffic, back)))
+    near, far = (endpoints_of(host, flow, vm, way, application, place, late) for way in (traffic, back))
+    size = segment_size(min(switch_of(host, vm, way).mtu for way in (traffic, back)))
     segments = max(1, traffic.window // size)
     taken, step = forwarding(guest, host.costs, cycle_rate(host))
     congestion = Congestion(segments, guest.initial_window)
@@ -268,16 +280,16 @@ def _connect_forwarded(
         far,
         congestion,
         size=size,
-        frame_ps=_wire_ps(host, vm, traffic, size),
-        small_ps=_wire_ps(host, vm, back, 0),
+        frame_ps=wire_ps(host, vm, traffic, size),
+        small_ps=wire_ps(host, vm, back, 0),
         burst=_burst(host, traffic, size, segments),
         acks_every=traffic.peer_acks_every or ACKS_EVERY,
         step_ps=step,
     )
     stream.data.path_ps = stream.acks.path_ps = taken
     stream.data.joins = guest.lro_while_forwarding
-    _filter_frames(host, vm, traffic, place, [stream.data])
-    _filter_frames(host, vm, back, place, [stream.acks])
+    filter_frames(host, vm, traffic, place, [stream.data])
+    filter_frames(host, vm, back, place, [stream.acks])
     enters, leaves = vm.devices[traffic.vnic], vm.devices[traffic.leaves]
     stream.route(_passed_on(vm, stream.data, enters, leaves), _passed_on(vm, stream.acks, leaves, enters))
     return stream, []
@@ -324,8 +336,8 @@ def _visits(
 ) -> Callable[[Callable[[PageFetch], None]], PageFetch]:
     """Return a function that opens a further connection to the web server of a VM."""
     guest = vm.group.guest
-    size = segment_size(_switch(host, vm, traffic).mtu)
-    small_ps = _wire_ps(host, vm, traffic, 0)
+    size = segment_size(switch_of(host, vm, traffic).mtu)
+    small_ps = wire_ps(host, vm, traffic, 0)
     hertz = cycle_rate(host)
     object_ps = constant_ps(traffic.service, hertz, guest.applications.web_server.ps(hertz))
     scope = ("service", host.flows.index(flow), host.vms.index(vm))
@@ -345,7 +357,7 @@ def _visits(
 
     def connect(rest: Callable[[PageFetch], None]) -> PageFetch:
         place = next(places)
-        endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
+        endpoints = endpoints_of(host, flow, vm, traffic, application, place, late)
         congestion = Congestion(max(1, traffic.window // size), guest.initial_window)
         visit = PageFetch(
             endpoints,
@@ -359,7 +371,7 @@ def _visits(
             full=vm.devices[traffic.vnic].tso,
             service=service,
         )
-        _filter_frames(host, vm, traffic, place, [visit.acks, visit.requests])
+        filter_frames(host, vm, traffic, place, [visit.acks, visit.requests])
         return visit
 
     return connect
@@ -370,15 +382,15 @@ def cycle_rate(host: Host) -> float:
     return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.hertz)
 
 
-def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
+def switch_of(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
     """Return the virtual switch of the NIC that traffic uses."""
     return links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.vnic]
 
 
-def _wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> int:
+def wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> int:
     """Return the transmission time of a frame with so many bytes of data."""
     rate = host.spec.hardware.nics[vm.devices[traffic.vnic].nic.name].rate
-    switch = _switch(host, vm, traffic)
+    switch = switch_of(host, vm, traffic)
     return transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=switch.vxlan, tag=switch.tag), rate)
 
 
@@ -387,11 +399,12 @@ def _lateness(host: Host, streams: Streams, position: int, number: int) -> Jitte
     return Jitter(host.spec.peer.answer_jitter, streams.stream("traffic", position, number, "answers"))
 
 
-def _thinking(mean: int, random: np.random.Generator) -> Think:
+def thinking(mean: int, random: np.random.Generator) -> Think:
+    """Return a function that draws exponential think times of a mean."""
     return lambda: int(random.exponential(mean))
 
 
-def _endpoints(
+def endpoints_of(
     host: Host, flow: Flow, vm: VirtualMachine, traffic: Connected, application: Application, place: int, late: Jitter
 ) -> Endpoints:
     """Return the endpoints of a VM's connection number ``place``."""
@@ -411,7 +424,7 @@ def _endpoints(
     return Endpoints(host.clock, flow, wire, posts, vm.vcpus[which], application, delay=traffic.delay, jitter=late)
 
 
-def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:
+def filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:
     """Steer the frames of a VM's connection number ``place`` by the receive filter of its NIC."""
     device, (packet, value) = vm.devices[traffic.vnic], _rss(host, vm, traffic, place)
     for sender in senders:
@@ -423,4 +436,4 @@ def _rss(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> tupl
     """Return what a vNIC hashes of a connection, and its RSS hash at the NIC: of its own addresses and ports, or of the VXLAN tunnel's."""
     port = 1 + (traffic.port + place - 1) % 65535
     packet = rss_input(PEER, vm.address, port, traffic.server_port)
-    return packet, nic_hash(packet, vxlan=_switch(host, vm, traffic).vxlan)
+    return packet, nic_hash(packet, vxlan=switch_of(host, vm, traffic).vxlan)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from hostsim.config.host import VmGroupSpec
 from hostsim.config.nic import UDP_HEADERS, VSwitchSpec, segment_size
 from hostsim.config.traffic import Traffic
-from hostsim.config.workload import VmDatagramsSpec, VmTcpStreamSpec, VmTraffic
+from hostsim.config.workload import TiersSpec, VmDatagramsSpec, VmTcpStreamSpec, VmTraffic
 from hostsim.errors import Fault
 from hostsim.scenario.check.uplink import local_policy
 from hostsim.scenario.yaml.reader import KeyPath
@@ -139,6 +139,8 @@ def _uses(flow: Traffic) -> set[tuple[str, int]]:
     """The vNICs whose interrupts or vCPUs traffic needs, by group; -1 for CPU work."""
     if isinstance(flow, VmTraffic):
         return {(name, flow.vnic) for name in flow.sender} | {(name, flow.to_vnic) for name in flow.to}
+    if isinstance(flow, TiersSpec):
+        return {(name, flow.vnic) for name in flow.groups}
     if flow.kind == "work":
         return {(name, -1) for name in flow.to}
     if flow.kind == "bridged":

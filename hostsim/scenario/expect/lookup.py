@@ -75,7 +75,7 @@ class Lookup:
         """Check that the scenario can have a subject, and that the subject has the metric."""
         beside = (*path[:-1], "of")
         path = beside if self._tree.get(beside) == subject else path
-        known = {"traffic": self._keys("traffic"), "group": self._keys("vms"), "port": self._ports()}
+        known = {"traffic": self._traffic(), "group": self._keys("vms"), "port": self._ports()}
         kind, name = words(subject)
         found = [one for one in named(name, *known.values()) if kind in ("", one.kind)]
         if not found:
@@ -113,6 +113,17 @@ class Lookup:
             written = self._scenario.get(("traffic", traffic, key))
             found |= {written} if isinstance(written, str) else set(map(str, written or ()))
         return found
+
+    def _traffic(self) -> list[str]:
+        """Names of traffic: entries of the file, and calls of the tiers of a service."""
+        names = self._keys("traffic")
+        behind = {name: self._scenario.get(("traffic", name, "behind")) for name in names}
+        return names + [
+            f"{name}-{number + 2}"
+            for name, tiers in behind.items()
+            if isinstance(tiers, tuple)
+            for number in range(len(tiers))
+        ]
 
     def _keys(self, section: str) -> list[str]:
         found = self._scenario.get((section,))
