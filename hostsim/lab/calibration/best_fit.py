@@ -234,7 +234,7 @@ class BestFit:
     @property
     def _is_moved(self) -> BoolArray:
         """False also for whole numbers, which keep their values: their steps are not small."""
-        return self.is_free & np.array([not prior.is_whole for prior in self.priors])
+        return np.asarray(self.is_free & np.array([not prior.is_whole for prior in self.priors]))
 
     def fit(self, start: FloatArray, *, steps: int = 8) -> Fitted:
         """Fit by Gauss-Newton steps; a step is accepted if it decreases the objective.

@@ -161,7 +161,7 @@ def _with_subjects(side: Side) -> Side:
     """Results with the main measures of their groups of VMs, or of their traffic entries, as columns; as they are without their stored runs."""
     found = side.results.subjects
     shown = [
-        of_subject_name(measure, subject)
+        of_subject_name(measure, str(subject))
         for subject, rows in found.groupby("subject", sort=False)
         for measure in SHOWN
         if rows[measure].fillna(0.0).ne(0.0).any()

@@ -111,7 +111,8 @@ def draw_answers(
         entries += legend_entries(meanings)
         letters = max(len(line) for name in names for line in name.split("\n"))
         width = 7.2 - _BESIDE_INCHES - letters * LETTER_INCHES
-        taken = draw_legend(ax, *zip(*entries, strict=True), width) if entries else 0.0
+        handles, labels = [entry[0] for entry in entries], [entry[1] for entry in entries]
+        taken = draw_legend(ax, handles, labels, width)
         if whole is not None:
             whole.set_figheight(whole.get_figheight() + taken)
             titled(whole, title)
@@ -150,9 +151,8 @@ def _draw_row(axes: Axes, y: int, verdict: Verdict) -> set[Meaning]:
     """Draw both marks of a row; returns the meaning of the lower one."""
     look, place = LOOKS[0], y + SIMULATED
     if verdict.value is not None:
-        if verdict.prediction:
-            ends = verdict.prediction.low, verdict.prediction.high
-            axes.hlines(place, *ends, look.colour, linewidth=PREDICTED, alpha=2 * BAND, zorder=3)
+        if (ahead := verdict.prediction) and ahead.low is not None and ahead.high is not None:
+            axes.hlines(place, ahead.low, ahead.high, look.colour, linewidth=PREDICTED, alpha=2 * BAND, zorder=3)
         if verdict.bound is None and verdict.ci_low is not None and verdict.ci_high is not None:
             axes.hlines(place, verdict.ci_low, verdict.ci_high, look.colour, linewidth=1.4, zorder=4)
         marker = look.marker if verdict.bound is None else ">" if verdict.bound.is_lower else "<"
@@ -171,7 +171,7 @@ def _write_numbers(axes: Axes, found: Sequence[Verdict | None]) -> None:
     """Write the numbers of the rows beside the axes, in two columns with headings."""
 
     def write(text: str, y: float, heading: str, **look: Any) -> None:
-        place = {"xy": (1, y), "xycoords": axes.get_yaxis_transform(), "xytext": (_COLUMNS[heading], 0)}
+        place: dict[str, Any] = {"xy": (1, y), "xycoords": axes.get_yaxis_transform(), "xytext": (_COLUMNS[heading], 0)}
         axes.annotate(text, **place, textcoords="offset points", fontsize=SMALL_POINTS, **look)
 
     for heading in _COLUMNS:

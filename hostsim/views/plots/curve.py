@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -353,7 +353,7 @@ def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], firs
 def draw_missing(axes: Axes, curves: Iterable[Curve]) -> None:
     """Draw a cross at the bottom where a percentile is not estimable, once for all curves."""
     for x in sorted({x for curve in curves for x in curve.missing}):
-        look = {"color": INK, "linestyle": "none", "marker": "x", "markersize": 4, "clip_on": False}
+        look: dict[str, Any] = {"color": INK, "linestyle": "none", "marker": "x", "markersize": 4, "clip_on": False}
         axes.plot([x], [0.02], transform=axes.get_xaxis_transform(), **look)
 
 

@@ -95,8 +95,8 @@ def draw_mark(
     """
     from matplotlib.transforms import ScaledTranslation
 
-    shift = (beside / 72, 0) if along == "y" else (0, beside / 72)
-    moved = axes.transData + ScaledTranslation(*shift, figure_of(axes).dpi_scale_trans)
+    right, up = (beside / 72, 0.0) if along == "y" else (0.0, beside / 72)
+    moved = axes.transData + ScaledTranslation(right, up, figure_of(axes).dpi_scale_trans)
 
     def at(value: float) -> tuple[float, float]:
         return (place, value) if along == "y" else (value, place)

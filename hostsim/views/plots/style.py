@@ -244,7 +244,7 @@ def draw_legend(
     if spans:
         figure_of(axes).legend(handles, labels, loc="upper left", **look)
     else:
-        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.3}
+        above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.3}
         axes.legend(handles, labels, **above, **look)
     lines = -(-len(labels) // columns) + sum(label.count("\n") for label in labels)
     return SMALL_POINTS / 72 * (1.5 * lines + 0.6)
