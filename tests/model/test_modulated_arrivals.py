@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import exp
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ import pytest
 from hostsim.config.arrival import ArrivalSpec
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.record import IntArray
+from hostsim.engine.ring import Stream
 from hostsim.model.traffic.arrival_source import make_arrivals
 from hostsim.units import MS, SECOND
 
-FLOW: Any = SimpleNamespace(size=64)
+FLOW = Stream()
 ON_OFF = {"process": "on_off", "on": "1 ms", "off": "3 ms"}
 STATES = {"process": "mmpp", "phases": ({"rate": "300 kpps", "length": "1 ms"}, {"rate": "50 kpps", "length": "2 ms"})}
 THREE = {

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
+from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.model.traffic.tcp import Congestion, Cubic, PathLoss
 from hostsim.units import MS, SECOND
@@ -15,13 +13,13 @@ from tests.model.small_point import CALM, arrived, files, group, guest, point, r
 WIDE = 1 << 30
 
 
-def mean_window(congestion: Congestion, clock: Any, round_trip_s: float, every: int, rounds: int) -> float:
+def mean_window(congestion: Congestion, clock: Clock, round_trip_s: float, every: int, rounds: int) -> float:
     """Mean window in segments of a sender that loses each segment of a number, found out a round trip later; each round trip is one step, the first half is left out."""
     total = count = sent = 0
     for step in range(rounds):
         flight = congestion.room()
         congestion.in_flight += flight
-        clock.now += round(round_trip_s * SECOND)
+        clock.run(clock.now + round(round_trip_s * SECOND))
         lost = (sent + flight) // every - sent // every
         sent += flight
         congestion.acked(flight - lost)
@@ -32,18 +30,18 @@ def mean_window(congestion: Congestion, clock: Any, round_trip_s: float, every: 
     return total / count
 
 
-def reno(clock: Any) -> Congestion:
+def reno(clock: Clock) -> Congestion:
     return Congestion(WIDE, 10)
 
 
-def cubic(clock: Any) -> Congestion:
+def cubic(clock: Clock) -> Congestion:
     return Cubic(WIDE, 10, clock)
 
 
 @pytest.mark.parametrize("loss", [1e-3, 1e-4, 1e-5])
 def test_renos_window_is_that_of_its_response_function(loss: float) -> None:
     """M. Mathis et al., CCR 27(3), 1997: sqrt(3 / 2p) segments with periodic losses; whole segments and steps of a round trip cost less than a tenth."""
-    clock = SimpleNamespace(now=0)
+    clock = Clock()
     window = mean_window(reno(clock), clock, 0.1, round(1 / loss), 20_000)
     assert window == pytest.approx((1.5 / loss) ** 0.5, rel=0.1)
 
@@ -54,7 +52,7 @@ def test_cubics_window_is_that_of_its_response_function(loss: float, round_trip_
 
     The formula takes the window as continuous; ours changes once a round trip, so that it may be off by a tenth.
     """
-    clock = SimpleNamespace(now=0)
+    clock = Clock()
     window = mean_window(cubic(clock), clock, round_trip_s, round(1 / loss), 40_000)
     expected = (0.4 * 3.7 / 1.2) ** 0.25 * (round_trip_s / loss) ** 0.75
     assert expected > (1.5 / loss) ** 0.5
@@ -63,7 +61,7 @@ def test_cubics_window_is_that_of_its_response_function(loss: float, round_trip_
 
 def test_cubic_is_as_friendly_as_reno_where_windows_are_small() -> None:
     """RFC 9438, 4.3: in short round trips it has the window of a Reno sender, to some 15 %."""
-    clock = SimpleNamespace(now=0)
+    clock = Clock()
     window = mean_window(cubic(clock), clock, 0.002, 1000, 20_000)
     assert window == pytest.approx(1500**0.5, rel=0.15)
     assert (0.4 * 3.7 / 1.2) ** 0.25 * (0.002 / 1e-3) ** 0.75 < 2

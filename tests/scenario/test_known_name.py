@@ -42,10 +42,10 @@ def faults(old: str, new: str) -> str:
         ("i40en", "i40en_ens", "i40en_ens", "the driver without -ens"),
         ("skylake-sp", "zen5", "zen5", "zen4"),
         ("kind: work", "kind: iscsi", "iscsi", "vmkernel_stream"),
-        ("mtu: 1500", "lacp: true", "lacp", "uplinks"),
+        ("mtu: 1500", "lacp: true", "lacp", "explicit_failover"),
         ("Net.UseHwTSO: 1", "Net.TcpipHeapMax: 1024", "Net.TcpipHeapMax", "leave it out"),
         ("ethernet0.virtualDev: vmxnet3", 'ethernet0.noPromisc: "TRUE"', "ethernetX.noPromisc", "networks of the group"),
-        ("ethernet0.virtualDev: vmxnet3", 'numa.vcpu.preferHT: "TRUE"', "numa.vcpu.preferHT", "numa.nodeAffinity"),
+        ("ethernet0.virtualDev: vmxnet3", 'numa.autosize.once: "FALSE"', "numa.autosize.once", "numa.nodeAffinity"),
     ],
 )  # fmt: skip
 def test_a_real_name_is_not_taken_for_a_typing_error(old: str, new: str, name: str, nearest: str) -> None:

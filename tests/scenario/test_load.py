@@ -61,7 +61,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         pytest.param(
             "platform:",
             "plattform: x\nplatform:",
-            "small.yaml:3: plattform: unknown key; given 'x'; allowed: one of platform, hardware, peer, host, network, vms, traffic, policies, control_loops, "
+            "small.yaml:3: plattform: unknown key; given 'x'; allowed: one of platform, hardware, peer, host, network, vms, resource_pools, traffic, policies, control_loops, "
             "scenario, question, run, sweep, figures, expect; did you mean 'platform'?",
             id="unknown key at the top",
         ),
@@ -166,7 +166,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
             SWEPT,
             "run.length, v",
             "small.yaml:17: run.length: cannot be varied; "
-            "allowed: a path below platform, hardware, peer, host, network, vms, traffic, policies, control_loops",
+            "allowed: a path below platform, hardware, peer, host, network, vms, resource_pools, traffic, policies, control_loops",
             id="sweep over what cannot be varied",
         ),
         pytest.param(
