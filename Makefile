@@ -16,7 +16,7 @@ NOTEBOOKS ?=
 MUTANTS ?=
 WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py model/test_own_policy.py theory/test_oracles.py theory/test_ciw.py)
 OUTER := $(addprefix tests/,analysis calibration campaign cli docs explorer faults host_files notebook plots report results scenario verification)
-RUNS := $(addprefix tests/,test_api.py test_common_random_numbers.py test_coverage.py test_interim_analysis.py test_same_points.py test_shipped.py $(addprefix model/test_,jitter.py latency_stage.py moderation.py receive.py steering.py tcp.py vectors.py))
+RUNS := $(addprefix tests/,test_api.py test_common_random_numbers.py test_coverage.py test_interim_analysis.py test_same_points.py test_shipped.py $(addprefix model/test_,jitter.py path_loss.py tiers.py transaction.py latency_stage.py moderation.py receive.py steering.py tcp.py vectors.py))
 
 COMPILED := build/.compiled
 # All that compiled modules depend on (hostsim/engine/compiled.py), with the folders, which a file that goes changes.

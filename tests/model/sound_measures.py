@@ -26,6 +26,8 @@ RATIOS = {
     "rx_size": "nic.rx_frames",
     "tso_size": "nic.tx_data",
     "users_per_cpu": "flow.users",
+    "vmotion_rounds": "migration.done",
+    "vmotion_stop": "migration.done",
 }
 """Counters that measures are ratios over."""
 SUMS = ("cpu_total", "netpoll_cpu", "networld_cpu", "network_threads_cpu", "splitrx_cpu")

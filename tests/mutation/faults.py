@@ -451,7 +451,10 @@ _COST_HOSTS = {
 
 _LEAST = {"nehalem": 1.04}
 """Factors of those that may not be 5 % more, for that is out of their range."""
-UNUSED = {"opteron-k10", "haswell", "broadwell", "skylake-sp", "ice-lake-sp", "sapphire-rapids"}
+UNUSED = {
+    *("opteron-k10", "haswell", "broadwell", "skylake-sp", "cascade-lake", "ice-lake-sp", "sapphire-rapids"),
+    *("emerald-rapids", "zen2", "zen3", "zen4"),
+}
 """Processor families of which no host of the tests is."""
 
 

@@ -186,6 +186,8 @@ class _World:
     def _enter(self, now: int) -> None:
         world = self._world
         self._state, self._dispatches, self._pcpu, self._since = world.state, world.dispatches, world.last.index, now
+        if self._state is WorldState.RUNNING:  # its PCPU leaves its C-state first, which is not busy time
+            self._since = max(now, world.last.awake)
 
     def look(self, now: int) -> None:
         world = self._world
