@@ -3,7 +3,8 @@
 The answer follows from the stages that a record has: each is a server (a context, a wire, the memory of a node) with queues before it. The
 path of a subject is the stages of its VMs and of the NICs that these are linked to. In this order:
 
-1. A queue on the path drops packets. If its server wants all of its time, that is the bottleneck; else the queue, too short for a burst.
+1. A queue on the path drops packets. If its server is full throughout, or for longer than the longest queue takes in, that is the bottleneck;
+   else the queue, too short for a burst.
 2. A stage on the path is full, and packets of the subject wait before it; or a world on the path waits for a PCPU itself.
 3. Nothing is full. A closed loop is then limited by its round trip: by the largest stage of that, by its window, or by the number of users.
    An open loop is limited by what is offered.
@@ -45,6 +46,8 @@ BACKED_UP: Final = 0.25
 """Share of its room that a queue holds on average from which on its sender waits for it, more than moderation holds back in it."""
 PILES_UP: Final = 0.01
 """Share of the packets that come from which on the growth of a queue shows that more comes than is served."""
+LONGEST: Final = 4096
+"""Packets that the longest ring has room for: more losses at a stretch are more than a burst."""
 LARGE_PART: Final = 0.3
 """Share of a latency from which on the wait in one queue is worth a sentence."""
 _KINDS: Final = ("netpoll", "splitrx", "networld", "vcpu")
@@ -530,13 +533,10 @@ class _Path:
         server = self._while_losing(queue)
         if server is not None and server.is_held_up and server.used < FULL:
             return self._node(server, f"{where}. ")
-        if server is not None and (server.wants >= FULL or queue.place == "work"):
+        if server is not None and (queue.place == "work" or (server.wants >= FULL and self._is_overload(queue))):
             return self._context(server, f"{where}. ")
-        idle = (
-            f": {server.name} is busy for only {server.used:.3g} % of the time in which packets are lost"
-            if server
-            else ""
-        )
+        whole = self.worlds.get(queue.server)
+        idle = f": {whole.name} is busy for {whole.used:.3g} % of the time" if whole is not None else ""
         reason = f"{where}, too short for the bursts{idle}."
         longer = f"a larger {queue.key}" if queue.key else "a longer queue"
         return Bottleneck(
@@ -560,6 +560,13 @@ class _Path:
             grown = self._by_slice(f"{world.kind}.{what}_ps")
             spent[what] = float(grown[losing, place].sum() / time) if grown.shape[1] else 0.0
         return replace(world, used=spent["used"], waits=spent["ready"] + spent["costop"])
+
+    def _is_overload(self, queue: _Queue) -> bool:
+        """True of losses at a full server that no longer queue takes in: the server is full throughout, or they are too many at a stretch."""
+        if queue.server in self.worlds and self.worlds[queue.server].wants >= FULL:
+            return True
+        stretches = np.split(queue.drops, np.flatnonzero(queue.drops == 0))
+        return max(float(stretch.sum()) for stretch in stretches) > LONGEST
 
     def _refused(self, flow: _Flow) -> Bottleneck:
         """Frames that a guest was to send and put on no queue: what receive offload has joined is longer than the way out takes."""
