@@ -211,7 +211,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         pytest.param(
             "kind: http", "kind: htttp",
             "small.yaml:15: traffic.files.kind: unknown kind of traffic; given 'htttp'; "
-            "allowed: one of bridged, forwarded_stream, http, multicast, request_response, tcp_stream, transactions, udp_stream, vm_datagrams, vm_tcp_stream, vmkernel_stream, vmotion, web, work; "
+            "allowed: one of bridged, forwarded_stream, http, multicast, request_response, tcp_stream, tiers, transactions, udp_stream, vm_datagrams, vm_tcp_stream, vmkernel_stream, vmotion, web, work; "
             "no plug-in is loaded; did you mean 'http'?",
             id="unknown kind of traffic",
         ),
