@@ -39,6 +39,17 @@ def test_a_vcpu_at_half_a_pcpu_runs_a_quantum_and_is_held_back_a_quantum():
     check_charges(host, [world])
 
 
+def test_credit_is_kept_for_four_quanta():
+    """After 400 ms without work the credit is 100 ms and lasts 200 ms; then a quantum of work and one held back in turn."""
+    host = bare_host(free=True)
+    world = Labourer(host, "a")
+    limited(host, world, rate=0.5)
+    world.give_at(400 * MS, 300 * MS)
+    host.clock.advance(SECOND)
+    assert world.done == [(800 * MS, 0)]
+    assert world.limited == 100 * MS
+
+
 def test_another_world_runs_while_it_is_held_back():
     """The one that waited takes the PCPU at the instant at which the limit is reached."""
     host = bare_host(free=True)

@@ -27,6 +27,12 @@ MEAN_SHARES = 1000
 """Mean of the weights of vCPUs by the time that each is to have: normal shares, so that virtual time goes as fast as without controls."""
 
 
+LEAST_SHARES = 250
+"""Least weight of a vCPU that demands CPU: with it, a quantum is half of the bound of a lag in virtual time (8 quanta)."""
+LEAST_DEMAND = 0.01
+"""PCPUs that a vCPU demands that is not idle (assumed)."""
+
+
 def needs_cpu_resources(spec: PointSpec) -> bool:
     """True where some VM has a reservation or a limit, or is in a resource pool; shares alone need no control loop."""
     return any(
@@ -189,6 +195,9 @@ class CpuResources:
             weights = [max(amount, level * want) for amount, want in zip(amounts, wanted, strict=True)]
         squares = sum(amount * weight for amount, weight in zip(amounts, weights, strict=True))
         scale = MEAN_SHARES * (sum(amounts) / squares if squares else 1.0)
+        # a quantum of the least one, too, must not take the node's virtual time beyond the bound of the others' lag
+        active = [one for one, demand in zip(weights, demands, strict=True) if demand > LEAST_DEMAND]
+        scale = max(scale, LEAST_SHARES / min(active, default=LEAST_SHARES))
         for one, weight in zip(vcpus, weights, strict=True):
             shares = max(1, round(scale * weight))
             self._host.scheduler.policy.reweigh(one.vcpu, shares, node.vclock)

@@ -45,6 +45,8 @@ __all__ = [
 
 PPM: Final = 1_000_000
 """Parts of a PCPU in which the rate of a limit is given."""
+_MOST_QUANTA: Final = 4
+"""Quanta whose credit a limit keeps (assumed): what it does not use while its vCPUs wait for a PCPU is not lost."""
 
 
 class CoreStates:
@@ -557,7 +559,12 @@ class Pcpu(RunQueue[World]):
         if world.left or world.has_work(now):
             world.yielded_at = now
             if world.node is self.node:
-                self.node.enqueue(self, world, now)
+                # without affinities no PCPU is idle that may take it
+                idle = self.node.take_idle_for(world, self) if self.node.has_affinity else None
+                if idle is not None:
+                    idle.start(world, now, self.node.idle_ipi)
+                else:
+                    self.node.enqueue(self, world, now)
             else:
                 world.node.admit(world, now)
         else:
@@ -742,6 +749,10 @@ class Node:
             pcpus = self.pcpus if world.affinity is None else list(world.affinity)
             self.enqueue(self._policy.admitting_queue(world, pcpus), world, now)
 
+    def take_idle_for(self, world: World, pcpu: Pcpu) -> Pcpu | None:
+        """Take an idle PCPU for a world that leaves ``pcpu``; None when none that it may run on is idle."""
+        return self.idle.take(pcpu) if world.affinity is None else self.take_idle(world)
+
     def take_idle(self, world: World) -> Pcpu | None:
         """Take an idle PCPU for a world with affinity: its last one, else one whose core is idle as a whole, else any; None when none is idle."""
         found: Pcpu | None = None
@@ -903,8 +914,8 @@ def _start(world: World, now: int) -> None:
 class CpuLimit(OneShot):
     """The CPU limit of a VM or of a resource pool (docs/design/scheduler.md).
 
-    Its worlds use a credit of PCPU time, which grows at the rate of the limit up to what a quantum brings. When it is used up, no vCPU of
-    them runs until it is full again. So they never have more than the limit allows and the credit of one quantum on top.
+    Its worlds use a credit of PCPU time, which grows at the rate of the limit. When it is used up, no vCPU of them runs until it is what a
+    quantum brings. It grows up to what four quanta bring, so they never have more than the limit allows and this credit on top.
 
     Worlds of the VMkernel that work for a VM use the credit too, and are not held back, as none of their batches is cut short.
 
@@ -948,11 +959,12 @@ class CpuLimit(OneShot):
             limit = limit.parent
 
     def set_rate(self, rate: int, now: int) -> None:
-        """Change the limit, to millionths of a PCPU, or -1 for none; the first one begins with a full credit."""
+        """Change the limit, to millionths of a PCPU, or -1 for none; the first one begins with the credit of a quantum."""
         if rate == self.rate:
             return
         self._settle(now)
-        self._credit = rate * self._quantum if self.rate < 0 else min(self._credit, rate * self._quantum)
+        most = rate * self._quantum
+        self._credit = most if self.rate < 0 else min(self._credit, _MOST_QUANTA * most)
         self.rate = rate
         if rate < 0:
             self._release(now)
@@ -979,13 +991,13 @@ class CpuLimit(OneShot):
     def _settle(self, now: int) -> None:
         """Bring the credit up to date."""
         if self.rate >= 0:
-            most = self.rate * self._quantum
+            most = _MOST_QUANTA * self.rate * self._quantum
             credit = self._credit + (self.rate - self._running * PPM) * (now - self._since)
             self._credit = credit if credit < most else most
         self._since = now
 
     def _watch(self, now: int) -> None:
-        """Set the timer to when the credit is used up, or full again."""
+        """Set the timer to when the credit is used up, or that of a quantum again."""
         falls = self._running * PPM - self.rate
         if self.is_used_up:
             if falls < 0:
