@@ -278,7 +278,8 @@ def _y_label(table: pd.DataFrame, figure: FigureSpec) -> str:
     unit = figure.y_unit if figure.y in CATALOGUE or figure.to else y_unit(table, figure)
     if figure.stack and not figure.label:
         return unit
-    return textwrap.fill(with_unit(figure.y_label, unit), LABEL_LETTERS)
+    whole = with_unit(figure.y_label, unit.replace(" ", "\N{NO-BREAK SPACE}"))
+    return textwrap.fill(whole, LABEL_LETTERS).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _legend(axes: Axes, entries: Entries, inches: float, *, spans: bool = False) -> float:
