@@ -327,9 +327,11 @@ def draw_thresholds(
             ends = low, high, find.below
             beside = BESIDE_POINTS * sum(_overlap(ends, other) for other in drawn)
             drawn.append(ends)
-            draw_mark(axes, find.below, band, number, along="x", colour=colour, beside=beside, meaning=meaning)
+            inside = Band(*(None if end is None else float(np.clip(end, *edge)) for end in (band.low, band.high)))
+            number = number if number is not None and edge[0] <= number <= edge[1] else None
+            draw_mark(axes, find.below, inside, number, along="x", colour=colour, beside=beside, meaning=meaning)
             meanings.add(meaning)
-        if verdict.value is not None and verdict.bound is None:
+        if verdict.value is not None and verdict.bound is None and edge[0] <= verdict.value <= edge[1]:
             at = verdict.value, find.below
             axes.plot(*at, marker="D", markersize=3.5, color=colour, linestyle="none", clip_on=False, zorder=7)
             meanings.add(Meaning.THRESHOLD)
