@@ -84,16 +84,19 @@ def _judged(found: Results) -> list[str]:
 
 def _subjects(found: Results) -> Iterator[str]:
     """Measures of each VM group or traffic entry at the last point, if there are several."""
-    from hostsim.views.report.breakdown import last_points, subject_rows
+    from hostsim.views.report.breakdown import LIMIT, last_points, subject_rows
 
     for point in last_points(found)[-1:]:
         headings, rows = subject_rows(found, point.id)
         if rows:
-            table = list(
-                zip(headings, *rows[:MOST_SERIES], strict=True)
-            )  # a column for each subject: the labels are long
+            shown = rows[:MOST_SERIES]
+            table = list(zip(headings, *shown, strict=True))  # a column for each subject: the labels are long
+            has_limits = headings[-1] == LIMIT
             yield f"by {headings[0]} at {point.words}"
-            yield from (f"  {line}".rstrip() for line in columns(("", *table[0][1:]), table[1:]).splitlines())
+            body = table[1:-1] if has_limits else table[1:]
+            yield from (f"  {line}".rstrip() for line in columns(("", *table[0][1:]), body).splitlines())
+            if has_limits:
+                yield "  bottleneck of " + "; of ".join(f"{row[0]}: {row[-1]}" for row in shown)
             if len(rows) > MOST_SERIES:
                 yield f"  and {len(rows) - MOST_SERIES} more"
 

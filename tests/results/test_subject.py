@@ -153,9 +153,10 @@ def test_a_report_and_an_answer_show_measures_by_group(mixed, tmp_path):
     mean = mixed.by("group", at={"interval": "0 us"}).groupby("subject")["latency_mean"].mean()["feed"]
     point = mixed.record(at={"interval": "0 us"}).point_id
     assert found.loc[(point, "feed"), "latency_mean"] == pytest.approx(mean)
-    lines = answer(mixed).partition("by VM group at interval=100 us\n")[2].splitlines()
+    lines = answer(mixed).partition("by VM group at interval=100 us\n")[2].partition("\n\n")[0].splitlines()
     assert lines[0].split() == ["web", "feed", "split", "web2"]
-    assert all(len(line) < 80 for line in lines)
+    assert all(len(line) < 80 for line in lines[:-1])
+    assert lines[-1].startswith("  bottleneck of web: ")
     mixed.save(tmp_path)
     read = hostsim.open_results(tmp_path)
     assert read.subjects.equals(mixed.subjects)
@@ -236,7 +237,7 @@ def test_a_distribution_has_a_line_for_each_traffic_entry(mixed):
     labels = [line.get_label() for line in mixed.plot_cdf("latency", by="traffic").lines]
     assert labels == ["pages", "ticks", "copies"]
     axes = mixed.plot(x="interval", y="latency_p95", of="feed")
-    assert axes.get_ylabel().startswith("95th percentile of one-way latency of feed")
+    assert axes.get_ylabel().replace("\n", " ").startswith("95th percentile of one-way latency of feed")
 
 
 def test_expectations_and_figures_are_asked_of_a_subject(mixed):

@@ -29,6 +29,7 @@ from hostsim.views.plots.style import LOOKS
 __all__ = [
     "CONTEXT_HEADINGS",
     "LATENCIES",
+    "LIMIT",
     "STAGES",
     "ReportedPoint",
     "asked_subjects",
@@ -43,6 +44,8 @@ __all__ = [
 ]
 
 
+LIMIT = "Bottleneck"
+"""Heading of the last column of `subject_rows`, where bottlenecks of subjects are known."""
 STAGES = tuple(name for name in CATALOGUE if name.startswith("stage_"))
 """Measures of the stages of a round trip, in its order."""
 LATENCIES = tuple(
@@ -159,7 +162,7 @@ def subject_rows(results: Results, point: str) -> tuple[list[str], list[list[str
         limit_at(results, point, f"{kind} {name}") for kind, name in zip(found["kind"], found["subject"], strict=True)
     ]
     if any(limits):
-        headings.append("Bottleneck")
+        headings.append(LIMIT)
         for row, limit in zip(rows, limits, strict=True):
             row.append(limit[0] if limit else "–")
     return headings, rows
