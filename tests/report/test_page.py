@@ -230,7 +230,7 @@ def test_assumed_inputs_of_all_scenarios_are_one_folded_table(tmp_path):
 def test_every_figure_has_its_numbers_as_a_download(page):
     """In the page itself: a link to data fetches nothing."""
     links = re.findall(r'<a class="data" download="([^"]*)" href="data:text/csv;charset=utf-8,([^"]*)"', page)
-    assert len(links) == page.count("<figure>")
+    assert len(links) == page.count("</figure>")
     frame = pd.read_csv(io.StringIO(unquote(dict(links)["small-loss.csv"])))
     assert list(frame.columns) == ["receivers", "measure", "unit", "mean", "low", "high", "runs"]
     assert set(frame["unit"]) == {"%"}
