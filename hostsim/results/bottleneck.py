@@ -522,7 +522,9 @@ class _Path:
         whose = f"the packets of {flow.name}" if flow is not None else "packets"
         share = flow.loss if flow is not None else 0.0
         if queue is None:
-            return self._refused(flow) if flow is not None and "out" in places else None
+            if flow is None:
+                return None
+            return self._refused(flow) if "out" in places else self._before_guest(flow) if "nic" in places else None
         if queue.place == "work":
             whose = f"the bursts of {flow.name}" if flow is not None else "bursts"
         size = f", which has room for {queue.room:,} packets" if queue.room else ""
@@ -575,6 +577,16 @@ class _Path:
         reason = f"{flow.loss:.3g} % of the packets of {flow.name} are refused by {name}, which is to forward them: receive offload has joined them to more than a frame."
         relief = "large receive offload turned off (in the guest, or Net.Vmxnet3SwLRO: 0)"
         return Bottleneck("forwarding", name, flow.loss, reason=reason, relief=_relief(relief))
+
+    def _before_guest(self, flow: _Flow) -> Bottleneck:
+        """Losses at a passed-through port or function, whose ring is in no series: a full context is behind them, or the ring is short."""
+        where = f"{flow.loss:.3g} % of the packets of {flow.name} are lost at passed-through ports"
+        world = max(self.worlds.values(), key=lambda world: world.wants, default=None)
+        if world is not None and world.wants >= FULL:
+            return self._context(world, f"{where}. ")
+        reason = f"{where}, whose receive rings are too short for the bursts."
+        relief = _relief("a larger rx_ring of the NIC, or senders with shorter bursts")
+        return Bottleneck("ring", flow.name, flow.loss, reason=reason, relief=relief)
 
     def _wires(self) -> list[tuple[str, float]]:
         """Busy share of each direction of the wires on the path."""

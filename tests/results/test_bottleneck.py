@@ -158,6 +158,14 @@ def test_a_guest_that_refuses_what_it_is_to_forward_is_named() -> None:
     assert (str(found), found.share) == ("forwarding up", pytest.approx(60.0))
 
 
+@pytest.mark.parametrize(("used", "expected"), [(99, "context a.vcpu0"), (50, "ring up")])
+def test_losses_of_a_passed_through_port_are_those_of_a_full_context_or_a_short_ring(used: int, expected: str) -> None:
+    """Its ring is in no series."""
+    lossy = {**FEED, "delivered": 400, "dropped_nic": 600}
+    record = host_record({**QUEUES, "vcpu.used_ps": percent(used, 0, 0)})
+    assert str(bottleneck(with_traffic(record, up=lossy))) == expected
+
+
 def test_the_fullest_context_is_given_whether_or_not_it_binds() -> None:
     """With what it was charged."""
     found = bottleneck(host_record({**QUEUES, "netpoll.used_ps": percent(60, 70), "nic.rx_wire_ps": percent(98)}))
