@@ -589,12 +589,18 @@ class _Path:
         return Bottleneck("ring", flow.name, flow.loss, reason=reason, relief=relief)
 
     def _wires(self) -> list[tuple[str, float]]:
-        """Busy share of each direction of the wires on the path."""
+        """Busy share of each direction of the wires on the path; without transmit where the VMs have transmit queues and send nothing."""
+        sent = [
+            count
+            for queue, count in zip(self._entities("tx.taken"), self._grown("tx.taken"), strict=True)
+            if self._of_path(queue)
+        ]
+        is_silent = bool(sent) and not any(sent)
         return [
             (f"{nic} {way}", share)
             for way, counter in (("receive", "nic.rx_wire_ps"), ("transmit", "nic.tx_wire_ps"))
             for nic, share in self._percent(counter)
-            if nic in self._nics
+            if nic in self._nics and not (is_silent and way == "transmit")
         ]
 
     def _memories(self) -> list[tuple[str, float]]:
