@@ -166,7 +166,7 @@ def test_an_allocation_of_traffic_that_nothing_sends_warns(tmp_path: Path) -> No
         "prod: {uplinks: vmnic0, nioc: {system: {nfs: {shares: 10}}}}", "web: {uplinks: vmnic0, port_group_of: prod}"
     )
     (told,) = [warning for warning in load_text(tmp_path, *text).warnings if "nioc" in warning]
-    assert told == "small.yaml:8: network.prod.nioc.system.nfs = a mapping has no effect: nothing sends nfs traffic"
+    assert told == "small.yaml:8: network.prod.nioc.system.nfs has no effect: nothing sends nfs traffic"
 
 
 def test_a_standby_adapter_without_a_link_that_is_down_warns(tmp_path: Path) -> None:
