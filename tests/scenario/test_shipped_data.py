@@ -190,7 +190,7 @@ def test_a_known_red_awaits_the_calibration_or_nothing(tmp_path: Path, monkeypat
 
 WARNED = {
     "small-udp": (
-        "small-udp.yaml:91: host.advanced.Net.vmxnetThroughputWeight = 128 has no effect: no VM has a vmxnet3",
+        "small-udp.yaml:90: host.advanced.Net.vmxnetThroughputWeight = 128 has no effect: no VM has a vmxnet3",
     ),
     "epyc-numa": (
         "costs are extrapolated to zen3: no packet path was measured on it; work takes 0.74, 0.54 to 1.1 times the cycles of a Westmere",
