@@ -91,9 +91,9 @@ def test_reproduce_refuses_what_is_not_shipped(cli, tiny):
     assert "did you mean 'latency'?" in done.stderr
 
 
-@pytest.mark.parametrize("start", ["splitrx", "lat"])
-def test_shells_complete_what_reproduce_takes(start):
+@pytest.mark.parametrize(("start", "names"), [("splitrx", ["splitrx"]), ("lat", ["latency", "latency-neighbour"])])
+def test_shells_complete_what_reproduce_takes(start, names):
     """Shipped scenarios, and no files."""
     from hostsim.cli.option import complete_shipped
 
-    assert complete_shipped(start) == [{"lat": "latency"}.get(start, start)]
+    assert complete_shipped(start) == names
