@@ -181,10 +181,17 @@ def renamed(text: str, chance: random.Random) -> tuple[str, dict[str, str]]:
     def each(names: str | list[str], to: Mapping[str, str]) -> list[str]:
         return [to[name] for name in ([names] if isinstance(names, str) else names)]
 
+    set_by = [axis["set"] for axis in data.get("sweep", {}).values()]
+    swept = [path for paths in set_by for path in ([paths] if isinstance(paths, str) else paths)]
+    if any(path.endswith((".network", ".networks")) for path in swept):
+        switches = {name: name for name in switches}  # values of an axis name them
+    for traffic in data["traffic"].values():
+        if "to" in traffic:
+            traffic["to"] = each(traffic["to"], groups)
+        else:  # a VMkernel port
+            (traffic["network"],) = each(traffic["network"], switches)
     for group in data["vms"].values():
         group["networks"] = each(group["networks"], switches)
-    for traffic in data["traffic"].values():
-        traffic["to"] = each(traffic["to"], groups)
     for axis in data.get("sweep", {}).values():
         axis["set"] = [moved(path) for path in ([axis["set"]] if isinstance(axis["set"], str) else axis["set"])]
     data["vms"] = {groups[name]: group for name, group in data["vms"].items()}
