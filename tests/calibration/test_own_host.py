@@ -26,7 +26,7 @@ from hostsim.scenario.plan import Plan
 from hostsim.scenario.scenario import Scenario
 from tests.tiny_scenario import TINY
 
-WAVES = Waves(40, (4, 6))
+WAVES = Waves(60, (8, 6))
 POINT = {"receivers": 1, "rate": "5 kpps"}
 WANTED = ("host_cpu", {"receivers": 2, "rate": "5 kpps"})
 
@@ -67,7 +67,7 @@ def test_the_ensemble_comes_nearer_to_what_was_measured_than_the_priors(found: C
     name = found.residuals[0].name
     before = np.sqrt(np.mean([(outputs[number][name] - 6.8) ** 2 for number in range(WAVES.first)]))
     after = np.sqrt(np.mean([(outputs[number][name] - 6.8) ** 2 for number in found.ensemble]))
-    assert after < 0.8 * before  # of six hosts: by how much is chance
+    assert after < before / 2
     assert "rhel6.applications.udp_sink" in [one.name for one in found.held]
     assert len(found.held) < len(found.summary.learnt) / 3
 

@@ -40,7 +40,7 @@ def test_long_names_leave_room_for_the_bars():
     figure = ax.figure
     figure.canvas.draw()
     inches = figure.dpi_scale_trans.inverted()
-    assert ax.get_window_extent().transformed(inches).width > 2.2  # of 7.2, with any font that a machine has
+    assert ax.get_window_extent().transformed(inches).width > 2.6
     legend = ax.get_legend()
     assert legend is not None
     assert legend.get_window_extent().transformed(inches).x1 < figure.get_figwidth()

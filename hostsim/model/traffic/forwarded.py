@@ -76,8 +76,15 @@ class Bridged(Sender):
         totals.delivered += count
         totals.to_forward += count
         vcpu.read += count
-        vcpu.post_to(self._queue, Train(self._leaving, count, start + step, step, train.arrived, train.gap, timestamps))
+        self._leave(train, start + step)
         return start + count * step
+
+    def _leave(self, train: Train[InboundStream], first: int) -> None:
+        """Put frames on the transmit queue, the first at an instant."""
+        left = Train(self._leaving, train.count, first, self._step, train.arrived, train.gap, train.timestamps)
+        vcpu = self.vcpu
+        assert isinstance(vcpu, Vcpu)
+        vcpu.post_to(self._queue, left)
 
 
 class PolledFrames(Bridged):
@@ -85,28 +92,18 @@ class PolledFrames(Bridged):
 
     descriptors: TxDescriptors
 
-    def handle(self, train: Train[InboundStream], start: int) -> int:
-        """Forward frames one after the other from ``start`` on; returns the end."""
-        totals, step, count = self.totals, self._step, train.count
-        timestamps = train.timestamps
-        if timestamps is None:
-            totals.latency.add(start + step - train.arrived, step - train.gap, count)
-        else:
-            totals.latency.add_each(timestamps, start + step, step)
-        vcpu = self.vcpu
-        assert isinstance(vcpu, Vcpu)
-        totals.delivered += count
-        totals.to_forward += count
-        vcpu.read += count
+    def _leave(self, train: Train[InboundStream], first: int) -> None:
+        count, timestamps = train.count, train.timestamps
         fits = min(count, self.descriptors.left)
         self.descriptors.left -= fits
         if fits < count:
             self._leaving.dropped(count - fits)
         if fits:
             kept = timestamps if timestamps is None or fits == count else timestamps[:fits]
-            out = Train(self._leaving, fits, start + step, step, train.arrived, train.gap, kept)
+            out = Train(self._leaving, fits, first, self._step, train.arrived, train.gap, kept)
+            vcpu = self.vcpu
+            assert isinstance(vcpu, Vcpu)
             vcpu.post_to(self._queue, out)
-        return start + count * step
 
 
 class _Leaving(Datagram):

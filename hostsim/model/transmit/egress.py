@@ -13,7 +13,8 @@ When a packet may leave a port is known when it comes, and a scheduler decides f
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeVar
 
 from hostsim.config.network import Allocation
 from hostsim.engine.clock import Clock, OneShot
@@ -258,6 +259,24 @@ class _Consumer:
             self.limit_at = (self.limit_at if self.limit_at > free else free) + rounded(octets * self.limit_ps)
 
 
+Consumer = TypeVar("Consumer", bound=_Consumer)
+
+
+def _next(consumers: Sequence[Consumer], now: int) -> Consumer | None:
+    """Return the consumer whose turn it is, reservations first; None where none may send yet."""
+    chosen: Consumer | None = None
+    reserved = False
+    for one in consumers:
+        if one.soonest() > now:
+            continue
+        is_reserved = one.reserved_ps > 0 and one.reserved_at <= now
+        if chosen is None or (is_reserved and not reserved):
+            chosen, reserved = one, is_reserved
+        elif is_reserved == reserved and (one.reserved_at < chosen.reserved_at if reserved else one.tag < chosen.tag):
+            chosen = one
+    return chosen
+
+
 class TrafficQueue(_Consumer):
     """A queue of a packet scheduler: what a virtual port sends.
 
@@ -394,33 +413,8 @@ class UplinkScheduler:
 
     def _choose(self, now: int) -> TrafficQueue | None:
         """Return the queue whose turn it is; None where none may send yet."""
-        chosen: TrafficClass | None = None
-        reserved = False
-        for traffic in self.classes:
-            if traffic.soonest() > now:
-                continue
-            is_reserved = traffic.reserved_ps > 0 and traffic.reserved_at <= now
-            if chosen is None or (is_reserved and not reserved):
-                chosen, reserved = traffic, is_reserved
-            elif is_reserved == reserved and (
-                traffic.reserved_at < chosen.reserved_at if reserved else traffic.tag < chosen.tag
-            ):
-                chosen = traffic
-        if chosen is None:
-            return None
-        found: TrafficQueue | None = None
-        reserved = False
-        for queue in chosen.queues:
-            if queue.soonest() > now:
-                continue
-            is_reserved = queue.reserved_ps > 0 and queue.reserved_at <= now
-            if found is None or (is_reserved and not reserved):
-                found, reserved = queue, is_reserved
-            elif is_reserved == reserved and (
-                queue.reserved_at < found.reserved_at if reserved else queue.tag < found.tag
-            ):
-                found = queue
-        return found
+        chosen = _next(self.classes, now)
+        return None if chosen is None else _next(chosen.queues, now)
 
     def _serve(self, queue: TrafficQueue, now: int) -> None:
         """Take packets from a queue and hand them to the NIC."""

@@ -19,6 +19,8 @@ BAR_INCHES, LINE_INCHES = 0.34, 0.12
 MARGIN_INCHES = 0.6
 LEAST_INCHES = 2.6
 """Least width of the bars: longer names beside them are written in several lines."""
+BESIDE_INCHES = 0.4
+"""Width of ticks and paddings beside the names."""
 
 
 def draw_stacked_bars(
@@ -42,7 +44,7 @@ def draw_stacked_bars(
     from matplotlib.figure import Figure
 
     parts = list(dict.fromkeys(part for _, values in bars for part in values))
-    room = int((INCHES["page"][0] - LEAST_INCHES) / LETTER_INCHES)
+    room = int((INCHES["page"][0] - LEAST_INCHES - BESIDE_INCHES) / LETTER_INCHES)
     names = [textwrap.fill(name, room) for name, _ in bars]
     letters = max((len(line) for name in names for line in name.split("\n")), default=0)
     with house_style():
