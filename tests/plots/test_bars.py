@@ -8,6 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
@@ -179,7 +180,7 @@ def test_a_second_metric_has_a_panel_of_its_own(kind):
     assert drawn == [[89, 79, 59], [98, 97, 95]]
     assert (ax.get_ylabel(), right.get_ylabel()) == ("Packet loss (%)", "Host CPU utilisation (%)")
     assert (words(ax), words(right), named(ax)) == ([], [], ["split = 0", "split = 1"])
-    ax.figure.canvas.draw()
+    FigureCanvasAgg(ax.figure).draw()
     assert ax.get_window_extent().x1 < right.get_window_extent().x0
     assert ax.get_window_extent().width == pytest.approx(right.get_window_extent().width)
 
@@ -192,7 +193,7 @@ def test_two_panels_divide_the_place_of_given_axes():
     assert draw(with_cpu(table()), spec, ax=place) is place
     assert len(figure.axes) == 3
     assert (words(place), figure.legends) == (["split = 0", "split = 1"], [])
-    figure.canvas.draw()
+    FigureCanvasAgg(figure).draw()
     assert figure.axes[2].get_window_extent().x1 < other.get_window_extent().x0
 
 
@@ -212,7 +213,7 @@ def test_bars_are_markers_on_a_logarithmic_axis():
     assert ax.get_yscale() == "log"
     assert not [one for one in ax.containers if isinstance(one, BarContainer)]
     assert [list(line.get_ydata()) for line in curves(ax)] == [[11, 21, 41], [2, 3, 5]]
-    ax.figure.canvas.draw()
+    FigureCanvasAgg(ax.figure).draw()
     assert {"2", "10", "20"} <= {tick.get_text() for tick in ax.get_yticklabels()}
 
 

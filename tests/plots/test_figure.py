@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer
 from sample_table import table, verdict
 
@@ -132,7 +133,7 @@ def test_thresholds_with_overlapping_ranges_are_moved_apart():
     """By points, so that both are seen."""
     claims = [verdict(find({"split": split, "rate": "40 kpps"}), 1.5, 3) for split in ("0", "1")]
     ax = draw(table(), LOSS, published=claims)
-    ax.figure.canvas.draw()
+    FigureCanvasAgg(ax.figure).draw()
     marks = [line for line in ax.get_lines() if line.get_zorder() == 6]
     heights = [line.get_transform().transform(line.get_xydata())[0][1] for line in marks]
     assert abs(heights[0] - heights[1]) > 5
@@ -168,7 +169,7 @@ def test_published_values_at_points_are_marks_beside_them():
     points = tuple(At("loss", {"receivers": n, "split": "0", "rate": "40 kpps"}) for n in (1, 2, 4))
     ax = draw(table(), LOSS, published=[verdict(Worst(points), 5.0, 9.0, "7"), verdict(points[0], 1.0, 2.0, "1")])
     assert [(x, y) for x, y, _ in diamonds(ax, hollow=True)] == [(1, 7), (2, 7), (4, 7), (1, 1)]
-    ax.figure.canvas.draw()
+    FigureCanvasAgg(ax.figure).draw()
     marks = [line for line in ax.get_lines() if line.get_zorder() == 6]
     places = [line.get_transform().transform(line.get_xydata())[0][0] for line in marks]
     assert places[3] > places[0] > ax.transData.transform((1, 0))[0]
@@ -256,7 +257,7 @@ def test_thirty_two_lines_are_told_apart_in_the_plot_and_in_the_legend():
         # matplotlib has no public word for a dash
         assert len({(line.get_color(), str(line._dash_pattern)) for line in lines}) == 32
     figure = ax.get_figure(root=True)
-    figure.canvas.draw()
+    FigureCanvasAgg(figure).draw()
     assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
     assert ax.get_window_extent().height > 0.6 * draw(table(), LOSS).get_figure(root=True).bbox.height
 
@@ -270,7 +271,7 @@ def test_thirty_two_bars_of_a_group_are_told_apart():
 
 def marks(ax: Axes) -> list[tuple[float, float, str, str]]:
     """Where an arrowhead, or the marker below it, is seen, in points; its colour and its marker."""
-    ax.get_figure(root=True).canvas.draw()
+    FigureCanvasAgg(ax.get_figure(root=True)).draw()
     lines = [line for line in ax.get_lines() if list(line.get_ydata()) == [0.985]]
     seen = [line.get_transform().transform(line.get_xydata()[0]) * 72 / ax.get_figure(root=True).dpi for line in lines]
     return [

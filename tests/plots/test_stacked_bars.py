@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from hostsim.views.plots.stacked_bars import draw_stacked_bars
 from hostsim.views.plots.style import shown_figure
@@ -38,7 +39,7 @@ def test_long_names_leave_room_for_the_bars():
     parts = dict.fromkeys(("wire", "moderation", "netpoll wait", "coalescing", "transmit"), 10.0)
     ax = draw_stacked_bars([(name, parts)], "mean time of a round trip (us)", make=shown_figure)
     figure = ax.figure
-    figure.canvas.draw()
+    FigureCanvasAgg(figure).draw()  # lays out: the canvas of a figure outside pyplot draws nothing
     inches = figure.dpi_scale_trans.inverted()
     assert ax.get_window_extent().transformed(inches).width > 2.6
     legend = ax.get_legend()

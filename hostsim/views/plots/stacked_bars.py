@@ -19,8 +19,8 @@ BAR_INCHES, LINE_INCHES = 0.34, 0.12
 MARGIN_INCHES = 0.6
 LEAST_INCHES = 2.6
 """Least width of the bars: longer names beside them are written in several lines."""
-BESIDE_INCHES = 0.4
-"""Width of ticks and paddings beside the names."""
+BESIDE_INCHES = 0.6
+"""Width of ticks and paddings beside the names, with room for letters that are wider than their mean."""
 
 
 def draw_stacked_bars(
