@@ -20,7 +20,7 @@ from mypyc.build import mypycify
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 
-from hostsim.campaign import source_digest
+from hostsim.campaign import code_version
 from hostsim.campaign.processors import processor_count
 from hostsim.engine import compiled
 
@@ -86,7 +86,7 @@ def main(folder: Path = compiled.FOLDER, *beside: Path) -> None:
         script_args=steps,
         cmdclass={"build_ext": _FileByFile},
     )
-    source_digest.write_cache(unfinished / source_digest.CACHE.name)
+    code_version.write_cache(unfinished / code_version.CACHE.name)
     (unfinished / compiled.DIGEST).write_text(found, encoding="ascii")
     shutil.rmtree(folder, ignore_errors=True)
     unfinished.rename(folder)

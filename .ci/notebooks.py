@@ -21,7 +21,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from hostsim.campaign.stored_run import prunable, remove, stored_runs
+from hostsim.campaign.stored_run import prunable, remove, runs_in
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
@@ -68,7 +68,7 @@ def executed(notebook: Any, folder: Path) -> Any:
     """The notebook with the outputs of a run from top to bottom in a folder, without what differs from one run to the next."""
     folder.mkdir(parents=True, exist_ok=True)
     # notices name runs of other code, and a notebook says whether it wrote a file for the first time
-    remove(prunable(stored_runs(folder / "results"), needed=()))
+    remove(prunable(runs_in(folder / "results"), needed=()))
     for stale in folder.iterdir():
         if stale.is_dir() and stale.name != "results":
             shutil.rmtree(stale)

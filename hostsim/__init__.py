@@ -24,7 +24,7 @@ from hostsim.engine import compiled
 if TYPE_CHECKING:
     from hostsim.api import calibrate, check, compare, load, open_results, reproduce, run, what_if
     from hostsim.campaign.run_option import RunOptions
-    from hostsim.campaign.stored_run_query import stored_runs
+    from hostsim.campaign.stored_run import stored_runs
     from hostsim.campaign.what_if import WhatIf
     from hostsim.engine.record import RunRecord
     from hostsim.errors import HostsimError, InputError, StoreError
@@ -75,7 +75,7 @@ __all__ = [
 
 _HOME = {
     "hostsim.campaign.run_option": ("RunOptions",),
-    "hostsim.campaign.stored_run_query": ("stored_runs",),
+    "hostsim.campaign.stored_run": ("stored_runs",),
     "hostsim.api": (
         "calibrate",
         "check",

@@ -8,8 +8,7 @@ import signal
 import sys
 import traceback
 
-from hostsim.cli.interrupt import CommandSigint, end
-from hostsim.cli.status import Status
+from hostsim.cli.status import CommandSigint, Status, end
 
 __all__ = ["main"]
 

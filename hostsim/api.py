@@ -386,8 +386,7 @@ def open_results(folder: str | Path, results: str | Path | None = None) -> Resul
     """
     import json
 
-    from hostsim.campaign.store import Store
-    from hostsim.campaign.stored_records import SavedRecords, SavedRun
+    from hostsim.campaign.store import SavedRecords, SavedRun, Store
 
     found, beside = read(Path(folder)), Path(folder).absolute().parent
     if results is None:

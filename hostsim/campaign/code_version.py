@@ -1,24 +1,242 @@
-"""Versions of the code with runs in a results folder: each has a folder of runs, with a file that describes the code.
+"""Version of the code that a run depends on: its digest, and a file beside its runs that describes it.
+
+The digest covers the import closure of `simulate`, hashed by meaning and not by bytes.
+The closure follows all imports of the package, including those in functions, except those for type checkers. A module is hashed as
+its syntax tree without comments, layout, docstrings and error texts, which change no number. Scenario files are not included: the
+key of a run also has the hash of its resolved point (docs/decisions/0102).
 
 Runs of another version are never reused, and only `hostsim.campaign.stored_run` deletes them. If only the code prevents reuse, the difference is described.
+
+This is not the digest of compiled modules (`hostsim.engine.compiled`), nor does it distinguish compiled code from its sources: both give the same bytes.
 """
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import importlib.metadata
 import json
 import platform
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hostsim.campaign.source_digest import Code
 from hostsim.config.files import write_whole
+from hostsim.engine import compiled
 from hostsim.errors import StoreError
 from hostsim.results.confinement import confined
 
-__all__ = ["ABOUT", "describe", "difference"]
+__all__ = ["ABOUT", "CACHE", "PACKAGE", "Code", "describe", "difference", "import_closure", "read_code", "write_cache"]
+
+PACKAGE = Path(__file__).parents[1]
+CACHE = compiled.FOLDER / "source_digest.json"
+"""Cached digests of modules by the hash of their bytes; parsing all of them takes 0.1 s."""
+_ROOT = "campaign/simulate"
+
+_NO_INFLUENCE = {
+    "__init__": "the door: it imports names when they are first used, and no module of a run uses it",
+    "engine/compiled": "compiled modules give the same bytes as their sources",
+    "errors": "what is raised ends a run, no module of a run catches it, and a failed run is never taken for a finished one",
+    "plugin/module": "it makes modules of plug-ins of their texts, whose digests are in the point's hash",
+    "pydantic": "it checks values when a scenario is loaded, and the values are in the point's hash",
+    "pydantic_core": "as pydantic",
+}
+"""Parts of the closure that are left out, with reasons. Python is left out, too: runs are arithmetic of integers and floats, with random
+numbers of numpy."""
+
+
+_ERRORS = {(ast.Raise, "exc"), (ast.Assert, "msg")}
+"""Fields of nodes that hold what is raised."""
+_IDLE = {"kind", "type_comment"}
+"""Fields that change nothing: the prefix of a text, a comment."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """The code that a run depends on."""
+
+    parts: Mapping[str, str]
+    """Hash of each module by its path in the package (``model/receive/pnic``), version of each library."""
+
+    @property
+    def digest(self) -> str:
+        """Hash of all parts: 16 hexadecimal digits."""
+        named = "".join(f"{name}\0{what}\0" for name, what in sorted(self.parts.items()))
+        return hashlib.sha256(named.encode()).hexdigest()[:16]
+
+
+def read_code(package: Path = PACKAGE, cache: Path = CACHE) -> Code:
+    """The code of a run, from its sources, or from a cache of sources with the same bytes."""
+    modules = import_closure(package, _read_cache(cache))
+    libraries = {name for module in modules.values() for name in module.libraries} - _NO_INFLUENCE.keys()
+    parts = {name: module.meaning for name, module in modules.items()}
+    return Code(parts | {name: importlib.metadata.version(name) for name in libraries})
+
+
+def write_cache(file: Path, package: Path = PACKAGE) -> None:
+    """Write the cache of a package's closure, for `read_code`."""
+    modules = {module.source: [module.meaning, module.imports] for module in import_closure(package).values()}
+    file.write_text(json.dumps({"reader": _reader(), "modules": modules}), encoding="ascii")
+
+
+def _read_cache(file: Path) -> Mapping[str, _Module]:
+    """The modules of a cache, by the hash of their bytes; none if another version of this module wrote it."""
+    try:
+        kept = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    if kept["reader"] != _reader():
+        return {}
+    return {source: _Module(source, meaning, tuple(imports)) for source, (meaning, imports) in kept["modules"].items()}
+
+
+def _reader() -> str:
+    return _hash(Path(__file__).read_bytes())
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module of the closure."""
+
+    source: str
+    """Hash of its bytes."""
+    meaning: str
+    imports: tuple[str, ...]
+    """Dotted names of all possible imports: modules and their members."""
+
+    @property
+    def libraries(self) -> set[str]:
+        """Imported packages outside the standard library."""
+        tops = {name.split(".")[0] for name in self.imports}
+        return tops - sys.stdlib_module_names - {PACKAGE.name}
+
+
+def import_closure(package: Path = PACKAGE, known: Mapping[str, _Module] | None = None) -> Mapping[str, _Module]:
+    """Modules that a run can reach, by their paths in the package, without suffix.
+
+    Args:
+        package: the package.
+        known: modules that need not be parsed, by the hashes of their bytes.
+
+    Raises:
+        FileNotFoundError: the package has no sources.
+    """
+    found: dict[str, _Module] = {}
+    waiting = [_ROOT]
+    while waiting:
+        name = waiting.pop()
+        source = package / f"{name}.py"
+        if name in found or name in _NO_INFLUENCE or not (name == _ROOT or source.is_file()):
+            continue
+        data = source.read_bytes()
+        found[name] = (known or {}).get(_hash(data)) or _parsed(data, source)
+        waiting += _paths(found[name].imports)
+    return found
+
+
+def _parsed(data: bytes, source: Path) -> _Module:
+    tree = _Tree()
+    tree.read(ast.parse(data, source))
+    meaning = _hash("".join(tree.text).encode(errors="surrogatepass"))[:12]
+    return _Module(_hash(data), meaning, tuple(tree.imports))
+
+
+def _paths(imports: Iterable[str]) -> Iterator[str]:
+    """Possible files of imported modules: each module, and its packages."""
+    for dotted in imports:
+        first, *inside = dotted.split(".")
+        if first == PACKAGE.name:
+            for depth in range(len(inside) + 1):
+                place = "/".join(inside[:depth])
+                yield place
+                yield f"{place}/__init__".lstrip("/")
+
+
+class _Tree:
+    """A syntax tree as text: fields of nodes in order, without empty ones, so that all versions of Python agree.
+
+    Attributes:
+        text: pieces of the text.
+        imports: dotted names that are imported.
+    """
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.imports: list[str] = []
+
+    def read(self, node: ast.AST, is_error: bool = False) -> None:
+        """Append a node and its children.
+
+        Texts of errors, assertions and `Fault` objects are left out. Only people read them: no module of a run catches an error by
+        name, and a failed run is always repeated, so that no text of different code is ever shown.
+
+        Args:
+            node: the node.
+            is_error: whether it is below an error that is raised.
+        """
+        text = self.text
+        kind = type(node)
+        if is_error and _is_text(node):
+            text.append("text")
+            return
+        if kind is ast.Import or kind is ast.ImportFrom:
+            self._note(node)
+        elif kind is ast.Call:
+            is_error = is_error or _name(node.func) == "Fault"  # type: ignore[attr-defined]
+        text.append(kind.__name__)
+        text.append("(")
+        for field in kind._fields:
+            value = getattr(node, field)
+            if isinstance(value, ast.AST):
+                if field != "ctx":
+                    text.append(field)
+                    self.read(value, is_error or (kind, field) in _ERRORS)
+            elif isinstance(value, list):
+                if value:
+                    text.append(field)
+                    for item in _statements(value):
+                        if isinstance(item, ast.AST):
+                            self.read(item, is_error)
+                        else:
+                            text.append(repr(item))
+            elif field not in _IDLE and (value is not None or kind is ast.Constant):
+                text.append(f"{field}={value!r},")
+        text.append(")")
+
+    def _note(self, node: ast.AST) -> None:
+        """Add the imports; they are absolute, and a name may be a module or a member of one."""
+        if isinstance(node, ast.Import):
+            self.imports += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            self.imports += [f"{node.module}.{alias.name}" for alias in node.names]
+
+
+def _statements(items: list[object]) -> Iterator[object]:
+    """Items of a field; of statements only those with an effect."""
+    for item in items:
+        if isinstance(item, ast.If) and _name(item.test) == "TYPE_CHECKING":
+            yield from _statements(list(item.orelse))
+        elif not (
+            isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
+        ):  # docstrings, prose under fields
+            yield item
+
+
+def _name(node: ast.AST) -> str:
+    """The last name of an expression."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
 
 ABOUT = "about.json"
 """File beside the runs of a version: hostsim and Python, day of the first run, and the parts of the code."""

@@ -1,4 +1,4 @@
-"""The driver of a campaign, from plans to records: reuses stored runs, runs what is missing, stores each run as soon as it has ended.
+"""The driver of a campaign, from plans to records: reuses stored runs, and runs and stores the others.
 
 The set of runs depends on the plans alone, not on the number of workers or the order in which runs end. Runs requested by a search
 have priority, because a search requests one after another. Idle workers take the longest remaining run, so that no worker is busy
@@ -8,16 +8,14 @@ long after the others have ended. While the runs that are left take less time th
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hostsim.campaign.cost import Costs
 from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.campaign.executor.base import Executor
 from hostsim.campaign.executor.options import open_executor
-from hostsim.campaign.store import Origin, RunKey, Store
-from hostsim.campaign.stored_records import CondensedRecords, StoredRecords, dressed, run_of
+from hostsim.campaign.store import CondensedRecords, Origin, RunKey, Store, StoredRecords, dressed, run_of
 from hostsim.campaign.task import NO_LIMITS, ResourceLimits, Simulate
 from hostsim.engine.record import RunRecord
 from hostsim.results.search_answer import SearchAnswer
@@ -25,15 +23,65 @@ from hostsim.scenario.plan import Plan, RecordKey, Search, Task
 from hostsim.scenario.scenario import Scenario
 from hostsim.units import SECOND
 
-__all__ = [
-    "Observer",
-    "Outcome",
-    "Progress",
-    "RecordKey",
-    "preview",
-    "run_together",
-    "stored_outcome",
-]
+__all__ = ["Costs", "Observer", "Outcome", "Progress", "RecordKey", "preview", "run_together", "stored_outcome"]
+
+
+class Costs:
+    """Known wall-clock seconds of runs, and an estimate for the remaining runs.
+
+    A remaining run takes as long as earlier runs of its point, or else the mean of all points. Sums are updated with each
+    run, as computing them again each time is quadratic in the size of a sweep.
+    """
+
+    def __init__(self) -> None:
+        self._took: dict[str, tuple[float, int]] = {}  # seconds of a point's runs, and their number
+        self._left: Counter[str] = Counter()  # remaining runs, by point
+        self._runs_left = 0
+        self._means = 0.0  # sum of the points' means
+        self._known = 0.0  # remaining seconds of points with a mean
+        self._unknown = 0  # remaining runs of points without a mean
+
+    def expect(self, task: Task) -> None:
+        """Adds a remaining run."""
+        self._change(task.point.simulated, 1)
+
+    def settle(self, task: Task) -> None:
+        """Removes a run that has ended."""
+        self._change(task.point.simulated, -1)
+
+    def _change(self, point: str, more: int) -> None:
+        self._left[point] += more
+        self._runs_left += more
+        if point in self._took:
+            self._known += more * self._mean(point)
+        else:
+            self._unknown += more
+
+    def add(self, record: RunRecord) -> None:
+        """Adds the time of a finished run."""
+        if "wall_s" not in record.facts:
+            return
+        point = record.point_id
+        left, before = self._left[point], self._mean(point)
+        if point not in self._took:
+            self._unknown -= left
+        seconds, count = self._took.get(point, (0.0, 0))
+        self._took[point] = seconds + float(record.facts["wall_s"]), count + 1
+        rise = self._mean(point) - before
+        self._means += rise
+        self._known += left * rise
+
+    def left_s(self) -> float | None:
+        """Estimated seconds of the remaining runs; None without any finished run."""
+        if not self._took:
+            return None
+        if not self._runs_left:
+            return 0.0  # no rounding error
+        return max(self._known + self._unknown * self._means / len(self._took), 0.0)
+
+    def _mean(self, point: str) -> float:
+        seconds, count = self._took.get(point, (0.0, 1))
+        return seconds / count
 
 
 _SMALL_S = 1.5

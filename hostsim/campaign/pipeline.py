@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 
 from hostsim.campaign.driver import Observer, Outcome, Progress, run_together, stored_outcome
 from hostsim.campaign.interim_analysis import make_plan
-from hostsim.campaign.store import Store, code_digest
-from hostsim.campaign.stored_records import StoredRecords
+from hostsim.campaign.store import Store, StoredRecords, code_digest
 from hostsim.campaign.task import NO_LIMITS, ResourceLimits
 from hostsim.results.figure import measures_of_subjects
 from hostsim.results.results import AssumedInput, LazyRecords, Results, runs_frame

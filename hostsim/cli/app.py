@@ -19,20 +19,16 @@ from typer.core import TyperCommand, TyperGroup
 
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.calibrate import calibrate
-from hostsim.cli.cite import cite
+from hostsim.cli.check import cite, predict, verify
 from hostsim.cli.explore import explore
 from hostsim.cli.import_files import import_
 from hostsim.cli.new import new
 from hostsim.cli.option import Command, with_options
 from hostsim.cli.output import BEGAN
-from hostsim.cli.predict import predict
-from hostsim.cli.prune import prune
-from hostsim.cli.sensitivity import sensitivity
-from hostsim.cli.shard import merge
 from hostsim.cli.status import Status
+from hostsim.cli.store import merge, prune
+from hostsim.cli.study import sensitivity, what_if
 from hostsim.cli.trace import trace
-from hostsim.cli.verify import verify
-from hostsim.cli.what_if import what_if
 from hostsim.engine import compiled
 
 __all__ = ["app"]

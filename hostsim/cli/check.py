@@ -1,8 +1,11 @@
-"""``check``: verdicts on the expectations of scenarios, or a comparison with the results of an earlier run."""
+"""Commands that compare with known values: ``check``, ``predict``, ``verify``, ``cite``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import fnmatch
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,30 +13,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import (
-    DryRun,
-    Root,
-    ShardText,
-    Texts,
-    complete_subject,
-    option,
-    percent,
-)
-from hostsim.cli.output import columns, plain, print_json, say_failed, say_warnings, verdict_table
-from hostsim.cli.shard import run_shard
+from hostsim.cli.option import DryRun, Root, ShardText, Texts, complete_subject, option, percent, repeated
+from hostsim.cli.output import columns, duration, plain, print_json, say_failed, say_warnings, verdict_table
 from hostsim.cli.status import Status
+from hostsim.cli.store import run_shard
 from hostsim.config.files import is_there
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions
+    from hostsim.lab.prediction import Prediction
+    from hostsim.results.citation import Citation, Publication
     from hostsim.results.compare import Coverage, PairedDifference
     from hostsim.results.expect import Verdict
     from hostsim.results.junit import Suite
     from hostsim.results.results import Results
     from hostsim.scenario.scenario import Scenario
 
-__all__ = ["check", "print_verdicts"]
+__all__ = ["check", "cite", "predict", "print_verdicts", "verify"]
 
 MOST_PLACES = 5
 """Number of named points without a comparison; the others are counted."""
@@ -324,3 +321,205 @@ def _tell_uncompared(scenario: str, held: Coverage) -> None:
             typer.echo(f"{scenario}{f' at {place}' if place else ''}: {why}", err=True)
         if len(places) > MOST_PLACES:
             typer.echo(f"{scenario}: so have {len(places) - MOST_PLACES} more points", err=True)
+
+
+def predict(
+    context: typer.Context,
+    subjects: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="SCENARIO|FILE|MEASUREMENT-GLOB",
+            help="What to predict; all shipped predictions by default. A pattern such as '*-latency.*' picks measurements by id.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print strict JSON instead of tables.")] = False,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record-first",
+            help="Write the values into first.yaml beside the scenario; refused where one is there, or the inputs are not committed.",
+        ),
+    ] = False,
+    root: Root = None,
+    *,
+    dry_run: DryRun = False,
+) -> None:
+    """Predictions: published, first and today's value.
+
+    Measurements that nothing is fitted to, each with its first prediction, kept permanently, and today's; scores of both by
+    kind. A miss is not a failure; only a measurement without any value ends the command with status 1.
+    """
+    options: RunOptions = context.obj
+    from hostsim import api
+    from hostsim.cli.forecast import dry_run_table
+    from hostsim.cli.output import Reporter
+    from hostsim.lab import prediction
+    from hostsim.lab.prediction import as_json as plain
+    from hostsim.scenario.shipped_data import predictions
+
+    if record and options.ensemble:
+        allowed = "a first prediction is one of the shipped constants"
+        raise InputError(Fault("cannot be combined with --ensemble", "--record-first", allowed=allowed))
+    chosen = api.select(*(subjects or ()), root=root, among=predictions())
+    prediction.require_measurements(chosen)
+    scenarios = [scenario for scenario, _ in chosen]
+    commits = prediction.first_commits(chosen) if record else {}
+    if dry_run:
+        typer.echo(dry_run_table(scenarios, options, sweep=False, expectations=True))
+        return
+    runs = options.fidelity()
+    with Reporter() as reporter:
+        found = prediction.predict(chosen, runs, options.execution(reporter))
+    if record:
+        prediction.record_first(chosen, commits, found, runs)
+        found = prediction.with_ledgers(chosen, found)
+    if as_json:
+        print_json(plain(found))
+    else:
+        _print_tables(found)
+    say_warnings(warning for scenario in scenarios for warning in scenario.warnings)
+    if any(each.verdict.value is None for each in found):
+        raise typer.Exit(Status.CLAIM)
+
+
+def _print_tables(found: list[Prediction]) -> None:
+    """Print the predictions and their scores on stdout, and their reasons and notes on stderr."""
+    from hostsim.lab.prediction import SCORE_HEADINGS, headings, rows, score_rows
+
+    typer.echo(columns(headings(found), rows(found)) + "\n\n" + columns(SCORE_HEADINGS, score_rows(found)))
+    for each in found:
+        verdict = each.verdict
+        for text in [*([verdict.reason] if verdict.reason else []), *verdict.notes]:
+            typer.echo(f"{each.measurement.id}: {text}", err=True)
+
+
+def verify(
+    context: typer.Context,
+    *,
+    quick: Annotated[bool, typer.Option("--quick", help="Short runs, and intervals five times as wide.")] = False,
+    only: Annotated[Texts, repeated("--only", "TEXT", "Only cases with this in their names.")] = None,
+) -> None:
+    """Compare the simulator's parts with queueing theory.
+
+    Scheduler, rings, coalescing, poll budgets and arrivals simulate cases whose answers are known. A mean passes when its
+    99.9 % interval contains the answer and is narrow enough; the exit status is 1 unless all pass.
+    """
+    options: RunOptions = context.obj
+    from hostsim.errors import Fault, InputError
+    from hostsim.lab.verification.catalogue import HEADINGS, oracles, rows
+    from hostsim.lab.verification.runner import FULL, QUICK, all_passed
+    from hostsim.lab.verification.runner import verify as run
+
+    known = oracles()
+    chosen = [oracle for oracle in known if not only or any(text in oracle.name for text in only)]
+    if not chosen:
+        names = ", ".join(oracle.name for oracle in known)
+        raise InputError(Fault("matches no case", "--only", ", ".join(map(repr, only or ())), names))
+    started = time.monotonic()
+    effort = QUICK if quick else FULL
+    results = run(chosen, seed=options.seed, effort=effort, jobs=options.jobs, progress=_tell)
+    typer.echo(verdict_table(HEADINGS, rows(results)))
+    typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
+    if not all_passed(results):
+        raise typer.Exit(Status.CLAIM)
+
+
+def _tell(done: int, total: int) -> None:
+    """Print the number of finished runs in a line that is overwritten, on terminals only."""
+    if sys.stderr.isatty():
+        print(f"\r{done} of {total} runs", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+
+OWN = "hostsim"
+"""Key of hostsim's own entry in the bibliography."""
+
+
+def cite(
+    subjects: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="SCENARIO|FILE|CLAIM-GLOB|SUBJECT",
+            help="Scenarios, ids of claims and measurements, or subjects such as 'facts 2.1'; hostsim itself by default.",
+            autocompletion=complete_subject,
+        ),
+    ] = None,
+    bibtex: Annotated[bool, typer.Option("--bibtex", help="Print BibTeX entries.")] = False,
+    root: Root = None,
+) -> None:
+    """Sources of claims and inputs, or hostsim's own citation.
+
+    Prints each publication with its address, the claims read from it, and the constants and inputs of the scenario that name it. Of a
+    subject, which texts name in parentheses, it prints what each publication says.
+    """
+    from hostsim.results.citation import bibtex as as_bibtex
+    from hostsim.scenario.shipped_data import bibliography
+
+    if not subjects:
+        own = bibliography().entries[OWN]
+        typer.echo(as_bibtex([own]) if bibtex else _own(own))
+        return
+    cited: dict[Publication, dict[str, list[str]]] = {}
+    for citation, what in _citations(subjects, root):
+        users = cited.setdefault(citation.publication, {}).setdefault(citation.at, [])
+        if what not in users:
+            users.append(what)
+    if bibtex:
+        typer.echo(as_bibtex(cited))
+        return
+    for publication, places in cited.items():
+        typer.echo(publication.words)
+        for line in (publication.address, publication.note):
+            if line:
+                typer.echo(f"  {line}")
+        for at, users in places.items():
+            typer.echo(f"  {f'{at}: ' if at else ''}{', '.join(users)}")
+
+
+def _own(own: Publication) -> str:
+    from importlib.metadata import version
+
+    return f"{own.words}, version {version('hostsim')}. {own.note}."
+
+
+def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Citation, str]]:
+    """Every citation of the subjects, with the claim or input that makes it, or with what the publication says.
+
+    Raises:
+        InputError: a subject is neither a scenario, a file, a subject of the bibliography nor a pattern that matches a claim or a measurement.
+    """
+    from hostsim.scenario.shipped_data import bibliography, claims, measurements, predictions, shipped
+
+    known = [*claims(), *measurements()]
+    scenarios, facts = shipped() | predictions(), bibliography().subjects
+    for subject in subjects:
+        if subject in facts:
+            yield from facts[subject].facts
+            continue
+        if subject in scenarios or Path(subject).is_file():
+            yield from _of_scenario(subject, root)
+            continue
+        found = [name for name in known if fnmatch.fnmatchcase(name, subject)]
+        if not found:
+            raise InputError(
+                Fault(
+                    "no scenario, claim, measurement or subject has this name",
+                    given=repr(subject),
+                    allowed="a scenario, a file, a pattern of claim ids, or a subject such as 'facts 2.1'",
+                    nearest=nearest_name(subject, [*scenarios, *known, *facts]),
+                )
+            )
+        for name in found:
+            yield from ((citation, name) for citation in bibliography().of_claim(name))
+
+
+def _of_scenario(subject: str, root: Path | None) -> Iterator[tuple[Citation, str]]:
+    """The citations of a scenario's expectations, then those of its constants and assumed inputs at the first point."""
+    from hostsim import api
+    from hostsim.scenario.cost_model import constants_at
+    from hostsim.scenario.shipped_data import bibliography
+
+    scenario, found = api.load(subject, root=root), bibliography()
+    for expectation in scenario.expectations:
+        yield from ((citation, expectation.name) for citation in found.of_claim(expectation.name))
+    for constant in constants_at(scenario, {name: axis.values[0] for name, axis in scenario.axes.items()}):
+        yield from ((citation, constant.name) for citation in found.of_text(constant.text))

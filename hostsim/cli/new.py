@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hostsim.cli.inspection import copy_file
 from hostsim.cli.option import option, repeated
-from hostsim.cli.part import copy_file
 from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from hostsim.cli.option import (
     repeated,
 )
 from hostsim.cli.output import BEGAN, columns, duration, say_failed, say_partial, say_warnings
-from hostsim.cli.shard import run_shard
 from hostsim.cli.status import Status
+from hostsim.cli.store import run_shard
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:

@@ -2,17 +2,260 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import logging
 import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from toy_runs import toy_record
 
-from hostsim.campaign.code_version import ABOUT
+import hostsim.errors
+from hostsim.campaign.code_version import ABOUT, PACKAGE, import_closure, read_code, write_cache
 from hostsim.campaign.store import Store, code_digest
 from hostsim.errors import StoreError
+from tests.writable_copy import copy_tree
+
+COMMENT = (r"\A", "# a comment\n\n")
+DOCSTRING = (r'"""', '"""Other words first. ')
+STATEMENT = (r"\Z", "\nADDED = 1\n")
+ERROR = (r'(raise \w+\(\s*f?)"', r'\1"Alas, ')
+
+WITHOUT_EFFECT = {
+    "a comment in the loader": ("hostsim/scenario/load.py", *COMMENT),
+    "a comment in the model": ("hostsim/model/receive/nic.py", *COMMENT),
+    "a docstring in the loader": ("hostsim/scenario/load.py", *DOCSTRING),
+    "a docstring in the model": ("hostsim/model/receive/nic.py", *DOCSTRING),
+    "the prose under a field": ("hostsim/config/platform.py", r'\n    """', '\n    """Other words first. '),
+    "the text of an error of the loader": ("hostsim/scenario/axis.py", r'Fault\("', 'Fault("alas, '),
+    "the text of an error of the model": ("hostsim/model/build.py", *ERROR),
+    "the text of an error of a policy": ("hostsim/model/policy/steering.py", *ERROR),
+    "the text of an error of a spec": ("hostsim/config/costs.py", *ERROR),
+    "how an error is put in words": ("hostsim/errors.py", "; given ", "; found "),
+    "a new metric": (
+        "hostsim/results/metrics/catalogue.py",
+        r"_ENTRIES = \(\n",
+        '_ENTRIES = (\n    Metric("again", "%", "As host_cpu.", "instant", mean_share("pcpu.busy_ps")),\n',
+    ),
+    "a new statistic": ("hostsim/results/estimate.py", *STATEMENT),
+    "a new claim": ("scenarios/claims.csv", r"\Z", "new.claim,small-udp,rule,a claim,,loss,1,ratio,0.9,1.1,stated,\n"),
+    "another style of plots": ("hostsim/views/plots/style.py", "#1c2128", "#000000"),
+    "a changed command": ("hostsim/cli/app.py", *STATEMENT),
+    "a new public name": ("hostsim/__init__.py", *STATEMENT),
+    "how compiled modules are found": ("hostsim/engine/compiled.py", *STATEMENT),
+    "an import for type checkers": (
+        "hostsim/engine/clock.py",
+        "if TYPE_CHECKING:\n",
+        "if TYPE_CHECKING:\n    from hostsim.cli.app import app\n",
+    ),
+}
+WITH_EFFECT = {
+    "a constant of the model": ("hostsim/model/control/periodic.py", r"DRIFT = 0\.1", "DRIFT = 0.2"),
+    "an operator of a policy": ("hostsim/model/policy/moderation.py", r"last \+ self", "last - self"),
+    "an operator of the engine": ("hostsim/engine/ring.py", "missing <= 0", "missing < 0"),
+    "a method of a spec": ("hostsim/config/costs.py", r"self\.cycles or 0\.0", "self.cycles or 1.0"),
+    "a statement of a run": (
+        "hostsim/campaign/simulate.py",
+        r"    host\.probe\.start\(\)\n",
+        "    host.probe.start()\n    host.probe.sample()\n",
+    ),
+    "the rule of the warm-up": ("hostsim/results/warm_up.py", "MSER_BATCH = 5", "MSER_BATCH = 4"),
+    "a text that is no error": ("hostsim/results/warm_up.py", '"guest.read"', '"guest.came"'),
+    "the kind of an error": ("hostsim/model/build.py", r"raise WiringError\(", "raise ValueError("),
+}
+
+PROGRAM = """
+import json
+import sys
+from pathlib import Path
+
+results, toys, *copies = sys.argv[1:]
+for copy in copies:
+    for name in [name for name in sys.modules if name.split(".")[0] == "hostsim"]:
+        del sys.modules[name]
+    sys.path[:] = [copy, *(place for place in sys.path if place not in ("", *copies))]
+    from hostsim.campaign.store import Store, _code
+    assert sys.modules["hostsim"].__file__.startswith(copy + "/")
+    if copy == copies[0]:
+        sys.path.append(toys)
+        from toy_runs import toy_record
+        Store(Path(results)).put(toy_record(1, 0))
+    is_found = Store(Path(results)).get(("ab" * 16, 0, 1)) is not None
+    print(json.dumps([Path(copy).name, [is_found, _code().parts]]))
+"""
+"""Takes a run to the store with the first copy of the package, and says of all of them whether it is found by them, and by what parts."""
+
+
+def copied(folder: Path, name: str) -> Path:
+    """A copy of the package and of what is shipped with it."""
+    copy = folder / name
+    copy_tree(PACKAGE, copy / "hostsim")
+    copy_tree(PACKAGE.parent / "scenarios", copy / "scenarios")
+    return copy
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package for each change, and one without any."""
+    folder = tmp_path_factory.mktemp("copies").resolve()
+    copied(folder, "unchanged")
+    for name, (file, pattern, replacement) in {**WITHOUT_EFFECT, **WITH_EFFECT}.items():
+        source = copied(folder, name) / file
+        before = source.read_text(encoding="utf-8")
+        after, count = re.subn(pattern, replacement, before, count=1)
+        assert count == 1, name
+        assert after != before, name
+        source.write_text(after, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(copies: Path) -> dict[str, tuple[bool, dict[str, str]]]:
+    """Whether the store of each copy finds a run that was made by the copy without a change; and the parts of its code."""
+    names = ["unchanged", *WITHOUT_EFFECT, *WITH_EFFECT]
+    command = [
+        sys.executable,
+        "-c",
+        PROGRAM,
+        copies / "results",
+        Path(__file__).parent,
+        *(copies / name for name in names),
+    ]
+    environment = {**os.environ, "PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=copies, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {name: tuple(what) for name, what in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.fixture(scope="module")
+def parts() -> Mapping[str, str]:
+    """The parts of the code as it is."""
+    return read_code().parts
+
+
+def test_a_stored_run_is_found_by_the_code_that_made_it(
+    found: dict[str, tuple[bool, dict[str, str]]], parts: Mapping[str, str]
+) -> None:
+    """Wherever the code is installed."""
+    assert found["unchanged"] == (True, parts)
+
+
+@pytest.mark.parametrize("change", WITHOUT_EFFECT)
+def test_a_stored_run_is_found_after_a_change_that_no_run_depends_on(
+    found: dict[str, tuple[bool, dict[str, str]]], parts: Mapping[str, str], change: str
+) -> None:
+    """A night of runs outlives it."""
+    assert found[change] == (True, parts)
+
+
+@pytest.mark.parametrize("change", WITH_EFFECT)
+def test_a_stored_run_is_not_found_after_a_change_that_a_run_depends_on(
+    found: dict[str, tuple[bool, dict[str, str]]], parts: Mapping[str, str], change: str
+) -> None:
+    """The module that was changed is named, and what the old code made is no result of the new code."""
+    is_found, now = found[change]
+    file = WITH_EFFECT[change][0].removeprefix("hostsim/").removesuffix(".py")
+    assert now.keys() == parts.keys()
+    assert [name for name in now if now[name] != parts[name]] == [file]
+    assert not is_found
+
+
+def test_layout_does_not_count(tmp_path: Path, parts: Mapping[str, str]) -> None:
+    """All modules of a run written anew from their syntax trees, without a comment and in another layout."""
+    package = copied(tmp_path, "copy") / "hostsim"
+    rewritten = 0
+    for name in import_closure(package):
+        source = package / f"{name}.py"
+        text = source.read_text(encoding="utf-8")
+        source.write_text(ast.unparse(ast.parse(text)), encoding="utf-8")
+        rewritten += source.read_text(encoding="utf-8") != text
+    assert rewritten > 50
+    assert read_code(package).parts == parts
+
+
+def test_an_import_inside_a_function_is_followed(tmp_path: Path) -> None:
+    """A module that is imported late is as much a part of the run as any other, and so are the packages it is in."""
+    package = tmp_path / "hostsim"
+    for name, text in {
+        "campaign/simulate.py": "def simulate():\n    from hostsim.model import late\n    import hostsim.model.policy.rule\n",
+        "model/__init__.py": '"""Parts of the host."""\n',
+        "model/late.py": "import numpy\n",
+        "model/policy/__init__.py": "ORDER = 1\n",
+        "model/policy/rule.py": "import heapq\n",
+        "scenario/load.py": "import yaml\n",
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    assert sorted(read_code(package).parts) == [
+        "campaign/simulate",
+        "model/__init__",
+        "model/late",
+        "model/policy/__init__",
+        "model/policy/rule",
+        "numpy",
+    ]
+
+
+def test_a_cache_saves_parsing_and_changes_nothing(tmp_path: Path) -> None:
+    """What has the bytes that it had is not parsed; what has others is, and all is where another reader wrote the cache."""
+    package, cache, nowhere = tmp_path / "hostsim", tmp_path / "cache.json", tmp_path / "none.json"
+    for name, text in {"simulate": "from hostsim.campaign import task\n", "task": "A = 1\n", "late": "B = 1\n"}.items():
+        (package / "campaign").mkdir(parents=True, exist_ok=True)
+        (package / f"campaign/{name}.py").write_text(text)
+    before = read_code(package, nowhere)
+    write_cache(cache, package)
+    assert read_code(package, cache) == before
+    (package / "campaign/task.py").write_text("from hostsim.campaign import late\nA = 1\n")
+    after = read_code(package, nowhere)
+    assert after.parts.keys() - before.parts.keys() == {"campaign/late"}
+    assert read_code(package, cache) == after
+    meaning = before.parts["campaign/simulate"]
+    cache.write_text(cache.read_text().replace(meaning, "f" * len(meaning)))
+    assert read_code(package, cache).parts == {**after.parts, "campaign/simulate": "f" * len(meaning)}
+    cache.write_text(json.dumps({**json.loads(cache.read_text()), "reader": "another"}))
+    assert read_code(package, cache) == after
+
+
+def test_a_run_depends_on_these_rooms_numpy_and_simpy_alone(parts: Mapping[str, str]) -> None:
+    """Neither the loader nor the catalogue of measures, nor anything that draws, judges or runs a sweep."""
+    rooms = {name.split("/")[0] for name in parts}
+    own = {"units", "results", "config", "plugin", "engine", "model", "campaign"}
+    assert rooms == {*own, "numpy", "simpy"}
+    assert {name for name in parts if name.startswith("plugin")} == {"plugin/__init__"}
+    assert {name for name in parts if name.startswith("results")} == {"results/__init__", "results/warm_up"}
+    campaign = {name.split("/")[1] for name in parts if name.startswith("campaign/")}
+    assert campaign == {"__init__", "simulate", "deferred_sigint"}
+
+
+def test_a_package_without_its_sources_has_no_digest(tmp_path: Path) -> None:
+    """It would be the same for all of them."""
+    with pytest.raises(FileNotFoundError):
+        read_code(tmp_path)
+
+
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse((PACKAGE / f"{name}.py").read_bytes()) for name in import_closure()}
+
+
+def test_no_module_of_a_run_reads_an_error() -> None:
+    """That is why texts of errors, and the module that defines them, may be left out: what is raised ends the run."""
+    for name, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ExceptHandler):
+                assert node.name is None, name
+                assert isinstance(node.type, ast.Name), name
+                assert node.type.id in {"StopSimulation", "TypeError", "ValueError"}, name  # none of `hostsim.errors`
+            if isinstance(node, ast.ImportFrom):
+                assert node.module != "hostsim", name  # nor is what the package itself defines in the digest
+            if isinstance(node, ast.ImportFrom) and node.module == "hostsim.errors":
+                kinds = [getattr(hostsim.errors, alias.name) for alias in node.names]
+                assert all(issubclass(kind, hostsim.errors.HostsimError) for kind in kinds), name
+
 
 WANTED = ("ab" * 16, 0, 1)
 

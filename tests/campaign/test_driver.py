@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -10,14 +11,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 from toy_runs import Bisection, answered_record, plan, point, requests_record, simulate, tasks, toy_record
 
-from hostsim.campaign.driver import Outcome, Progress, preview, run_together
-from hostsim.campaign.store import Store, is_same_run
-from hostsim.campaign.stored_records import condensed
+from hostsim.campaign.driver import Costs, Outcome, Progress, preview, run_together
+from hostsim.campaign.store import Store, condensed, is_same_run
 from hostsim.engine.record import RunRecord
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.table import WALL_CLOCK, write_table
@@ -358,3 +359,34 @@ def test_ctrl_c_ends_a_sweep_with_all_that_has_finished(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=HANGS_S)  # no run that has not ended will
     assert (process.returncode, out, err) == (0, "interrupted 4\n", "")
     assert len(list((tmp_path / "store").rglob("*.parquet"))) == 4
+
+
+def test_nothing_is_made_up_before_a_run_has_told() -> None:
+    """A run without a time tells nothing, and what is not left takes no time."""
+    costs, [task] = Costs(), tasks([point(n=1)], 1)
+    costs.expect(task)
+    costs.add(toy_record(1, 0, facts={}))
+    assert costs.left_s() is None
+    costs.settle(task)
+    costs.add(toy_record(1, 0, facts={"wall_s": 0.1}))
+    assert costs.left_s() == 0
+
+
+def test_running_sums_equal_the_sums_over_all_that_are_left() -> None:
+    """Whatever the order in which runs are expected, end and tell their time."""
+    draw, costs = random.Random(1), Costs()
+    left, took = [], {}
+    for task in draw.sample(tasks([point(n=n) for n in range(8)], 6), 48):
+        costs.expect(task)
+        left.append(task)
+        if draw.random() < 0.7:
+            ended = left.pop(draw.randrange(len(left)))
+            seconds = draw.random()
+            costs.settle(ended)
+            costs.add(toy_record(1, 0, point_id=ended.point.id, facts={"wall_s": seconds}))
+            took.setdefault(ended.point.id, []).append(seconds)
+        means = {name: fmean(values) for name, values in took.items()}
+        if means:
+            usual = fmean(means.values())
+            assert costs.left_s() == pytest.approx(sum(means.get(task.point.id, usual) for task in left))
+    assert len(left) > 5

@@ -10,7 +10,7 @@ from toy_runs import toy_record
 
 from hostsim.campaign.shard import merge
 from hostsim.campaign.store import Origin, Store, code_digest
-from hostsim.campaign.stored_run import StoredRun, prunable, remove, stored_runs
+from hostsim.campaign.stored_run import StoredRun, prunable, remove, runs_in
 
 OTHER = "0123456789abcdef"
 
@@ -26,7 +26,7 @@ def runs(tmp_path: Path) -> dict[str, StoredRun]:
             path = store.path(("ab" * 16, 0, seed))
             os.utime(path, (len(made), len(made)))
             made.append(path)
-    found = {run.path: run for run in stored_runs(tmp_path)}
+    found = {run.path: run for run in runs_in(tmp_path)}
     assert len(found) == 4
     return dict(zip(("mine1", "mine2", "old1", "old2"), (found[path] for path in made), strict=True))
 
@@ -61,7 +61,7 @@ def test_removed_are_the_runs_and_empty_folders(runs, tmp_path) -> None:
     assert runs["old2"].path.exists()
     remove([runs["old2"]])
     assert [folder.name for folder in (tmp_path / "runs").iterdir()] == [code_digest()]
-    assert {run.path for run in stored_runs(tmp_path)} == {runs["mine1"].path, runs["mine2"].path}
+    assert {run.path for run in runs_in(tmp_path)} == {runs["mine1"].path, runs["mine2"].path}
 
 
 def test_a_link_out_of_the_folder_is_not_followed(runs, tmp_path) -> None:
@@ -71,7 +71,7 @@ def test_a_link_out_of_the_folder_is_not_followed(runs, tmp_path) -> None:
     inner = tmp_path / "mine"
     (inner / "runs").mkdir(parents=True)
     (inner / "runs" / OTHER).symlink_to(elsewhere)
-    assert list(stored_runs(inner)) == []
+    assert list(runs_in(inner)) == []
 
 
 def test_a_merged_run_keeps_its_origin(tmp_path) -> None:
@@ -79,5 +79,5 @@ def test_a_merged_run_keeps_its_origin(tmp_path) -> None:
     origin = Origin("mine", {"traffic.stream.rate": "5 kpps"})
     Store(tmp_path / "part").put(toy_record(1, 0), origin)
     merge([tmp_path / "part"], tmp_path / "whole")
-    [run] = stored_runs(tmp_path / "whole")
+    [run] = runs_in(tmp_path / "whole")
     assert run.head().origin == origin

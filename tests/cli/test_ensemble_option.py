@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from hostsim.cli import what_if
+from hostsim.cli import study
 from hostsim.results.folder import read
 
 COST = "esxi.costs.context_switch"
@@ -108,7 +108,7 @@ def test_what_if_has_the_shipped_ensemble_where_it_takes_no_time(cli, tiny, monk
     plain = cli(*change, "--no-ensemble")
     assert "ensemble" not in plain.stderr
     assert "90 % prediction" not in plain.stdout
-    monkeypatch.setattr(what_if, "LONGEST_S", 0.0)
+    monkeypatch.setattr(study, "LONGEST_S", 0.0)
     longer = cli(*change[:-1], "hardware.cpu.clock=3 GHz", "--dry-run")
     assert "note: --ensemble gives prediction intervals, which say how sure the model is, and adds" in longer.stderr
     assert longer.stdout.splitlines()[1].split()[:3] == ["tiny", "1", "3"]

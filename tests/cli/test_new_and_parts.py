@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from hostsim.cli import new as new_module
 from hostsim.cli.app import app
-from hostsim.cli.part import COMPONENTS, LISTED
+from hostsim.cli.inspection import COMPONENTS, LISTED
 from hostsim.config.traffic import kind_of
 from hostsim.config.workload import TRAFFIC
 from hostsim.scenario.component import Parts

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.cli.interrupt import GRACE_S
+from hostsim.cli.status import GRACE_S
 from tests.faults import sweep
 
 ALLOWED_S = GRACE_S + 0.5
@@ -37,7 +37,7 @@ sys.addaudithook(_hear)
 """Ctrl-C, to the whole group as a terminal sends it, whenever a command begins to import that module; the processor time so far on stdout."""
 DEAF = """
 import signal, sys
-import hostsim.__main__ as entry, hostsim.cli.app as cli, hostsim.cli.interrupt as interrupt
+import hostsim.__main__ as entry, hostsim.cli.app as cli, hostsim.cli.status as interrupt
 interrupt.GRACE_S = float(sys.argv[1])
 def deaf(**_):
     while True:

@@ -1,7 +1,9 @@
-"""``sensitivity``: screening and variance shares of the constants behind a measure, with a tornado plot."""
+"""Commands that vary a scenario: ``what-if`` its settings, ``sensitivity`` its constants."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,25 +16,160 @@ from hostsim.cli.option import (
     ScenarioName,
     Texts,
     complete_axis,
+    complete_change,
     complete_metric,
     complete_path,
     option,
     pairs,
     repeated,
 )
-from hostsim.cli.output import columns, duration, say_warnings
+from hostsim.cli.output import coloured, columns, duration, plain, print_json, say_failed, say_warnings
 from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
 from hostsim.units import MOST_REPLICATIONS
 
 if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions
+    from hostsim.campaign.what_if import WhatIf
     from hostsim.cli.forecast import Forecast
     from hostsim.lab.sensitivity import Sensitivity, SensitivityResult
     from hostsim.scenario.cost_model import Constant
     from hostsim.scenario.plan import Records
+    from hostsim.scenario.scenario import Scenario
 
-__all__ = ["sensitivity"]
+__all__ = ["sensitivity", "what_if"]
+
+LONGEST_S = 60.0
+"""Largest additional time of the ensemble by default."""
+
+
+def what_if(
+    context: typer.Context,
+    scenario: ScenarioName,
+    changes: Annotated[
+        Texts,
+        repeated("--set", "PATH=VALUE", "The change: a dotted path, or an axis of the scenario.", complete_change),
+    ] = None,
+    costs: Annotated[
+        Texts,
+        repeated("--cost", "NAME=VALUE", "A changed cost, for studies: context_switch=0."),
+    ] = None,
+    both: Annotated[Texts, repeated("--both", "PATH=VALUE", "Set a value on both sides.", complete_path)] = None,
+    axes: Annotated[
+        Texts, repeated("--axis", "NAME=VALUES", "The points to compare: receivers=16,24.", complete_axis)
+    ] = None,
+    metrics: Annotated[
+        Texts,
+        repeated(
+            "--metric",
+            "NAME",
+            "Only this measure, certain or not; by default all whose difference is certain.",
+            complete_metric,
+        ),
+    ] = None,
+    of: Annotated[
+        str | None,
+        option("--of", "SUBJECT", "Compare the measures of a traffic entry, VM group, VM, NIC port, queue or world."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print strict JSON instead of a table, every measure.")
+    ] = False,
+    no_ensemble: Annotated[
+        bool,
+        typer.Option("--no-ensemble", help="Leave out the prediction intervals of the shipped ensemble of hosts."),
+    ] = False,
+    root: Root = None,
+    *,
+    dry_run: DryRun = False,
+) -> None:
+    """Before and after a change: paired differences.
+
+    Both sides run on common random numbers, at least three replications each; a difference is certain when its 95 % interval
+    excludes 0. If that adds less than a minute, replications are runs of the shipped ensemble of hosts, at least five: the model is sure
+    of a difference whose 90 % prediction interval excludes 0. The value before of a changed axis is the one that --axis gives it, or the first of its sweep.
+    """
+    options: RunOptions = context.obj
+    from hostsim import api
+    from hostsim.campaign.what_if import what_if as run_both
+    from hostsim.campaign.what_if import with_least_replications
+    from hostsim.cli.forecast import dry_run_table
+    from hostsim.cli.output import Reporter
+    from hostsim.results.compare import require_metrics
+    from hostsim.results.metrics.subject import parsed
+    from hostsim.scenario.expect.measure_names import measures_of, require_measures
+
+    require_metrics(metrics or ())
+    wanted, prices = pairs(changes, "--set"), pairs(costs, "--cost")
+    overrides, values = pairs(both, "--both"), pairs(axes, "--axis")
+    if no_ensemble and options.ensemble:
+        raise InputError(Fault("contradicts --ensemble", "--no-ensemble"))
+    before, after = api.sides(
+        scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root, plugins=options.plugins
+    )
+    require_measures(before, metrics or (), "--metric")
+    own = measures_of(before, of, metrics or (), "--of") if of else [name for name in metrics or () if parsed(name)[1]]
+    if not no_ensemble and not options.ensemble:
+        ensemble, told = _default_ensemble(before, after, options)
+        options = options.model_copy(update={"ensemble": ensemble})
+        typer.echo(f"note: {told}", err=True)
+    if dry_run:
+        least = with_least_replications(before, options.fidelity()).replications
+        options = options.model_copy(update={"replications": least})
+        typer.echo(dry_run_table([before, after], options, sweep=True, expectations=False))
+        return
+    with Reporter() as reporter:
+        found = run_both(before, after, {**wanted, **prices}, options.fidelity(), options.execution(reporter), own)
+    if of:
+        found = replace(found, differences=found.differences.only(*own))
+    for note in found.notes:
+        typer.echo(coloured(f"note: {note}", "yellow", sys.stderr), err=True)
+    _print_differences(found, own if of and metrics else metrics or (), as_json=as_json)
+    for side in (found.before, found.after):
+        say_failed(side)
+    if len(found.before.failed) or len(found.after.failed):
+        raise typer.Exit(Status.FAILED_RUNS)
+
+
+def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) -> tuple[str | None, str]:
+    """The default ensemble of a comparison, or None if it takes long, and a note on it."""
+    from hostsim.campaign.run_option import SHIPPED
+    from hostsim.cli.forecast import ensemble_adds_s
+    from hostsim.cli.output import duration
+
+    try:
+        seconds = ensemble_adds_s([replace(side, expectations=()) for side in (before, after)], options)
+    except InputError as error:
+        return None, f"no prediction intervals: {error.faults[0]}"
+    added = "no time" if not seconds else f"about {duration(seconds)}"
+    if seconds < LONGEST_S:
+        told = f"which add {added}; --no-ensemble leaves them out"
+        return SHIPPED, f"runs of the shipped ensemble of hosts give prediction intervals, {told}"
+    return None, f"--ensemble gives prediction intervals, which say how sure the model is, and adds {added}"
+
+
+def _print_differences(found: WhatIf, metrics: Sequence[str], *, as_json: bool) -> None:
+    """Print the change in one sentence, and the differences of some measures, certain or not, or all certain ones."""
+    from hostsim.cli.output import columns
+    from hostsim.results.compare import difference_rows
+
+    shown = found.differences.only(*metrics) if metrics else found.differences
+    if as_json:
+        print_json([{name: plain(value) for name, value in row.items()} for row in shown.frame().to_dict("records")])
+    elif metrics and shown:
+        typer.echo(f"{found.sentence_of(metrics)}\n\n{columns(*difference_rows(shown))}")
+    elif shown := shown.distinct.certain:
+        moved = list(dict.fromkeys(entry.metric for entry in shown))  # measures of a subject have no headline
+        typer.echo(f"{found.sentence or found.sentence_of(moved[:4])}\n\n{columns(*difference_rows(shown))}")
+        known = {entry.metric for entry in shown}
+        same = [
+            f"  {', '.join(others)} as {first}" for first, others in found.differences.alike.items() if first in known
+        ]
+        if same:
+            typer.echo("\n".join(["", "measures that change alike:", *same]))
+    elif not found.differences:
+        typer.echo("nothing could be compared: no two finished runs make a pair")
+    else:
+        typer.echo("no difference is certain: every 95 % interval contains 0")
 
 
 def sensitivity(
