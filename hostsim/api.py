@@ -222,7 +222,7 @@ def what_if(
         **given: as for `run`, whose errors it raises.
     """
     from hostsim.campaign.what_if import what_if as run_both
-    from hostsim.scenario.expect.measure_names import measures_of
+    from hostsim.scenario.option_text import measures_of
 
     asked = run_options(what_if, options, given)
     try:

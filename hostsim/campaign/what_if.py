@@ -26,9 +26,8 @@ from hostsim.results.prediction_interval import BLOCK
 from hostsim.results.results import Results
 from hostsim.results.rich_view import rich_view
 from hostsim.results.verdicts import Verdicts
-from hostsim.scenario.expect.measure_names import require_measures
 from hostsim.scenario.load import load
-from hostsim.scenario.option_text import option_texts
+from hostsim.scenario.option_text import option_texts, require_measures
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.source import Source, read_source
 from hostsim.scenario.yaml.source_tree import dotted

@@ -96,7 +96,7 @@ def what_if(
     from hostsim.cli.output import Reporter
     from hostsim.results.compare import require_metrics
     from hostsim.results.metrics.subject import parsed
-    from hostsim.scenario.expect.measure_names import measures_of, require_measures
+    from hostsim.scenario.option_text import measures_of, require_measures
 
     require_metrics(metrics or ())
     wanted, prices = pairs(changes, "--set"), pairs(costs, "--cost")

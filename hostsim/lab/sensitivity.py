@@ -19,7 +19,7 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.results.search_answer import SearchAnswer
 from hostsim.scenario.cost_model import SPREAD, Constant, constants_at, with_constants
-from hostsim.scenario.expect.measure_names import require_measures
+from hostsim.scenario.option_text import require_measures
 from hostsim.scenario.plan import Fidelity, Plan, Records, Task, point_at
 from hostsim.scenario.scenario import Scenario
 from hostsim.views.plots.style import figure_of, save

@@ -28,16 +28,14 @@ from hostsim.results.metrics.catalogue import RESERVED
 from hostsim.scenario.axis import Axis, make_axis, point_key, read_values, written_text
 from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, hardware_in_place, range_faults
-from hostsim.scenario.default_service import default_services
 from hostsim.scenario.expect.expectation import LoadTrial, Reader
 from hostsim.scenario.expect.figure import FigurePart
-from hostsim.scenario.known_name import explained
-from hostsim.scenario.option_text import option_texts, unit_reader
-from hostsim.scenario.provenance import effective_settings
+from hostsim.scenario.option_text import option_texts, unit_reader, unsettable
+from hostsim.scenario.provenance import default_services, effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import PointResolver, Precision, RunSpec, Scenario
 from hostsim.scenario.schema import AxisPart, PointFile, RunPart, ScenarioFile, file_models
-from hostsim.scenario.settable import unsettable
+from hostsim.scenario.shipped_data import explained
 from hostsim.scenario.source import Source, read_source
 from hostsim.scenario.yaml.reader import KeyPath, parse_value
 from hostsim.scenario.yaml.source_tree import Place, dotted, keys, unwrap

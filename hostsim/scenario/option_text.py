@@ -1,24 +1,34 @@
-"""Option text: Python values in the form of ``--set`` and ``--axis``, and points of ``--at``."""
+"""Options: Python values as option text, the paths and points that they name, names of measures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
+from hostsim.config.effective_settings import vmx_table
+from hostsim.config.field import Spec
+from hostsim.config.guest import GuestSpec
+from hostsim.config.host import HardwareSpec
+from hostsim.config.peer import PeerSpec
+from hostsim.config.platform import PlatformSpec
 from hostsim.config.quantity import common_unit
 from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.subject import of_subject_name, parsed
 from hostsim.scenario.axis import read_values
+from hostsim.scenario.expect.lookup import Lookup
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import Scenario
-from hostsim.scenario.yaml.source_tree import Place, Tree, keys
+from hostsim.scenario.schema import ScenarioFile
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.settings_file import FILE
+from hostsim.scenario.yaml.source_tree import SETTINGS, Place, Tree, dotted, keys
+from hostsim.scenario.yaml.validation import schema_of, walk
 
-__all__ = [
-    "option_texts",
-    "parse_point",
-    "unit_reader",
-]
+__all__ = ["measures_of", "option_texts", "parse_point", "require_measures", "unit_reader", "unsettable"]
 
 
 def option_texts(
@@ -112,3 +122,111 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
     if faults:
         raise InputError(faults)
     return values
+
+
+def unsettable(
+    model: type[ScenarioFile], resolver: Resolver, path: KeyPath, place: Place, roots: tuple[str, ...]
+) -> Fault | None:
+    """The fault of a path that cannot be changed, or None.
+
+    Args:
+        model: of the file.
+        resolver: of the scenario.
+        path: to change.
+        place: option or line of the change.
+        roots: sections that may be changed.
+    """
+    fault: Fault | None
+    split = split_part_path(path)
+    if path[0] not in roots:
+        nearest = nearest_name(str(path[0]), roots)
+        known = str(path[0]) in schema_of(model)["properties"]
+        message = "cannot be varied" if known else "there is no such path"
+        fault = Fault(message, dotted(path), allowed="a path below " + ", ".join(roots), nearest=nearest)
+    elif split is None:
+        fault = walk(model, resolver.tree, path)
+    else:
+        key, inner = split
+        fault = walk(model, resolver.tree, key)
+        models: dict[str, type[Spec]] = {"platform": PlatformSpec, "hardware": HardwareSpec, "peer": PeerSpec}
+        part_model = models.get(str(key[-1]), GuestSpec)
+        try:
+            part = None if fault else resolver.part(resolver.tree, key)
+        except InputError:
+            part = None  # reported when the point is made
+        if part is not None and not part.faults:
+            fault = walk(part_model, part.tree, inner, key)
+    if fault is None and len(path) > 2 and path[-2] in SETTINGS and (len(path) > 3 or path[0] == "host"):
+        fault = _unknown_setting(resolver, path)
+    if fault is None:
+        return None
+    return Fault(fault.message, fault.path, "", fault.allowed, fault.nearest, place.file, place.line)
+
+
+def _unknown_setting(resolver: Resolver, path: KeyPath) -> Fault | None:
+    platform = resolver.tree.get(("platform",))
+    try:
+        spec = resolver.parts.platform(platform, ("platform",)).spec if isinstance(platform, str) else None
+    except InputError:
+        return None  # reported when the point is made
+    if spec is None:
+        return None
+    known = list(getattr(spec, str(path[-2])))
+    if path[-2] == "vmx":
+        networks = resolver.tree.get((*path[:-2], "networks"))
+        known = list(vmx_table(spec, len(networks) if isinstance(networks, tuple) else 1))
+    name = str(path[-1])
+    if name in known or (name == FILE and path[-2] != "kernel"):
+        return None
+    return Fault(
+        "unknown setting", dotted(path), allowed="a setting the platform lists", nearest=nearest_name(name, known)
+    )
+
+
+def require_measures(scenario: Scenario, names: Iterable[str], option: str) -> None:
+    """Check the measures that an option or argument names, and their subjects, by the names in a scenario.
+
+    Args:
+        scenario: the scenario.
+        names: of measures, with or without a subject.
+        option: location that faults report.
+
+    Raises:
+        InputError: all unknown measures, and measures that their subject does not have.
+    """
+    if faults := faults_of(scenario, names, option):
+        raise InputError(faults)
+
+
+def faults_of(scenario: Scenario, names: Iterable[str], option: str) -> list[Fault]:
+    """The faults of `require_measures`."""
+    listed = list(names)
+    place = Place(option)
+    tree = Tree({"metric": tuple(listed)}, {("metric",): place}, option)
+    lookup = Lookup(tree, scenario.axes, scenario.resolver.tree)
+    for name in listed:
+        lookup.metric(name, ("metric",))
+    return [replace(fault, path=option, file="", line=0) for fault in lookup.faults]
+
+
+def measures_of(scenario: Scenario, subject: str, names: Iterable[str] = (), option: str = "of") -> list[str]:
+    """Names of measures of a subject, ``latency_p99 of feed``: the given ones, or all of them.
+
+    Args:
+        scenario: the scenario.
+        subject: its name.
+        names: of measures; one with a subject keeps it.
+        option: location that faults report.
+
+    Raises:
+        InputError: an unknown measure or subject, or a subject that does not have a measure.
+    """
+    found = [name if parsed(name)[1] else of_subject_name(name, subject) for name in names]
+    if not found:
+        every = [of_subject_name(name, subject) for name in CATALOGUE]
+        found = [name for name in every if not faults_of(scenario, [name], option)]
+        if not found:
+            raise InputError(faults_of(scenario, [of_subject_name("latency_mean", subject)], option))
+        return found
+    require_measures(scenario, found, option)
+    return found

@@ -1,11 +1,13 @@
-"""Provenance of settings: every effective setting with its origin, as ``show`` prints it."""
+"""Provenance of settings: every effective setting with its origin, and default service times."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hostsim.config.costs import Cost
 from hostsim.config.effective_settings import vmx_table
+from hostsim.config.host import PointSpec
 from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.results.results import EffectiveSetting
 from hostsim.scenario.axis import Axis
@@ -13,8 +15,9 @@ from hostsim.scenario.component import Part
 from hostsim.scenario.resolve import Resolver
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Tree, dotted
+from hostsim.units import MS, NS, SECOND, US
 
-__all__ = ["effective_settings"]
+__all__ = ["default_services", "effective_settings"]
 
 _NOT_SETTINGS = frozenset({"hardware", "guest", "peer", "model", "source", "assumed", "range", "prior"})
 """Keys of parts with names or origins only."""
@@ -94,3 +97,41 @@ def _defaults(platform: PlatformSpec, groups: Mapping[str, Any]) -> Iterator[tup
         networks = part.get("networks")
         for name, setting in vmx_table(platform, len(networks) if isinstance(networks, tuple) else 1).items():
             yield f"vms.{group}.vmx.{name}", setting
+
+
+def default_services(spec: PointSpec) -> Iterator[EffectiveSetting]:
+    """The default service times of traffic, as settings: the time on this host's processor, and its origin.
+
+    Args:
+        spec: a point of the scenario.
+    """
+    cpu = spec.hardware.cpu
+    hertz = spec.costs.cycle_rate(cpu.family, cpu.hertz)
+    groups = {group.name: group.guest for group in spec.vms}
+    for name, flow in spec.traffic.items():
+        application, what = flow.application
+        if not application or flow.own_service is not None:
+            continue
+        guests = {groups[group].guest: groups[group] for group in flow.to}
+        for guest in guests.values():
+            cost: Cost = getattr(guest.applications, application)
+            article = "an" if what[0] in "aeiou" else "a"
+            kind = "assumed" if cost.assumed is not None else "measured"
+            path = f"traffic.{name}.service" + (f" ({guest.guest})" if len(guests) > 1 else "")
+            yield EffectiveSetting(
+                path, _words(cost.ps(hertz)), f"{article} {what}, {kind} for {guest.guest}{_range(cost, hertz)}"
+            )
+
+
+def _range(cost: Cost, hertz: float) -> str:
+    if cost.range is None:
+        return ""
+    # times are whole picoseconds, and cycles never are integers
+    ends = [end if isinstance(end, int) else end * SECOND / hertz for end in cost.range]
+    return f", {' to '.join(_words(round(end)) for end in ends)}"
+
+
+def _words(ps: int) -> str:
+    """A time in a unit that suits it, to three digits."""
+    unit, name = next(((unit, name) for unit, name in ((MS, "ms"), (US, "us")) if ps >= unit), (NS, "ns"))
+    return f"{ps / unit:.3g} {name}"

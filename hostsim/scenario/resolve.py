@@ -19,10 +19,24 @@ from hostsim.config.traffic import Traffic
 from hostsim.errors import Fault, InputError
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
 from hostsim.scenario.check.admission import admission_faults, pool_faults, pools
-from hostsim.scenario.check.assumption import assumption_warnings, extrapolation_warnings
 from hostsim.scenario.check.capacity import feature_warnings, load_faults, nic_faults, traffic_faults, vm_faults
-from hostsim.scenario.check.effect import Effects, depends_on_length, effects, side_channel_reason
+from hostsim.scenario.check.effect import (
+    Effects,
+    assumption_warnings,
+    depends_on_length,
+    effects,
+    extrapolation_warnings,
+    side_channel_reason,
+)
 from hostsim.scenario.check.native import kernel_nics, native_faults
+from hostsim.scenario.check.network import (
+    settled,
+    team_faults,
+    tier_faults,
+    uplink_faults,
+    vm_traffic_faults,
+    without_teaming,
+)
 from hostsim.scenario.check.reference import (
     contradictions,
     network_faults,
@@ -30,12 +44,8 @@ from hostsim.scenario.check.reference import (
     passthrough_warnings,
     server_faults,
 )
-from hostsim.scenario.check.tiers import tier_faults
-from hostsim.scenario.check.uplink import team_faults, uplink_faults
-from hostsim.scenario.check.vm_traffic import vm_traffic_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
 from hostsim.scenario.schema import DEFAULT_PEER, ROOT_POOL, SHIPPED, PointFile, file_models
-from hostsim.scenario.teaming import settled, without_teaming
 from hostsim.scenario.yaml.arrival_trace import read_instants, read_profile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.settings_file import SettingsFiles

@@ -8,9 +8,8 @@ import pytest
 
 from hostsim.errors import InputError
 from hostsim.scenario.component import Parts
-from hostsim.scenario.known_name import known_names
 from hostsim.scenario.load import load
-from hostsim.scenario.shipped_data import shipped_parts
+from hostsim.scenario.shipped_data import known_names, shipped_parts
 
 TEXT = """\
 scenario: small

@@ -8,8 +8,8 @@ import pytest
 
 from hostsim.config.nic import VSwitchSpec
 from hostsim.errors import InputError
+from hostsim.scenario.check.network import in_use
 from hostsim.scenario.plan import point_at
-from hostsim.scenario.teaming import in_use
 from tests.scenario.small_receiver import load_text
 
 SWITCHES = "  vSwitch0: {uplinks: [vmnic0], mtu: 9000}\n  vSwitch1: {uplinks: vmnic1, vxlan: true}\n"

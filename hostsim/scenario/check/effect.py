@@ -1,7 +1,8 @@
-"""Settings without effect: rules for when a setting has an effect, and the warning otherwise.
+"""Warnings of settings without effect, and of implicit assumptions that decide a result.
 
-Only settings that the scenario writes with a value other than the default are judged. A warning names a setting without effect at
-any point of a sweep.
+Only settings that the scenario writes with a value other than the default are judged for an effect. A warning names a setting without
+effect at any point of a sweep. Assumptions are default properties of senders, and costs on processors that none was measured on. The
+effect of splitRx depends on the number of packets that arrive together, because they share the wake-up of a context.
 """
 
 from __future__ import annotations
@@ -13,9 +14,17 @@ from typing import Any, TypeAlias
 
 from hostsim.config.cpu import L1TF
 from hostsim.config.effective_settings import vmx_table
-from hostsim.config.host import PointSpec, VmGroupSpec
+from hostsim.config.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
-from hostsim.config.platform import FunctionSettings, OffloadSettings, PlatformSpec, SettingSpec, VnicSettings
+from hostsim.config.peer import PeerSpec
+from hostsim.config.platform import (
+    FunctionSettings,
+    HostSettings,
+    OffloadSettings,
+    PlatformSpec,
+    SettingSpec,
+    VnicSettings,
+)
 from hostsim.config.traffic import Connected, Traffic
 from hostsim.config.vmkernel import VmkernelStreamSpec, VmotionSpec
 from hostsim.config.workload import (
@@ -28,12 +37,82 @@ from hostsim.config.workload import (
     VmTraffic,
     WorkSpec,
 )
+from hostsim.scenario.check.network import OF_SWITCH
 from hostsim.scenario.schema import PointFile
-from hostsim.scenario.teaming import OF_SWITCH
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree, dotted, show_value
+from hostsim.units import SECOND
 
-__all__ = ["Effects", "depends_on_length", "effects", "side_channel_reason", "without_effect"]
+__all__ = [
+    "Effects",
+    "assumption_warnings",
+    "depends_on_length",
+    "effects",
+    "extrapolation_warnings",
+    "side_channel_reason",
+    "without_effect",
+]
+
+
+def assumption_warnings(
+    tree: Tree,
+    file: PointFile,
+    peer: PeerSpec,
+    groups: Iterable[VmGroupSpec],
+    traffic: Mapping[str, Traffic],
+    settings: HostSettings,
+) -> Iterator[str]:
+    """Warnings of defaults that decide a result.
+
+    Args:
+        tree: the scenario.
+        file: the parsed scenario.
+        peer: the sender of multicast.
+        groups: VMs with their effective settings.
+        traffic: their traffic.
+        settings: of the host.
+    """
+    is_open = tree.get(("peer",)) is None or not peer.timer_jitter
+    for group in groups:
+        rate = sum(
+            _rate(flow) for flow in traffic.values() if isinstance(flow, MulticastSpec) and group.name in flow.to
+        )
+        if not group.count or not group.settings.vnics or not rate:
+            continue
+        vnic = group.settings.vnics[0]
+        # above the ceiling of calls, an ESXi VM sends several packets with each call
+        if vnic.split_rx and is_open and peer.tx_coalescing is None and rate > settings.tx_call_rate:
+            name = file.peer if tree.get(("peer",)) is not None else f"{file.peer} (the default)"
+            yield (
+                f"vms.{group.name}: with splitRx, losses and CPU depend on how many multicast packets arrive together: the peer {name} sends "
+                "them one by one, peer: esxi-vm in batches, as an ESXi VM does"
+            )
+
+
+def extrapolation_warnings(hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[str]:
+    """The warning of a processor that no cost of a packet was measured on.
+
+    Args:
+        hardware: the server; the platform has its processor family.
+        platform: whose costs apply.
+    """
+    family = hardware.cpu.family
+    factor = platform.costs.generations[family]
+    if factor.extrapolated:
+        ends = "" if factor.range is None else f", {factor.range[0]:g} to {factor.range[1]:g}"
+        yield (
+            f"costs are extrapolated to {family}: no packet path was measured on it; work takes {factor.value:g}{ends} times the cycles of a Westmere"
+        )
+
+
+def _rate(flow: MulticastSpec) -> float:
+    """Mean number of packets in a second."""
+    instants = flow.arrivals.timestamps_ps
+    if not instants:
+        return flow.pace.rate
+    span = instants[-1] - instants[0]
+    return (len(instants) - 1) * SECOND / span if span else 0.0
+
 
 Effects: TypeAlias = Mapping[str, str]
 """By path of each judged setting at a point: the warning that it has no effect, or an empty text."""

@@ -14,10 +14,9 @@ from hostsim.engine.record import RunRecord
 from hostsim.errors import InputError
 from hostsim.results.estimate import student
 from hostsim.results.metrics.catalogue import CATALOGUE
-from hostsim.scenario.expect.stopping_rule import FLAG, MOST_FOR_PRECISION, Replications
 from hostsim.scenario.json_schema import scenario_schema
 from hostsim.scenario.plan import Fidelity, Plan, RecordKey, Task
-from hostsim.scenario.planner import make_plan
+from hostsim.scenario.planner import FLAG, MOST_FOR_PRECISION, Replications, make_plan
 from hostsim.scenario.scenario import Precision
 from tests.scenario.small_scenario import load_text, record
 

@@ -1,0 +1,414 @@
+"""Uplinks of virtual switches and port groups, and checks of the traffic that shares them.
+
+Teaming gives each switch the uplinks that it uses, from the order of its adapters and the links that are down. Checks concern
+allocations of Network I/O Control, policies of ports, and VM-to-VM traffic: both ends on one virtual switch, guests with the requested
+abilities, devices without other users, calls of tiers that fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+
+from hostsim.config.host import HardwareSpec, VmGroupSpec
+from hostsim.config.network import NiocSpec
+from hostsim.config.nic import UDP_HEADERS, VSwitchSpec, segment_size
+from hostsim.config.platform import PlatformSpec
+from hostsim.config.traffic import Traffic
+from hostsim.config.workload import TiersSpec, VmDatagramsSpec, VmTcpStreamSpec, VmTraffic
+from hostsim.errors import Fault, nearest_name
+from hostsim.scenario.schema import PointFile
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.source_tree import Tree
+
+__all__ = [
+    "OF_SWITCH",
+    "in_use",
+    "local_policy",
+    "settled",
+    "team_faults",
+    "tier_faults",
+    "uplink_faults",
+    "vm_traffic_faults",
+    "without_teaming",
+]
+
+OF_SWITCH = ("mtu", "vxlan", "nioc", "link_down")
+"""Keys that a port group has of its switch."""
+
+
+def in_use(switch: VSwitchSpec) -> tuple[str, ...]:
+    """Return the uplinks that carry traffic: standby adapters in the place of those whose link is down; the first one with explicit failover."""
+    up = [name for name in switch.uplinks if name not in switch.link_down]
+    spare = [name for name in switch.standby if name not in switch.link_down]
+    if switch.teaming == "explicit_failover":
+        return tuple([*up, *spare][:1])
+    return (*up, *spare[: len(switch.uplinks) - len(up)])
+
+
+def settled(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
+    """Return the switches with the uplinks that they use, port groups with what they have of their switches; all of them are sound."""
+    found: dict[str, VSwitchSpec] = {}
+    for name, switch in network.items():
+        if switch.port_group_of is not None:
+            parent = network[switch.port_group_of]
+            switch = switch.model_copy(update={key: getattr(parent, key) for key in OF_SWITCH})
+        uplinks = in_use(switch)
+        found[name] = switch if uplinks == switch.uplinks else switch.model_copy(update={"uplinks": uplinks})
+    return found
+
+
+def without_teaming(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
+    """Return settled switches without the keys that their uplinks follow from: hosts that use the same uplinks share their runs."""
+    keys = ("teaming", "standby", "link_down")
+    plain = {key: VSwitchSpec.model_fields[key].default for key in keys}
+    return {
+        name: switch.model_copy(update=plain) if any(getattr(switch, key) != plain[key] for key in keys) else switch
+        for name, switch in network.items()
+    }
+
+
+_RESERVABLE = 0.75
+"""Share of the slowest uplink that system traffic may reserve together (vSphere Networking, "Bandwidth Allocation for System Traffic")."""
+
+
+def team_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
+    """Faults of teams and port groups: names that there are not, adapters of other switches, links that all are down.
+
+    Args:
+        tree: the scenario.
+        file: the same, read; each part by itself is sound.
+    """
+    switches = [name for name, switch in file.network.items() if switch.port_group_of is None]
+    for name, switch in file.network.items():
+        path: KeyPath = ("network", name)
+        down = switch.link_down
+        twice = next((nic for nic in switch.standby if nic in switch.uplinks), None)
+        if twice is not None:
+            allowed = "NICs that are not among the uplinks"
+            yield tree.fault((*path, "standby"), "is an active uplink, too", allowed, given=repr(twice))
+        if switch.port_group_of is not None:
+            parent = file.network.get(switch.port_group_of)
+            if parent is None or parent.port_group_of is not None:
+                allowed = "one of " + ", ".join(switches) if switches else "nothing: there is no virtual switch"
+                near = nearest_name(switch.port_group_of, switches)
+                yield tree.fault((*path, "port_group_of"), "is not a virtual switch", allowed, near)
+                continue
+            for key in OF_SWITCH:
+                if key in switch.model_fields_set:
+                    message = f"is of the switch: a port group has that of {switch.port_group_of}"
+                    yield tree.fault((*path, key), message, f"network.{switch.port_group_of}.{key}")
+            adapters = (*parent.uplinks, *parent.standby)
+            for key in ("uplinks", "standby"):
+                other = next((nic for nic in getattr(switch, key) if nic not in adapters), None)
+                if other is not None:
+                    message = f"is not an adapter of {switch.port_group_of}"
+                    yield tree.fault((*path, key), message, "one of " + ", ".join(adapters), given=repr(other))
+            down = parent.link_down
+        else:
+            adapters = (*switch.uplinks, *switch.standby)
+            other = next((nic for nic in down if nic not in adapters), None)
+            if other is not None:
+                allowed = "one of " + ", ".join(adapters)
+                yield tree.fault((*path, "link_down"), "is not an adapter of the switch", allowed, given=repr(other))
+        if all(nic in down for nic in (*switch.uplinks, *switch.standby)):
+            message = "have no link, none of them"
+            yield tree.fault((*path, "uplinks"), message, "at least one, or one of standby, that is not in link_down")
+
+
+def _gbit(rate: float) -> str:
+    return f"{rate / 1e9:g} Gbit/s" if rate >= 1e9 else f"{rate / 1e6:g} Mbit/s"
+
+
+def uplink_faults(
+    tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec, platform: PlatformSpec
+) -> Iterator[Fault]:
+    """Faults of virtual switches whose uplinks do not have what is allocated of them.
+
+    Args:
+        tree: the scenario.
+        file: the same, read; what it names is there.
+        groups: its groups of VMs.
+        hardware: the server.
+        platform: what it runs.
+    """
+    groups = list(groups)
+    for name, switch in file.network.items():
+        if switch.nioc is None or switch.port_group_of is not None:
+            continue
+        path: KeyPath = ("network", name, "nioc")
+        if not platform.features.nioc:
+            yield tree.fault(path, "is not known to this platform", "nothing; or ESXi 6.0 or later", given="")
+            continue
+        yield from _reservation_faults(
+            tree, path, switch.nioc, [hardware.nics[uplink].rate for uplink in switch.uplinks]
+        )
+        vnics = {
+            group.name: sum((file.network[network].port_group_of or network) == name for network in group.networks)
+            for group in groups
+        }
+        here = {group.name: (vnics[group.name], group.count) for group in groups if vnics[group.name]}
+        yield from _group_faults(tree, path, name, switch.nioc, here, len(switch.uplinks))
+
+
+def _reservation_faults(tree: Tree, path: KeyPath, nioc: NiocSpec, rates: list[float]) -> Iterator[Fault]:
+    reserved = sum(allocation.reservation for allocation in nioc.system.values())
+    most = _RESERVABLE * min(rates)
+    if reserved > most:
+        message = "reserves more than 75 % of the slowest uplink"
+        yield tree.fault((*path, "system"), message, f"at most {_gbit(most)} together", given=_gbit(reserved))
+
+
+def _group_faults(
+    tree: Tree, path: KeyPath, switch: str, nioc: NiocSpec, here: Mapping[str, tuple[int, int]], uplinks: int
+) -> Iterator[Fault]:
+    """Allocations of groups without a vNIC on the switch; reservations that admission control refuses at power-on.
+
+    ``here`` has the vNICs of a VM on the switch, and the number of VMs, by group.
+    """
+    quota = nioc.of_system("virtual_machine").reservation
+    reserved = 0.0
+    for name, allocation in nioc.vms.items():
+        key = (*path, "vms", name)
+        if name not in here:
+            allowed = "one of " + ", ".join(here) if here else "nothing: no VM is connected to it"
+            yield tree.fault(key, f"has no vNIC on {switch}", allowed, nearest_name(name, list(here)), given=repr(name))
+            continue
+        own = allocation.reservation
+        if own > quota:
+            message = "is more than virtual_machine has reserved of an uplink: admission control refuses to power on"
+            yield tree.fault((*key, "reservation"), message, f"at most {_gbit(quota)}", given=_gbit(own))
+            return
+        vnics, count = here[name]
+        reserved += own * vnics * count
+    if reserved > quota * uplinks:
+        message = "reserve more than virtual_machine has on all uplinks: admission control refuses to power on"
+        yield tree.fault((*path, "vms"), message, f"at most {_gbit(quota * uplinks)} together", given=_gbit(reserved))
+
+
+def local_policy(switch: VSwitchSpec, group: str) -> str:
+    """Return the policy of a VM's port that would slow traffic to another VM of the host down, in words; empty without one."""
+    if switch.shaping is not None:
+        return "traffic shaping"
+    if switch.nioc is not None and switch.nioc.of_group(group).limit is not None:
+        return "the limit of Network I/O Control"
+    return ""
+
+
+_OF_SOCKETS = ("socket", "stack")
+"""Receive paths that every guest has."""
+
+
+def vm_traffic_faults(
+    tree: Tree, groups: Mapping[str, VmGroupSpec], switches: Mapping[str, VSwitchSpec], traffic: Mapping[str, Traffic]
+) -> Iterator[Fault]:
+    """Faults of traffic between VMs of the host.
+
+    Args:
+        tree: the scenario.
+        groups: its groups of VMs by name, each valid.
+        switches: its virtual switches.
+        traffic: its flows, each valid.
+    """
+    for name, flow in traffic.items():
+        if not isinstance(flow, VmTraffic):
+            continue
+        path: KeyPath = ("traffic", name)
+        found = list(_end_faults(tree, path, flow, groups))
+        yield from found
+        if found:
+            continue
+        switch = groups[flow.sender[0]].networks[flow.vnic]
+        yield from _switch_faults(tree, path, flow, groups, switches, switch)
+        if isinstance(flow, VmDatagramsSpec):
+            yield from _guest_faults(tree, path, flow, groups)
+            yield from _device_faults(tree, name, flow, groups, traffic)
+
+
+def _end_faults(tree: Tree, path: KeyPath, flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> Iterator[Fault]:
+    """Groups at both ends, and missing vNICs."""
+    both = next((name for name in flow.sender if name in flow.to), None)
+    if both is not None:
+        yield tree.fault((*path, "sender"), f"also receives: {both}", "groups that are not in to", given=repr(both))
+        return
+    for names, key in ((flow.sender, "vnic"), (flow.to, "to_vnic")):
+        number = getattr(flow, key)
+        for name in names:
+            vnics = len(groups[name].networks)
+            if number >= vnics:
+                allowed = f"an integer 0..{vnics - 1}" if vnics > 1 else "0" if vnics else "nothing: it has none"
+                yield tree.fault((*path, key), f"is not a vNIC of {name}", allowed, given=str(number))
+                return
+
+
+def _switch_faults(
+    tree: Tree,
+    path: KeyPath,
+    flow: VmTraffic,
+    groups: Mapping[str, VmGroupSpec],
+    switches: Mapping[str, VSwitchSpec],
+    switch: str,
+) -> Iterator[Fault]:
+    """VMs on different switches, and packets that are too large."""
+    for names, number in ((flow.sender, flow.vnic), (flow.to, flow.to_vnic)):
+        for name in names:
+            other = groups[name].networks[number]
+            if other != switch:
+                message = f"is on another virtual switch, {other}, by this vNIC"
+                yield tree.fault((*path, "to"), message, f"groups with a vNIC on {switch}", given=repr(name))
+                return
+    for name in flow.sender:
+        policy = local_policy(switches[switch], name)
+        if policy:
+            message = f"would be slowed down by {policy} on {switch}, which is modelled towards uplinks only"
+            yield tree.fault((*path, "sender"), message, "groups without it; or another switch", given=repr(name))
+            return
+    mtu = switches[switch].mtu
+    if isinstance(flow, VmDatagramsSpec) and flow.packet_size + UDP_HEADERS > mtu:
+        allowed = f"at most {mtu - UDP_HEADERS} B: one frame at an MTU of {mtu}"
+        yield tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
+    if isinstance(flow, VmTcpStreamSpec) and flow.window < segment_size(mtu):
+        yield tree.fault((*path, "window"), "is smaller than a segment", f"from {segment_size(mtu)} B on")
+
+
+def _guest_faults(
+    tree: Tree, path: KeyPath, flow: VmDatagramsSpec, groups: Mapping[str, VmGroupSpec]
+) -> Iterator[Fault]:
+    """Guests without costs of a requested path, and missing devices or vCPUs of polling processes."""
+    for name in flow.sender if flow.sent_by == "poll" else ():
+        group = groups[name]
+        settings = group.settings.vnics[flow.vnic]
+        if group.guest.paths is None:
+            yield tree.fault((*path, "sent_by"), f"is not supported by the guest of {name}", "process")
+        elif settings.device != "vmxnet3":
+            yield tree.fault((*path, "vnic"), f"is an {settings.device} of {name}", "a vmxnet3", given=str(flow.vnic))
+        elif flow.vcpu + flow.streams > group.vcpus:
+            message = f"need a vCPU each of {name}, from number {flow.vcpu} on"
+            yield tree.fault((*path, "streams"), message, f"at most {max(0, group.vcpus - flow.vcpu)}")
+        elif flow.streams > (queues := group.queue_pairs(settings)):
+            yield tree.fault((*path, "streams"), f"need a transmit queue each of {name}", f"at most {queues}")
+    for name in flow.to if flow.taken_by not in _OF_SOCKETS else ():
+        group, key = groups[name], (*path, "taken_by")
+        if group.guest.paths is None:
+            yield tree.fault(key, f"is not supported by the guest of {name}", "socket, stack")
+        elif flow.taken_by == "poll" and group.settings.vnics[flow.to_vnic].device != "vmxnet3":
+            yield tree.fault(key, f"asks for a vmxnet3, which vNIC {flow.to_vnic} of {name} is not", "socket, stack")
+
+
+def _device_faults(
+    tree: Tree, name: str, flow: VmDatagramsSpec, groups: Mapping[str, VmGroupSpec], traffic: Mapping[str, Traffic]
+) -> Iterator[Fault]:
+    """Other traffic on the device or vCPU of a polling process."""
+    ends = (("sent_by", flow.sent_by, flow.sender, flow.vnic), ("taken_by", flow.taken_by, flow.to, flow.to_vnic))
+    for key, how, names, number in ends:
+        if how != "poll":
+            continue
+        for other, rest in traffic.items():
+            if other == name:
+                continue
+            used = _uses(rest)
+            clash = next((group for group in names if (group, number) in used or (group, -1) in used), None)
+            if clash is not None and groups[clash].count:
+                message = f"leaves vNIC {number} of {clash} to one process, and {other} needs it too"
+                if (clash, -1) in used:
+                    message = f"keeps a vCPU of {clash} busy, and {other} is CPU work there"
+                yield tree.fault(("traffic", name, key), message, "groups without other traffic of that vNIC")
+
+
+def _uses(flow: Traffic) -> set[tuple[str, int]]:
+    """The vNICs whose interrupts or vCPUs traffic needs, by group; -1 for CPU work."""
+    if isinstance(flow, VmTraffic):
+        return {(name, flow.vnic) for name in flow.sender} | {(name, flow.to_vnic) for name in flow.to}
+    if isinstance(flow, TiersSpec):
+        return {(name, flow.vnic) for name in flow.groups}
+    if flow.kind == "work":
+        return {(name, -1) for name in flow.to}
+    if flow.kind == "bridged":
+        return {(name, getattr(flow, key)) for name in flow.to for key in ("enters", "leaves")}
+    return {(name, getattr(flow, "vnic", 0)) for name in flow.to}
+
+
+def tier_faults(
+    tree: Tree, groups: Mapping[str, VmGroupSpec], switches: Mapping[str, VSwitchSpec], traffic: Mapping[str, Traffic]
+) -> Iterator[Fault]:
+    """Faults of services of several tiers.
+
+    Args:
+        tree: the scenario.
+        groups: its groups of VMs by name, sound by themselves.
+        switches: its virtual switches.
+        traffic: its flows, sound by themselves.
+    """
+    for name, flow in traffic.items():
+        if not isinstance(flow, TiersSpec):
+            continue
+        path: KeyPath = ("traffic", name)
+        taken = [other for other in traffic if other in {f"{name}-{n + 2}" for n in range(len(flow.behind))}]
+        if taken:
+            message = f"is what calls of a tier of {name} are named"
+            yield tree.fault(("traffic", taken[0]), message, "another name", given=repr(taken[0]))
+        found = list(_tier_group_faults(tree, path, flow, groups))
+        yield from found
+        if not found:
+            yield from _network_faults(tree, path, flow, groups, switches)
+            yield from _join_faults(tree, path, flow, groups)
+
+
+def _tier_group_faults(
+    tree: Tree, path: KeyPath, flow: TiersSpec, groups: Mapping[str, VmGroupSpec]
+) -> Iterator[Fault]:
+    """Groups that do not exist, have no VMs or are in two tiers."""
+    seen, is_there = set(flow.to), any(groups[name].count for name in flow.to)
+    for number, tier in enumerate(flow.behind):
+        key = (*path, "behind", number, "to")
+        for group in tier.to or ():
+            if group not in groups:
+                allowed = "one of " + ", ".join(groups)
+                yield tree.fault(
+                    key, "unknown group of VMs", allowed, nearest_name(group, list(groups)), given=repr(group)
+                )
+            elif group in seen:
+                yield tree.fault(key, f"is in another tier too: {group}", "each group once", given=repr(group))
+            seen.add(group)
+        known = [groups[group].count for group in tier.to or () if group in groups]
+        if is_there and tier.to is not None and known and not any(known):
+            yield tree.fault(key, "has no VMs to call", "a group with a count of at least 1")
+
+
+def _network_faults(
+    tree: Tree,
+    path: KeyPath,
+    flow: TiersSpec,
+    groups: Mapping[str, VmGroupSpec],
+    switches: Mapping[str, VSwitchSpec],
+) -> Iterator[Fault]:
+    """VNICs that there are not, or that are on other switches than the tier before; calls that are longer than a segment."""
+    home = groups[flow.to[0]].networks
+    if flow.vnic >= len(home):
+        yield tree.fault((*path, "vnic"), "is not a vNIC", "the number of a vNIC of all groups", given=str(flow.vnic))
+        return
+    for number, tier in enumerate(flow.behind):
+        key = (*path, "behind", number)
+        for group in (*flow.to, *(tier.to or ())):
+            networks = groups[group].networks
+            if tier.to is not None and (flow.vnic >= len(networks) or networks[flow.vnic] != home[flow.vnic]):
+                message = f"has no vNIC {flow.vnic} on {home[flow.vnic]}, by which the tiers are called"
+                allowed = "groups whose vNICs of this number are on one virtual switch"
+                yield tree.fault((*key, "to"), message, allowed, given=repr(group))
+                return
+        least = segment_size(switches[home[flow.vnic]].mtu)
+        if tier.request_size > least:
+            yield tree.fault((*key, "request_size"), "does not fit in a segment", f"at most {least} B")
+
+
+def _join_faults(tree: Tree, path: KeyPath, flow: TiersSpec, groups: Mapping[str, VmGroupSpec]) -> Iterator[Fault]:
+    """Instances that join before others, or more than there are."""
+    tiers = [(path, flow.to, flow.joins)]
+    tiers += [((*path, "behind", number), tier.to or (), tier.joins) for number, tier in enumerate(flow.behind)]
+    for key, names, joins in tiers:
+        vms = sum(groups[name].count for name in names)
+        if joins and vms and len(joins) >= vms:
+            allowed = f"at most {vms - 1}: the others of {vms} VMs begin with the run"
+            yield tree.fault((*key, "joins"), "has an instant for each VM", allowed)
+        elif any(later < earlier for earlier, later in pairwise(joins)):
+            yield tree.fault((*key, "joins"), "goes back in time", "ascending instants")
