@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from hostsim.lab.calibration_view import Calibration
     from hostsim.results.bottleneck import bottleneck
     from hostsim.results.compare import Differences
-    from hostsim.results.context import contexts
-    from hostsim.results.cpu_breakdown import cpu_time
+    from hostsim.results.context import contexts, cpu_time
     from hostsim.results.expect import Verdict, VerdictState
     from hostsim.results.metrics.catalogue import CATALOGUE
     from hostsim.results.record_frame import entities, series_frame
@@ -90,9 +89,8 @@ _HOME = {
     "hostsim.results.expect": ("Verdict", "VerdictState"),
     "hostsim.results.metrics.catalogue": ("CATALOGUE",),
     "hostsim.engine.record": ("RunRecord",),
-    "hostsim.results.cpu_breakdown": ("cpu_time",),
     "hostsim.results.bottleneck": ("bottleneck",),
-    "hostsim.results.context": ("contexts",),
+    "hostsim.results.context": ("contexts", "cpu_time"),
     "hostsim.results.record_frame": ("entities", "series_frame"),
     "hostsim.lab.calibration_view": ("Calibration",),
     "hostsim.views.notebook.host": ("HostView",),

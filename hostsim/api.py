@@ -348,7 +348,7 @@ def reproduce(
     """
     from hostsim.campaign.executor.process_pool import worker_pool
     from hostsim.campaign.pipeline import run_sweeps
-    from hostsim.results.confinement import confined
+    from hostsim.results.integrity import confined
     from hostsim.views.report.page import write_page
 
     asked = run_options(reproduce, options, given)

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from hostsim.results.citation import Citation, Publication
+from hostsim.results.claim import Citation, Publication
 from hostsim.results.expect import (
     Always,
     At,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hostsim.results.prediction_interval import (
+from hostsim.results.estimate import (
     first_runs,
     member_of,
     members_of,

@@ -27,7 +27,7 @@ from typing import Any
 from hostsim.config.files import write_whole
 from hostsim.engine import compiled
 from hostsim.errors import StoreError
-from hostsim.results.confinement import confined
+from hostsim.results.integrity import confined
 
 __all__ = ["ABOUT", "CACHE", "PACKAGE", "Code", "describe", "difference", "import_closure", "read_code", "write_cache"]
 

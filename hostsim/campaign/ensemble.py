@@ -15,7 +15,7 @@ from pathlib import Path
 from hostsim.config.files import display_name, read_text, write_whole
 from hostsim.engine.record import AxisValues
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.results.prediction_interval import member_of, members_of, most_replications
+from hostsim.results.estimate import member_of, members_of, most_replications
 from hostsim.scenario.cost_model import Constant, constants_at, scenario_inputs, shipped_constants, with_constants
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import PREDICTIONS, predictions, shipped
@@ -51,7 +51,7 @@ class Ensemble:
         return " ".join([self.digest, *sorted(self.members[0].keys() & set(known))])
 
     def changed(self, scenario: Scenario, replication: int) -> Scenario:
-        """A scenario with the values of the member that a replication runs (`hostsim.results.prediction_interval.member_of`).
+        """A scenario with the values of the member that a replication runs (`hostsim.results.estimate.member_of`).
 
         Args:
             scenario: values that its options or axes set have priority.

@@ -35,7 +35,7 @@ from hostsim.scenario.source import PYTHON, TEXT
 
 if TYPE_CHECKING:
     from hostsim.campaign.shard import Shard
-    from hostsim.results.citation import Citation
+    from hostsim.results.claim import Citation
     from hostsim.results.point_estimate import RunSource
     from hostsim.results.sweep_summary import SweepSummary
 

@@ -31,8 +31,18 @@ from hostsim.campaign.code_version import Code, describe, difference, read_code
 from hostsim.config.files import is_below
 from hostsim.engine.record import AxisValues, Histogram, IntArray, RunRecord, Scalar, Series
 from hostsim.errors import StoreError
-from hostsim.results.confinement import confined, require_inside, require_small_table, sweep_unfinished
-from hostsim.results.integrity import BLANK, DIGEST_KEY, FORMAT, require_digest, require_whole, with_digest
+from hostsim.results.integrity import (
+    BLANK,
+    DIGEST_KEY,
+    FORMAT,
+    confined,
+    require_digest,
+    require_inside,
+    require_small_table,
+    require_whole,
+    sweep_unfinished,
+    with_digest,
+)
 from hostsim.results.metrics.functions import late_borders
 from hostsim.scenario.plan import RecordKey, Task, simulated
 

@@ -18,7 +18,7 @@ from hostsim.campaign.store import CODE, Origin, RunKey, Store, code_digest, ope
 from hostsim.config.files import is_below
 from hostsim.engine.record import AxisValues, RunRecord, Scalar
 from hostsim.errors import Fault, InputError, StoreError, nearest_name
-from hostsim.results.confinement import confined
+from hostsim.results.integrity import confined
 from hostsim.scenario.plan import simulated
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.plugin.source import read_plugins
 from hostsim.results.compare import Differences
+from hostsim.results.estimate import BLOCK
 from hostsim.results.figure import FigureSpec
 from hostsim.results.metrics.catalogue import CATALOGUE, SIDE
 from hostsim.results.metrics.subject import of_subject_name, parsed
-from hostsim.results.prediction_interval import BLOCK
 from hostsim.results.results import Results
 from hostsim.results.rich_view import rich_view
 from hostsim.results.verdicts import Verdicts

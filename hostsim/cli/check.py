@@ -23,7 +23,7 @@ from hostsim.errors import Fault, InputError, nearest_name
 if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions
     from hostsim.lab.prediction import Prediction
-    from hostsim.results.citation import Citation, Publication
+    from hostsim.results.claim import Citation, Publication
     from hostsim.results.compare import Coverage, PairedDifference
     from hostsim.results.expect import Verdict
     from hostsim.results.junit import Suite
@@ -451,7 +451,7 @@ def cite(
     Prints each publication with its address, the claims read from it, and the constants and inputs of the scenario that name it. Of a
     subject, which texts name in parentheses, it prints what each publication says.
     """
-    from hostsim.results.citation import bibtex as as_bibtex
+    from hostsim.results.claim import bibtex as as_bibtex
     from hostsim.scenario.shipped_data import bibliography
 
     if not subjects:

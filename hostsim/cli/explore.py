@@ -49,7 +49,7 @@ def explore(
     """
     options: RunOptions = context.obj
     from hostsim.config.files import is_stdout
-    from hostsim.results.confinement import confined
+    from hostsim.results.integrity import confined
     from hostsim.views.explorer.page import write_explorer
 
     changes = pairs(overrides, "--set"), pairs(axes, "--axis")

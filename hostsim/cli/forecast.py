@@ -13,8 +13,8 @@ from hostsim.campaign.interim_analysis import make_plan
 from hostsim.campaign.run_option import SHIPPED
 from hostsim.cli.output import columns, duration, say_warnings
 from hostsim.errors import StoreError
+from hostsim.results.estimate import members_of
 from hostsim.results.expect import VerdictState
-from hostsim.results.prediction_interval import members_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -120,7 +120,7 @@ def _require_capture(given: str, shard: str | None) -> None:
 def _write_captures(found: Results, scenario: Scenario, folder: Path) -> list[Path]:
     """Write the first run of each point in the format of esxtop, and report points without one."""
     from hostsim.config.files import write_whole
-    from hostsim.results.confinement import confined
+    from hostsim.results.integrity import confined
     from hostsim.views.esxtop import capture_name, to_esxtop
 
     written = []
@@ -239,8 +239,8 @@ def plot(
     """Draw the figures of an earlier run, or any measure against an axis; runs nothing."""
     options: RunOptions = context.obj
     from hostsim import api
-    from hostsim.results.confinement import confined
     from hostsim.results.folder import read
+    from hostsim.results.integrity import confined
     from hostsim.results.metrics.subject import of_subject_name, parsed
     from hostsim.views.plots.style import KINDS, save
     from hostsim.views.plots.time_series import draw_warm_up, longest_warm_up
@@ -281,7 +281,7 @@ def _drawn(
     found: Results, folder: Path, x: str | None, y: str, by: Sequence[str], at: Mapping[str, str], *, pdf: bool
 ) -> tuple[Path, ...]:
     """Draw a measure against an axis into the figures of a folder."""
-    from hostsim.results.confinement import confined
+    from hostsim.results.integrity import confined
     from hostsim.results.table import as_written
     from hostsim.views.plots.style import KINDS, figure_of, save
 
@@ -319,8 +319,8 @@ def report(
     """Write a self-contained HTML page; runs nothing."""
     options: RunOptions = context.obj
     from hostsim.config.files import is_stdout
-    from hostsim.results.confinement import confined
     from hostsim.results.folder import read
+    from hostsim.results.integrity import confined
     from hostsim.views.report.page import write_report
 
     if at and not contexts:

@@ -11,10 +11,9 @@ import numpy as np
 
 from hostsim.engine.record import AxisValues, FloatArray, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.results.estimate import student
+from hostsim.results.estimate import prediction_interval, replication_interval, student
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
-from hostsim.results.metrics.functions import late_borders
-from hostsim.results.metrics.metric import Metric
+from hostsim.results.metrics.functions import Metric, late_borders
 from hostsim.results.metrics.subject import (
     IN_PART,
     KINDS,
@@ -27,7 +26,6 @@ from hostsim.results.metrics.subject import (
     subjects,
     words,
 )
-from hostsim.results.prediction_interval import prediction_interval, replication_interval
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:

@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from hostsim.errors import Fault, InputError
-from hostsim.results.estimate import NOT_ESTIMABLE, Interval, paired_difference, variance_ratio
+from hostsim.results.estimate import (
+    NOT_ESTIMABLE,
+    Interval,
+    paired_difference,
+    prediction_interval,
+    replication_interval,
+    variance_ratio,
+)
 from hostsim.results.folder import read
-from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, nearest_metric
-from hostsim.results.metrics.label import label_of
+from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, label_of, nearest_metric
 from hostsim.results.metrics.subject import IN_PART
-from hostsim.results.prediction_interval import prediction_interval, replication_interval
 from hostsim.results.results import Results
 from hostsim.results.rich_view import rich_view
 from hostsim.results.table import as_written, axes_of, is_of_ensemble

@@ -11,12 +11,11 @@ import pandas as pd
 
 from hostsim.engine.record import AxisValues
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.results.estimate import DETERMINISTIC, Interval, student
+from hostsim.results.estimate import DETERMINISTIC, Interval, prediction_interval, replication_interval, student
 from hostsim.results.expect import Difference, Ratio, Verdict
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec, point_name
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.results.metrics.subject import part_names
-from hostsim.results.prediction_interval import prediction_interval, replication_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,7 +231,7 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     """The left-hand measure of a figure as a tidy frame: the axes of its series, x, ``mean``, ``low``, ``high``, ``runs``.
 
     For an ensemble, ``low`` and ``high`` are the ends of the replication's interval; ``prediction_low`` and ``prediction_high`` precede ``runs``
-    (`hostsim.results.prediction_interval`). Ends are NaN for one run or without bound; a percentile that is not estimable is NaN everywhere.
+    (`hostsim.results.estimate`). Ends are NaN for one run or without bound; a percentile that is not estimable is NaN everywhere.
     """
     import numpy as np
     import pandas as pd

@@ -125,7 +125,7 @@ class KnownRed:
 
 @dataclass(frozen=True)
 class PredictionInterval:
-    """A prediction interval: the uncertainty of the model about a value, by an ensemble of hosts (`hostsim.results.prediction_interval`)."""
+    """A prediction interval: the uncertainty of the model about a value, by an ensemble of hosts (`hostsim.results.estimate`)."""
 
     low: float | None
     """90 % of hosts like the members are between the ends; None for an unbounded end."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hostsim.engine.record import AxisValues, Scalar
-from hostsim.results.metrics.label import in_sentence, label_of, spelt, unit_of
+from hostsim.results.metrics.catalogue import in_sentence, label_of, spelt, unit_of
 from hostsim.results.metrics.subject import parsed, part_names
 
 __all__ = [

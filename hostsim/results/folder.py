@@ -26,13 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 from hostsim.config.files import write_whole
 from hostsim.errors import StoreError
-from hostsim.results.citation import Citation, Publication
-from hostsim.results.confinement import confined, sweep_unfinished
+from hostsim.results.claim import Citation, Publication
 from hostsim.results.estimate import NOT_ESTIMABLE
 from hostsim.results.expect import Band, Expectation, KnownRed, PredictionInterval, Verdict, VerdictState
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.results.form import TAGGED
-from hostsim.results.integrity import FORMAT, json_digest, require_digest
+from hostsim.results.integrity import FORMAT, confined, json_digest, require_digest, sweep_unfinished
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
 from hostsim.results.search_answer import Bound

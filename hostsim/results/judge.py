@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 
 from hostsim.engine.record import RunRecord
 from hostsim.results.curve import deterministic_note
-from hostsim.results.estimate import Interval
+from hostsim.results.estimate import Interval, noise_share, prediction_interval, span
 from hostsim.results.expect import Expectation, KnownRed, PredictionInterval, Verdict, VerdictState
 from hostsim.results.form import Band, Find, Form
 from hostsim.results.point_estimate import Case, MissingError, PointEstimate, Runs, RunSource, opened
-from hostsim.results.prediction_interval import noise_share, prediction_interval, span
 from hostsim.results.search_answer import Bound, Look, SearchAnswer, look_name
 
 __all__ = [
@@ -42,7 +41,7 @@ def judge(
             the level of the verdict.
         known: the known reds, by claim id.
         level: of the intervals.
-        is_ensemble: replications run several hosts (`hostsim.results.prediction_interval`), so that verdicts have prediction intervals.
+        is_ensemble: replications run several hosts (`hostsim.results.estimate`), so that verdicts have prediction intervals.
     """
     expectations = list(expectations)
     sources = (entry if isinstance(entry, RunSource) else RunSource.of(entry) for entry in records)

@@ -19,13 +19,13 @@ from hostsim.results.estimate import (
     batch_means,
     digest_of,
     equal_replications,
+    replication_interval,
     student,
     variance_ratio,
 )
 from hostsim.results.metrics.catalogue import CATALOGUE
-from hostsim.results.prediction_interval import replication_interval
+from hostsim.results.metrics.subject import stretch
 from hostsim.results.search_answer import Bound
-from hostsim.results.stretch import stretch
 
 __all__ = [
     "Case",

@@ -9,9 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from hostsim.config.files import write_whole
 from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.results.citation import Citation
+from hostsim.results.claim import Citation
 from hostsim.results.figure import AnswersSpec, Figure, names_of, point_name
 from hostsim.results.metrics.subject import MOST_PARTS, of_subject_name, parsed, part_names
 from hostsim.results.rich_view import rich_view
@@ -21,17 +22,46 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from hostsim.results.explorer import Explorer
-
 __all__ = [
     "AssumedInput",
     "EffectiveSetting",
+    "Explorer",
     "LazyRecords",
     "ResourceUsage",
     "Results",
     "UnknownMeasureError",
     "runs_frame",
 ]
+
+_HEIGHT = 900
+"""Height of the page in a notebook, in pixels."""
+
+
+@dataclass(frozen=True, repr=False)
+class Explorer:
+    """An explorer of results: a notebook shows it, `save` writes it."""
+
+    title: str
+    html: str
+    """The page."""
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page; returns its path.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        return write_whole(Path(path), self.html.encode())
+
+    def _repr_html_(self) -> str:
+        import html
+
+        words = html.escape(f"Explorer of {self.title}")
+        frame = f'<iframe title="{words}" style="width: 100%; height: {_HEIGHT}px; border: 0"'
+        return f'{frame} srcdoc="{html.escape(self.html)}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<Explorer of {self.title}>"
 
 
 @dataclass(frozen=True)
@@ -115,7 +145,7 @@ def _no_contexts() -> pd.DataFrame:
 
 
 def _no_time() -> pd.DataFrame:
-    from hostsim.results.cpu_breakdown import cpu_frame
+    from hostsim.results.context import cpu_frame
 
     return cpu_frame(())
 
@@ -175,7 +205,7 @@ class Results:
     """The fullest contexts of each point of the sweep (``point``), in its first replication: columns of
     `hostsim.results.context.contexts`, which has all contexts of a record."""
     cpu: pd.DataFrame = field(default_factory=_no_time)
-    """CPU time of each point by kind and owner, means of its replications: ``point`` and the columns of `hostsim.results.cpu_breakdown.cpu_time`."""
+    """CPU time of each point by kind and owner, means of its replications: ``point`` and the columns of `hostsim.results.context.cpu_time`."""
     subjects: pd.DataFrame = field(default_factory=_no_subjects)
     """Main measures of each VM group at each point, or of each traffic entry if there is one group, means of the replications:
     ``point``, ``kind``, ``subject``, the measures of `hostsim.results.by_subject.SHOWN`. Empty if there is one of each; `by` has all measures."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hostsim.engine.record import RunRecord
 from hostsim.results.bottleneck import PackedBottlenecks, bottlenecks_frame, packed_bottlenecks
 from hostsim.results.by_subject import PackedSubjects, packed_subjects, subjects_frame
-from hostsim.results.context import PackedContexts, contexts_frame, packed_contexts
-from hostsim.results.cpu_breakdown import PackedCpu, cpu_frame, packed_cpu
+from hostsim.results.context import PackedContexts, PackedCpu, contexts_frame, cpu_frame, packed_contexts, packed_cpu
 from hostsim.results.metrics.functions import loss
 from hostsim.results.metrics.subject import parsed
 from hostsim.results.results import ResourceUsage

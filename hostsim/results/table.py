@@ -25,11 +25,9 @@ from hostsim.engine import compiled
 from hostsim.engine.record import AxisValues, FloatArray, RunRecord, Scalar
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.results.bottleneck import bottleneck
-from hostsim.results.confinement import require_small_table, require_small_text
-from hostsim.results.estimate import DETERMINISTIC, digest_of, equal_replications
-from hostsim.results.metrics.catalogue import CATALOGUE, FACTS, MEMBER, WINDOW
-from hostsim.results.metrics.label import label_of
-from hostsim.results.prediction_interval import member_of
+from hostsim.results.estimate import DETERMINISTIC, digest_of, equal_replications, member_of
+from hostsim.results.integrity import require_small_table, require_small_text
+from hostsim.results.metrics.catalogue import CATALOGUE, FACTS, MEMBER, WINDOW, label_of
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import Any, Final, Literal
 
 from hostsim.config.files import display_name, find_below, is_there, why_not
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.results.citation import KINDS, Citation, Publication
-from hostsim.results.claim import CLAIM_KINDS, Claim, Measurement
+from hostsim.results.claim import CLAIM_KINDS, KINDS, Citation, Claim, Measurement, Publication
 from hostsim.results.expect import Band, KnownRed
 from hostsim.scenario.yaml.reader import Text, read
 from hostsim.scenario.yaml.source_tree import Tree

@@ -15,7 +15,7 @@ import hostsim
 from hostsim.campaign.run_option import OPTIONS
 from hostsim.cli.app import app
 from hostsim.results import context as contexts
-from hostsim.results import cpu_breakdown
+from hostsim.results.context import CPU_COLUMNS
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.verdicts import as_json, range_text, value_text, verdict_text
 from hostsim.scenario.component import Parts
@@ -145,7 +145,7 @@ def test_every_column_of_every_table_is_explained(pages: dict[str, str]) -> None
     """Measures on their page, all others in the guide."""
     guide = (Path(__file__).parents[2] / "docs/guide/read-a-table.md").read_text(encoding="utf-8")
     others = set(to_table([]).columns) - set(rows(pages["measures"]))
-    assert [name for name in (*others, *contexts.COLUMNS, *cpu_breakdown.COLUMNS) if f"`{name}`" not in guide] == []
+    assert [name for name in (*others, *contexts.COLUMNS, *CPU_COLUMNS) if f"`{name}`" not in guide] == []
     assert all(f"{name}.parquet" in guide for name in ("table", "contexts", "cpu"))
 
 

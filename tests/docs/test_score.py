@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hostsim_docs import claim_values, score
 
-from hostsim.results.trust import LEVELS
+from hostsim.results.claim import LEVELS
 from hostsim.results.verdicts import OUTCOMES
 from hostsim.scenario.shipped_data import claims
 

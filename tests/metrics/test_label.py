@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.results.metrics.catalogue import CATALOGUE
-from hostsim.results.metrics.label import in_sentence, label_of, spelt, unit_of
+from hostsim.results.metrics.catalogue import CATALOGUE, in_sentence, label_of, spelt, unit_of
 
 
 def test_every_metric_has_a_label_of_its_own() -> None:

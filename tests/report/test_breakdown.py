@@ -11,7 +11,7 @@ import pytest
 
 from hostsim.errors import InputError
 from hostsim.results.context import COLUMNS as CONTEXT_COLUMNS
-from hostsim.results.cpu_breakdown import COLUMNS
+from hostsim.results.context import CPU_COLUMNS
 from hostsim.results.figure import FigureSpec
 from hostsim.views.report.breakdown import STAGES, cpu_shares, latency_rows, stage_times
 from hostsim.views.report.page import write_report
@@ -29,7 +29,7 @@ CPU = pd.DataFrame(
             ("idle", "", 300.0),
         )
     ],
-    columns=["point", *COLUMNS],
+    columns=["point", *CPU_COLUMNS],
 )
 CONTEXTS = pd.DataFrame([{"point": point, **dict.fromkeys(CONTEXT_COLUMNS)} for point in ("p1", "p2")])
 

@@ -11,11 +11,9 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 
-from hostsim.results.citation import Citation, Publication
-from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.claim import CLAIM_KINDS, LEVELS, Citation, Publication
 from hostsim.results.expect import VerdictState
 from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
-from hostsim.results.trust import LEVELS
 from hostsim.scenario.shipped_data import claims
 from hostsim.views.plots.figure import draw
 from hostsim.views.plots.stacked_bars import draw_stacked_bars

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from host_record import host_record, percent
 
-from hostsim.results.cpu_breakdown import COLUMNS, cpu_frame, cpu_time, owner_of, packed_cpu
+from hostsim.results.context import CPU_COLUMNS, cpu_frame, cpu_time, owner_of, packed_cpu
 
 BUSY = {
     "pcpu.busy_ps": percent(100, 60, 20, 0),
@@ -20,7 +20,7 @@ BUSY = {
 def test_shares_add_up_to_all_pcpus() -> None:
     """Four of them, 45 % busy: what contexts were charged, and the rest idle."""
     frame = cpu_time(host_record(BUSY))
-    assert tuple(frame) == COLUMNS
+    assert tuple(frame) == CPU_COLUMNS
     assert frame["share"].sum() == pytest.approx(100)
     idle = frame.set_index("kind").loc["idle"]
     assert (idle["used"], idle["share"]) == (pytest.approx(220), pytest.approx(55))
@@ -54,4 +54,4 @@ def test_points_have_the_means_of_their_replications() -> None:
     runs = [("p", packed_cpu(record)) for record in (host_record(BUSY), other)]
     frame = cpu_frame(runs).set_index(["point", "kind", "owner"])
     assert frame.loc[("p", "vcpu", "a"), "used"] == pytest.approx(90)
-    assert list(cpu_frame([])) == ["point", *COLUMNS]
+    assert list(cpu_frame([])) == ["point", *CPU_COLUMNS]

@@ -9,8 +9,7 @@ import pytest
 from host_record import host_record
 
 from hostsim.engine.record import RunRecord
-from hostsim.results.context import contexts_frame, packed_contexts
-from hostsim.results.cpu_breakdown import cpu_frame, packed_cpu
+from hostsim.results.context import contexts_frame, cpu_frame, packed_contexts, packed_cpu
 from hostsim.results.results import LazyRecords
 from hostsim.results.sweep_summary import SweepSummary
 from tests.tables import to_table

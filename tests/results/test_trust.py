@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from hostsim.results.claim import Claim
+from hostsim.results.claim import LEVELS, Claim, level, over_published, topics
 from hostsim.results.expect import At, Band, Expectation, Verdict, VerdictState
 from hostsim.results.search_answer import Bound
-from hostsim.results.trust import LEVELS, level, over_published, topics
 
 PASS, FAIL, OPEN, MISSING = VerdictState
 TRUST, NEAR, DIRECTION, NO = range(4)

@@ -11,7 +11,7 @@ import yaml
 import hostsim
 from hostsim.campaign.pipeline import _citations
 from hostsim.errors import InputError
-from hostsim.results.citation import Citation, Publication, bibtex
+from hostsim.results.claim import Citation, Publication, bibtex
 from hostsim.scenario.cost_model import constants_at
 from hostsim.scenario.load import load
 from hostsim.scenario.shipped_data import Bibliography, bibliography, claims, data_root, measurements, read_bibliography

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.results.service_note import service_notes
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
+from hostsim.views.report.breakdown import service_notes
 
 TEXT = """\
 scenario: small

@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hostsim.results.claim import Claim
+from hostsim.results.claim import LEVELS, READING, Claim, experiment_title, interval_ends, level, over_published
 from hostsim.results.expect import Verdict
-from hostsim.results.trust import LEVELS, READING, experiment_title, interval_ends, level, over_published
 from hostsim.views.plots.style import GRID, INK, PAPER, backed, house_style
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from hostsim.lab.prediction import (
     score_rows,
     value_cell,
 )
+from hostsim.results.estimate import most_replications
 from hostsim.results.expect import PredictionInterval
-from hostsim.results.prediction_interval import most_replications
 from hostsim.results.verdicts import band_text
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.shipped_data import LEDGER, data_root, predictions, shipped_ensemble

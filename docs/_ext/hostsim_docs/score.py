@@ -15,9 +15,8 @@ from pathlib import Path
 
 from hostsim.config.files import write_whole
 from hostsim.lab.calibration.freedom import count_fitted
-from hostsim.results.claim import Claim
+from hostsim.results.claim import LEVELS, Claim, topics
 from hostsim.results.expect import Verdict
-from hostsim.results.trust import LEVELS, topics
 from hostsim.results.verdicts import OUTCOMES, number, outcome
 from hostsim.scenario.shipped_data import claims
 from hostsim.views.plots.style import as_svg

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hostsim.results.citation import Citation
-from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.claim import CLAIM_KINDS, Citation
 from hostsim.results.expect import Verdict
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.verdicts import (

@@ -22,7 +22,7 @@ from hostsim.config.files import MAX_BYTES, require_folder, write_whole
 from hostsim.config.quantity import LONGEST
 from hostsim.errors import Fault, InputError
 from hostsim.lab.host_files.found import Arrivals, Found, Reading, Series, mean_of
-from hostsim.results.confinement import confined
+from hostsim.results.integrity import confined
 
 __all__ = ["HARDWARE", "MEASURED", "SCENARIO", "Draft", "Measured"]
 

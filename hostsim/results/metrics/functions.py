@@ -1,4 +1,4 @@
-"""Metric functions, which compute a measure from a record: shares of the window, rates, ratios, quantiles.
+"""Metrics, and the functions that compute them from a record: shares, rates, ratios, quantiles.
 
 Each function takes a record, or returns a function of a record, and computes the value over the measured window; NaN without
 observations. `hostsim.results.metrics.catalogue` has names and meanings.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from hostsim.units import SECOND
 
 __all__ = [
     "DROPS",
+    "Metric",
     "busiest",
     "cpu_per_gbit",
     "delivered",
@@ -31,12 +32,14 @@ __all__ = [
     "over",
     "per_10kpps",
     "per_nic",
+    "percentile",
     "quantile",
     "quantile_slices",
     "queues_used",
     "rate",
     "scaled",
     "settled",
+    "settled_response",
     "sum_share",
     "tso_size",
     "users_per_cpu",
@@ -305,3 +308,59 @@ def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float
         return value
 
     return evaluate
+
+
+EXTREME = 0.999
+"""Share from which on one stop may be all that lies beyond a percentile."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: its name, unit, meaning and function."""
+
+    name: str
+    unit: str
+    meaning: str
+    kind: str
+    """``instant`` ratio or level over the window, ``rate`` per second, or ``percentile``."""
+    evaluate: Callable[[RunRecord], float]
+    """Value over the measured window; NaN with no or too few observations."""
+    least: int = 1
+    """Smallest number of observations of a percentile."""
+    slices: Callable[[RunRecord], int] | None = None
+    """Of a percentile from the 99.9th on: time slices with observations beyond it, see `hostsim.results.estimate.slices_beyond`."""
+    raw: str = ""
+    """For a settled response time: the raw measure of the same requests, which is always finite."""
+
+
+def percentile(prefix: str, name: str, share: float, histogram: str, what: str) -> Metric:
+    """Metric of a percentile: NaN with too few observations."""
+    least, is_latency = least_count(share), prefix == "latency"
+    return Metric(
+        f"{prefix}_{name.replace('.', '')}",
+        "us" if is_latency else "ms",
+        f"{_rank(share)} of {what}; not estimable from fewer than {least}.",
+        "percentile",
+        quantile(histogram, share) if is_latency else scaled(quantile(histogram, share), 1e-3),
+        least,
+        quantile_slices(histogram, share) if share >= EXTREME else None,
+    )
+
+
+def settled_response(statistic: str, share: float | None) -> Metric:
+    """Metric of a settled response time: infinite if requests pile up, else the raw measure."""
+    raw = f"response_time_{statistic}"
+    return Metric(
+        f"settled_response_{statistic}",
+        "ms",
+        f"{raw} of a host that keeps up with its requests; infinite where they pile up to the end of the run.",
+        "instant" if share is None else "percentile",
+        scaled(settled("flow.response", share), 1e-3),
+        1 if share is None else least_count(share),
+        quantile_slices("flow.response", share) if share is not None and share >= EXTREME else None,
+        raw,
+    )
+
+
+def _rank(share: float) -> str:
+    return "Median" if share == 0.5 else f"{100 * share:g}th percentile"

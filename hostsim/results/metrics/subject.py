@@ -1,4 +1,4 @@
-"""Subjects of measures: parts of the host on which a measure is evaluated, from a traffic entry to a PCPU.
+"""Subjects of measures: parts of the host, from a traffic entry to a PCPU, and stretches of a run.
 
 A measure of a subject is the measure of the catalogue, evaluated on the record restricted to the counters and histograms of that
 subject (`Subject.of`). A subject has a measure if it has every counter that the measure reads (`has`).
@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
 from hostsim.engine.record import Histogram, RunRecord, Series
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.results.metrics.metric import Metric
-from hostsim.results.stretch import part_of
+from hostsim.results.metrics.functions import Metric
 
 __all__ = [
     "IN_PART",
@@ -35,13 +35,58 @@ __all__ = [
     "of_subject_name",
     "parsed",
     "part_names",
+    "part_of",
     "parted",
     "reads_traffic",
     "shared_fault",
+    "stretch",
     "subject_of",
     "subjects",
     "words",
 ]
+
+
+class _Sampled(Protocol):
+    def thinned(self, rows: list[int]) -> Self: ...
+
+
+_Samples = TypeVar("_Samples", bound=_Sampled)
+
+
+class _Thinned(Mapping[str, _Samples]):
+    """Series or histograms at some boundaries, taken when they are asked for: a measure asks for a few of a hundred."""
+
+    def __init__(self, whole: Mapping[str, _Samples], rows: list[int]) -> None:
+        self._whole, self._rows = whole, rows
+
+    def __getitem__(self, name: str) -> _Samples:
+        return self._whole[name].thinned(self._rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+
+def stretch(record: RunRecord, rows: list[int]) -> RunRecord:
+    """The run with some of its boundaries only, as `RunRecord.thinned` gives it, without the work for what no measure asks for."""
+    series, histograms = _Thinned(record.series, rows), _Thinned(record.histograms, rows)
+    return replace(record, instants_ps=record.instants_ps[rows], series=series, histograms=histograms, cut=0)
+
+
+def part_of(record: RunRecord, number: int, count: int) -> RunRecord:
+    """One of several equal parts of a run, warm-up included; its ends are those of the nearest time slices.
+
+    Args:
+        record: a finished run with all its slices.
+        number: of the part, from 1 on.
+        count: parts of the run.
+    """
+    instants = record.instants_ps
+    ends = [int(np.abs(instants - int(instants[-1]) * place // count).argmin()) for place in (number - 1, number)]
+    return stretch(record, ends)
+
 
 OF = " of "
 """Separator of a measure and its subject: ``latency_p99 of feed``."""

@@ -10,7 +10,7 @@ from hostsim.config.quantity import UNITS, read_quantity
 from hostsim.engine.record import AxisValues, Scalar
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
-from hostsim.results.metrics.metric import Metric
+from hostsim.results.metrics.functions import Metric
 from hostsim.results.metrics.subject import (
     KINDS,
     Subject,

@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from hostsim.errors import Fault
 from hostsim.scenario.yaml.foreign_text import format_of, has_controls, lines_of
-from hostsim.scenario.yaml.vmx import FileSetting, FileSettings
+from hostsim.scenario.yaml.machine import FileSetting, FileSettings
 
 __all__ = ["read_advanced"]
 

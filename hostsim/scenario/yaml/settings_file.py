@@ -16,11 +16,19 @@ from hostsim.config.platform import PlatformSpec
 from hostsim.errors import Fault, InputError
 from hostsim.scenario.yaml.esxcli import read_advanced
 from hostsim.scenario.yaml.foreign_text import decoded
-from hostsim.scenario.yaml.machine import Group, Machine, canonical, is_passed_over, without_effect_warning
+from hostsim.scenario.yaml.machine import (
+    FileSetting,
+    FileSettings,
+    Group,
+    Machine,
+    canonical,
+    is_passed_over,
+    read_vmx,
+    without_effect_warning,
+)
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Place, Tree, over
 from hostsim.scenario.yaml.validation import MOST_FAULTS
-from hostsim.scenario.yaml.vmx import FileSetting, FileSettings, read_vmx
 
 __all__ = ["FILE", "SettingsFiles"]
 

@@ -23,8 +23,7 @@ from hostsim.results.estimate import Interval
 from hostsim.results.expect import At, Band, Find, Form, Verdict, Worst
 from hostsim.results.figure import FigureSpec, names_of
 from hostsim.results.folder import rerun_command
-from hostsim.results.metrics.catalogue import CATALOGUE
-from hostsim.results.metrics.label import label_of, spelt, unit_of
+from hostsim.results.metrics.catalogue import CATALOGUE, label_of, spelt, unit_of
 from hostsim.results.metrics.subject import OF, of_subject_name, parsed
 from hostsim.results.record_frame import is_level, rates
 from hostsim.results.results import Results

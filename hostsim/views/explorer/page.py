@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 from hostsim.results.compare import baseline_folder, read_baseline
-from hostsim.results.explorer import Explorer
-from hostsim.results.results import Results
+from hostsim.results.results import Explorer, Results
 from hostsim.views.explorer.data import Side, explorer_data
 
 __all__ = ["explorer_of", "write_explorer"]

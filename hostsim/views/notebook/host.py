@@ -19,7 +19,7 @@ from hostsim.engine.record import AxisValues, Scalar
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.results.cpu_breakdown import owner_of
+from hostsim.results.context import owner_of
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.plan import point_at

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.expect import Band, Expectation, Find, Verdict, is_comparable, is_same_unit
 from hostsim.results.figure import AnswersSpec
-from hostsim.results.metrics.catalogue import CATALOGUE
-from hostsim.results.metrics.label import in_sentence, label_of, unit_of
+from hostsim.results.metrics.catalogue import CATALOGUE, in_sentence, label_of, unit_of
 from hostsim.results.search_answer import Bound
 from hostsim.views.plots.axis import metric_label, with_unit
 from hostsim.views.plots.curve import BAND, PREDICTED, interval_names

@@ -14,7 +14,7 @@ from hostsim.errors import Fault, InputError
 from hostsim.results.curve import y_unit
 from hostsim.results.expect import Verdict
 from hostsim.results.figure import FigureSpec
-from hostsim.results.metrics.label import label_of, unit_of
+from hostsim.results.metrics.catalogue import label_of, unit_of
 from hostsim.views.plots.curve import DataSeries, series_of
 from hostsim.views.plots.style import LETTER_INCHES, look_of
 

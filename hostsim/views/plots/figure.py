@@ -14,8 +14,7 @@ from hostsim.results.curve import figure_rows, is_partial, over_time, paired_con
 from hostsim.results.expect import Verdict
 from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.results.figure import Figure as Drawing
-from hostsim.results.metrics.catalogue import CATALOGUE
-from hostsim.results.metrics.label import label_of
+from hostsim.results.metrics.catalogue import CATALOGUE, label_of
 from hostsim.results.table import as_written
 from hostsim.views.plots.answer_dots import draw_answers
 from hostsim.views.plots.axis import (

@@ -14,7 +14,7 @@ import numpy as np
 from hostsim.results.curve import figure_rows, intervals_of, require_figure
 from hostsim.results.expect import At, Refused, Verdict
 from hostsim.results.figure import FigureSpec, TableSpec
-from hostsim.results.metrics.label import label_of, unit_of
+from hostsim.results.metrics.catalogue import label_of, unit_of
 from hostsim.results.table import is_of_ensemble
 from hostsim.results.verdicts import (
     PREDICTION,

@@ -9,7 +9,7 @@ import numpy as np
 
 from hostsim.engine.record import RunRecord
 from hostsim.errors import Fault, InputError
-from hostsim.results.metrics.label import spelt
+from hostsim.results.metrics.catalogue import spelt
 from hostsim.results.record_frame import rates
 from hostsim.results.results import Results
 from hostsim.results.warm_up import SETTLED

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from hostsim.engine.record import AxisValues
 from hostsim.results.bottleneck import HOST
 from hostsim.results.by_subject import SHOWN
-from hostsim.results.cpu_breakdown import IDLE
+from hostsim.results.context import IDLE
 from hostsim.results.curve import figure_rows, rows_at
 from hostsim.results.distribution import TIMES
 from hostsim.results.expect import NOT_ESTIMABLE
 from hostsim.results.figure import FigureSpec, names_of, point_name
-from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND
-from hostsim.results.metrics.label import label_of, unit_of
+from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, label_of, unit_of
 from hostsim.results.metrics.subject import parsed, words
 from hostsim.results.results import Results
-from hostsim.results.service_note import service_notes
 from hostsim.results.table import as_written, axes_of
 from hostsim.views.plots.axis import with_unit
 from hostsim.views.plots.style import LOOKS
+
+if TYPE_CHECKING:
+    from hostsim.results.results import EffectiveSetting
 
 __all__ = [
     "CONTEXT_HEADINGS",
@@ -39,9 +41,32 @@ __all__ = [
     "latency_rows",
     "limit_at",
     "points_at",
+    "service_notes",
     "stage_times",
     "subject_rows",
 ]
+
+_SERVICE = re.compile(r"traffic\.([^.]+)\.service( \(.*\))?")
+_ORIGIN = re.compile(r"(an? [a-z ]+), ((?:assumed|measured) for .*)")
+
+
+def service_notes(settings: Iterable[EffectiveSetting], bottleneck: str) -> Iterator[str]:
+    """Service time of each application behind a bottleneck, if it is the default of its guest.
+
+    Args:
+        settings: the effective settings of the scenario, with default service times.
+        bottleneck: of a run: ``context db[0].vcpu1`` or ``node node0``.
+    """
+    rows = {setting.name: setting for setting in settings}
+    resource, _, full = bottleneck.partition(" ")
+    for name, setting in rows.items():
+        found, origin = _SERVICE.fullmatch(name), _ORIGIN.fullmatch(setting.origin)
+        if found is None or origin is None:
+            continue
+        groups = rows[f"traffic.{found[1]}.to"].value.split(", ")
+        owned = any(re.fullmatch(rf"{re.escape(group)}\[\d+\]\.vcpu\d+", full) for group in groups)
+        if resource == "node" or (resource == "context" and owned):
+            yield f"{origin[1]} takes {setting.value} of a vCPU ({origin[2]}): set traffic.{found[1]}.service"
 
 
 LIMIT = "Bottleneck"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hostsim.errors import InputError, StoreError
 from hostsim.results import folder as plain
-from hostsim.results.confinement import confined
+from hostsim.results.integrity import confined
 from hostsim.results.results import Results
 from hostsim.views.plots.figure import draw
 from hostsim.views.plots.style import KINDS, figure_of, save

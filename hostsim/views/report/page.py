@@ -13,14 +13,22 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hostsim.config.files import write_whole
-from hostsim.results.citation import Citation, Publication
-from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.claim import (
+    CLAIM_KINDS,
+    LEVELS,
+    READING,
+    Citation,
+    Publication,
+    experiment_title,
+    level,
+    over_published,
+    topics,
+)
 from hostsim.results.curve import bars_frame, figure_frame
 from hostsim.results.expect import Band, Find, Form, Verdict
 from hostsim.results.figure import AnswersSpec, Figure, TableSpec
 from hostsim.results.folder import plain_csv
 from hostsim.results.results import AssumedInput, Results
-from hostsim.results.trust import LEVELS, READING, experiment_title, level, over_published, topics
 from hostsim.results.verdicts import (
     OUTCOMES,
     OWN,

@@ -9,7 +9,7 @@ import pytest
 from hostsim.errors import InputError
 from hostsim.results.expect import Always, Compared, Form, Limit, Monotone, Switches, Within
 from hostsim.results.metrics.catalogue import CATALOGUE
-from hostsim.results.metrics.metric import Metric
+from hostsim.results.metrics.functions import Metric
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.planner import make_plan
