@@ -212,12 +212,14 @@ class GuestStream(Stream):
         headers: bytes of the headers in front of the data, from that of IP on.
         octets: bytes of a frame, its check sequence left out.
         route: to another VM of the host; None of what goes out by a wire.
+        astray: frames on their way by the wire that the network outside loses, so that their data do not count.
     """
 
     totals: Flow
     headers: int
     octets: int
     route: Route | None = None
+    astray: int = 0
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
         """The packets of a train have left the wire: the first at ``first``, each further one ``step`` later; a frame takes ``frame_ps``."""

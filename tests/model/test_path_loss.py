@@ -6,8 +6,9 @@ import pytest
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
 from hostsim.model.traffic.tcp import Congestion, Cubic, PathLoss
-from hostsim.units import MS, SECOND
+from hostsim.units import MS, SECOND, US
 from tests.model.small_point import CALM, arrived, files, group, guest, point, run, stream
 
 WIDE = 1 << 30
@@ -98,6 +99,18 @@ def test_every_byte_of_a_file_comes_however_many_segments_are_lost(method: str) 
     flow = host.flows[0]
     assert flow.answered > 20
     assert 0 <= arrived(host) - flow.answered * 14480 <= 14480
+
+
+def test_lost_data_is_never_counted() -> None:
+    """A server whose segments get lost in a queue of its own wire: the count of data never falls, as it does where what is lost is taken off again."""
+    traffic = files("get", size="100 kB", connections=1, loss="10 %", delay="50 us", window="1 MiB")
+    host = build_host(point(group(guest=guest(initial_window=10)), traffic={"f": traffic}, cost=CALM), Streams(1, 0))
+    counts = []
+    for instant in range(0, 100 * MS, 10 * US):
+        host.clock.advance(instant)
+        counts.append(arrived(host))
+    assert counts == sorted(counts)
+    assert counts[-1] > 100_000
 
 
 def test_cubic_carries_more_than_reno_over_a_long_path() -> None:

@@ -529,5 +529,9 @@ class Pnic:
             if size:
                 self.tx_data += packets
                 self.tx_octets += frames * size
+                if stream.astray:
+                    lost = min(stream.astray, frames)
+                    stream.astray -= lost
+                    frames -= lost
                 stream.totals.octets += frames * size
             departure = following

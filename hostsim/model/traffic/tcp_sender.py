@@ -175,7 +175,7 @@ class TcpSender(Connection):
         if self.path_loss is not None and (lost := self.path_loss.take(frames)):
             self._lose(lost)
             frames -= lost
-            endpoints.totals.octets -= lost * self._data.size
+            self._data.astray += lost
             if not frames:
                 return
             # what is left is not joined: each segment behind a gap is acknowledged for itself
