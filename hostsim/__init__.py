@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hostsim.campaign.what_if import WhatIf
     from hostsim.engine.record import RunRecord
     from hostsim.errors import HostsimError, InputError, StoreError
-    from hostsim.lab.calibration_view import Calibration
+    from hostsim.lab.calibration.host_calibration import Calibration
     from hostsim.results.bottleneck import bottleneck
     from hostsim.results.compare import Differences
     from hostsim.results.context import contexts, cpu_time
@@ -92,7 +92,7 @@ _HOME = {
     "hostsim.results.bottleneck": ("bottleneck",),
     "hostsim.results.context": ("contexts", "cpu_time"),
     "hostsim.results.record_frame": ("entities", "series_frame"),
-    "hostsim.lab.calibration_view": ("Calibration",),
+    "hostsim.lab.calibration.host_calibration": ("Calibration",),
     "hostsim.views.notebook.host": ("HostView",),
     "hostsim.campaign.what_if": ("WhatIf",),
     "hostsim.results.compare": ("Differences",),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hostsim.campaign.pipeline import ProgressListener
     from hostsim.campaign.what_if import WhatIf
     from hostsim.config.plugin import PluginSpec
-    from hostsim.lab.calibration_view import Calibration
+    from hostsim.lab.calibration.host_calibration import Calibration
     from hostsim.scenario.plan import Fidelity, Plan
     from hostsim.views.report.page import Section
 
@@ -299,8 +299,7 @@ def calibrate(
         options: as for `run`.
         **given: as for `run`, whose errors it raises.
     """
-    from hostsim.lab.calibration.host_calibration import calibrate_own, read_budget
-    from hostsim.lab.calibration_view import Calibration
+    from hostsim.lab.calibration.host_calibration import Calibration, calibrate_own, read_budget
 
     asked = run_options(calibrate, options, given, _CALIBRATES)
     chosen = _chosen(scenario, overrides, axes, root, asked.plugins)

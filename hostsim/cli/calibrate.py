@@ -17,10 +17,10 @@ from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions
-    from hostsim.lab.calibration.calibrated import Calibrated
-    from hostsim.lab.calibration.design import Evaluated
+    from hostsim.lab.calibration.host_calibration import Calibrated
     from hostsim.lab.calibration.joint import Joint, Waves
     from hostsim.lab.calibration.own_host import OwnHost
+    from hostsim.lab.calibration.prior import Evaluated
     from hostsim.lab.calibration.shipped_claims import ShippedFit
     from hostsim.scenario.scenario import Scenario
 

@@ -406,8 +406,7 @@ def verify(
     """
     options: RunOptions = context.obj
     from hostsim.errors import Fault, InputError
-    from hostsim.lab.verification.catalogue import HEADINGS, oracles, rows
-    from hostsim.lab.verification.runner import FULL, QUICK, all_passed
+    from hostsim.lab.verification.runner import FULL, HEADINGS, QUICK, all_passed, oracles, rows
     from hostsim.lab.verification.runner import verify as run
 
     known = oracles()

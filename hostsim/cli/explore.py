@@ -50,7 +50,7 @@ def explore(
     options: RunOptions = context.obj
     from hostsim.config.files import is_stdout
     from hostsim.results.integrity import confined
-    from hostsim.views.explorer.page import write_explorer
+    from hostsim.views.explorer.data import write_explorer
 
     changes = pairs(overrides, "--set"), pairs(axes, "--axis")
     found = [entry for subject in subjects for entry in _found(subject, options, changes, root)]

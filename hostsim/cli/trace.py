@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions
     from hostsim.scenario.plan import Fidelity, Point
     from hostsim.scenario.scenario import Scenario
-    from hostsim.views.trace.recorder import Timeline
+    from hostsim.views.trace import Timeline
 
 __all__ = ["trace"]
 
@@ -52,8 +52,7 @@ def trace(
     options: RunOptions = context.obj
     from hostsim import api
     from hostsim.config.files import is_stdout, require_file, write_whole
-    from hostsim.views.trace.perfetto import to_perfetto
-    from hostsim.views.trace.recorder import observe
+    from hostsim.views.trace import observe, to_perfetto
 
     loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options.plugins)
     file = output or Path(f"{loaded.name}.pftrace")

@@ -22,8 +22,8 @@ from hostsim.scenario.cost_model import SPREAD, Constant, constants_at, with_con
 from hostsim.scenario.option_text import require_measures
 from hostsim.scenario.plan import Fidelity, Plan, Records, Task, point_at
 from hostsim.scenario.scenario import Scenario
+from hostsim.views.plots.bars import Swing, draw_tornado
 from hostsim.views.plots.style import figure_of, save
-from hostsim.views.plots.tornado import Swing, draw_tornado
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

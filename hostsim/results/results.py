@@ -548,7 +548,7 @@ class Results:
             InputError: the earlier results cannot be paired with these.
             StoreError: there are no earlier results.
         """
-        made: Explorer = rich_view("explorer.page").explorer_of(self, against)
+        made: Explorer = rich_view("explorer.data").explorer_of(self, against)
         return made
 
     def plot_cpu(self, *, at: AxisValues | None = None, ax: Axes | None = None) -> Axes:
@@ -562,7 +562,7 @@ class Results:
             InputError: an unknown axis, or a value that no point has.
         """
         bars = rich_view("report.breakdown").cpu_shares(self, at)
-        return self._drawn("stacked_bars.draw_stacked_bars", bars, "CPU time (% of all PCPUs)", ax=ax)
+        return self._drawn("bars.draw_stacked_bars", bars, "CPU time (% of all PCPUs)", ax=ax)
 
     def plot_latency(self, *, at: AxisValues | None = None, ax: Axes | None = None) -> Axes:
         """Draw the stages of a round trip as a bar for each point, in microseconds; only for traffic of kind ``request_response``.
@@ -579,7 +579,7 @@ class Results:
             raise InputError(
                 Fault("has no traffic of kind request_response, whose stages are known", given=self.scenario)
             )
-        return self._drawn("stacked_bars.draw_stacked_bars", bars, "Mean time of a round trip (µs)", ax=ax)
+        return self._drawn("bars.draw_stacked_bars", bars, "Mean time of a round trip (µs)", ax=ax)
 
     def plot_cdf(
         self,
@@ -689,7 +689,7 @@ class Results:
             words += [subject] if subject else []
             own = [label or self.label] if label or ax is not None or not words else []
             series.append((", ".join([*own, *words]), rows))
-        return self._drawn("distribution.draw_distribution", series, of, kind, ax=ax)
+        return self._drawn("time_series.draw_distribution", series, of, kind, ax=ax)
 
     @staticmethod
     def _drawn(function: str, *what: Any, ax: Axes | None, **options: Any) -> Axes:

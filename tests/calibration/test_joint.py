@@ -12,11 +12,10 @@ from scipy.stats import qmc
 from hostsim.campaign.ensemble import Ensemble, read_ensemble, write_ensemble
 from hostsim.campaign.interim_analysis import make_plan
 from hostsim.errors import InputError
-from hostsim.lab.calibration.emulator import train
 from hostsim.lab.calibration.observation import Observation, observations_of
-from hostsim.lab.calibration.posterior import Target, sample
+from hostsim.lab.calibration.posterior import Target, sample, train
 from hostsim.lab.calibration.prior import priors_of
-from hostsim.lab.calibration.prior_ensemble import draw_from_priors
+from hostsim.lab.calibration.shipped_claims import draw_from_priors
 from hostsim.lab.calibration.summary import interval_score
 from hostsim.results.expect import At, Band, Expectation
 from hostsim.scenario.load import load

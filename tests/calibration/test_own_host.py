@@ -14,12 +14,12 @@ from hostsim.campaign.ensemble import own_values, read_ensemble
 from hostsim.campaign.pipeline import ExecutionOptions
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError
-from hostsim.lab.calibration import design, joint
-from hostsim.lab.calibration.calibrated import Calibrated, calibrated
-from hostsim.lab.calibration.design import Evaluated
+from hostsim.lab.calibration import joint, prior
+from hostsim.lab.calibration.host_calibration import Calibrated, calibrated
 from hostsim.lab.calibration.joint import IDENTITY, LOG, Waves
 from hostsim.lab.calibration.measured import expected_at
 from hostsim.lab.calibration.own_host import OwnHost, calibrate_host, explained, hosts_within, prepare
+from hostsim.lab.calibration.prior import Evaluated
 from hostsim.scenario.cost_model import with_constants
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Plan
@@ -147,7 +147,7 @@ def test_what_was_killed_goes_on(found: Calibrated, scenario: Scenario, home: Pa
 
 def test_hosts_that_ctrl_c_cut_short_are_no_rows(scenario: Scenario, home: Path, tmp_path: Path, monkeypatch) -> None:
     """Those finished before stay, the rest is run when the calibration goes on."""
-    whole = design.execute_all
+    whole = prior.execute_all
 
     def cut(plans: Sequence[Plan], options: ExecutionOptions) -> list[Outcome]:
         if len(rows()) > 1:
@@ -158,7 +158,7 @@ def test_hosts_that_ctrl_c_cut_short_are_no_rows(scenario: Scenario, home: Path,
         log = tmp_path / "out" / LOG
         return log.read_text().splitlines() if log.exists() else []
 
-    monkeypatch.setattr(design, "execute_all", cut)
+    monkeypatch.setattr(prior, "execute_all", cut)
     host = prepared(scenario, tmp_path / "out")
     with pytest.raises(KeyboardInterrupt):
         host.joint.run(Waves(24, ()), execution(home / "results"))

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import hostsim.campaign.simulate as simulate_module
-import hostsim.views.trace.recorder as recorder_module
+import hostsim.views.trace as recorder_module
 from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.config.host import PointSpec
 from hostsim.engine import compiled
@@ -28,7 +28,7 @@ from hostsim.model.host import Host
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, point_at
 from hostsim.units import SECOND
-from hostsim.views.trace.recorder import observe
+from hostsim.views.trace import observe
 from tests.conftest import HANGS_S
 
 

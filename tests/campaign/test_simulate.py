@@ -12,7 +12,7 @@ from hostsim.campaign.simulate import _warm_up, simulate
 from hostsim.config.arrival import ArrivalSpec, ServiceSpec
 from hostsim.config.host import PointSpec
 from hostsim.engine.record import RunRecord, Series
-from hostsim.lab.verification.host_fixture import point
+from hostsim.lab.verification.rig import point
 from hostsim.model.host import Host
 from hostsim.results.warm_up import SETTLED, mser5
 from hostsim.units import MS, US

@@ -7,9 +7,8 @@ from pathlib import Path
 from hostsim_docs import verification_page
 
 import hostsim
-from hostsim.lab.verification.catalogue import oracles
 from hostsim.lab.verification.oracle import Oracle, Quantity, compare_with_theory
-from hostsim.lab.verification.runner import FULL
+from hostsim.lab.verification.runner import FULL, oracles
 
 PAGE = Path(hostsim.__file__).parent.parent / "docs" / "verification.md"
 

@@ -10,7 +10,7 @@ import pytest
 from hostsim import api
 from hostsim.engine.record import RunRecord
 from hostsim.results.results import Results
-from hostsim.views.explorer.page import write_explorer
+from hostsim.views.explorer.data import write_explorer
 from tests.explorer.browser import CHROMIUM, Browser
 from tests.explorer.test_explorer_data import large, moved
 from tests.sample_results import results, table

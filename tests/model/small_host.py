@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from hostsim.config.platform import HostSettings
 from hostsim.engine.clock import Alarm, Clock
-from hostsim.lab.verification.host_fixture import point
+from hostsim.lab.verification.rig import point
 from hostsim.model.control.numa import NumaBalancer
 from hostsim.model.control.periodic import periodic
 from hostsim.model.cost_table import CostTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.views.plots.tornado import FARTHEST, draw_residuals
+from hostsim.views.plots.bars import FARTHEST, draw_residuals
 
 MEETS = ("meets", -3.0, -1.5, -0.9)
 OFF = ("off", 1.1, 2.0, 40.0)

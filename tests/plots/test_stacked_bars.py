@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from hostsim.views.plots.stacked_bars import draw_stacked_bars
+from hostsim.views.plots.bars import draw_stacked_bars
 from hostsim.views.plots.style import shown_figure
 
 BARS = [("before", {"vCPUs": 50.0, "NetPoll": 10.0}), ("after", {"vCPUs": 40.0, "splitRx": 5.0})]

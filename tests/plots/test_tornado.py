@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hostsim.views.plots.bars import Swing, draw_tornado
 from hostsim.views.plots.style import as_svg
-from hostsim.views.plots.tornado import Swing, draw_tornado
 
 SWINGS = [
     Swing("udp_sink", "20 to 30 cycles", 10.0, 14.0, "80 % of the variance"),

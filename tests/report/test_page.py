@@ -15,8 +15,8 @@ from hostsim.results.claim import CLAIM_KINDS, LEVELS, Citation, Publication
 from hostsim.results.expect import VerdictState
 from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.scenario.shipped_data import claims
+from hostsim.views.plots.bars import draw_stacked_bars
 from hostsim.views.plots.figure import draw
-from hostsim.views.plots.stacked_bars import draw_stacked_bars
 from hostsim.views.plots.style import INK, as_svg
 from hostsim.views.report.page import inline, write_report
 from tests.sample_results import BOUNDED, VERDICTS, results, table, verdict

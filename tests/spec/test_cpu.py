@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from hostsim.config.costs import CostModel
 from hostsim.config.cpu import CoreComplexSpec, CpuSpec
-from hostsim.lab.verification.host_fixture import point
+from hostsim.lab.verification.rig import point
 from hostsim.model.cost_table import CostTable
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import data_root

@@ -8,7 +8,7 @@ import pytest
 from hostsim.campaign.simulate import simulate
 from hostsim.config.costs import Cost
 from hostsim.config.host import PointSpec
-from hostsim.lab.verification.host_fixture import point
+from hostsim.lab.verification.rig import point
 from hostsim.units import MS
 
 

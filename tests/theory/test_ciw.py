@@ -12,9 +12,8 @@ import ciw
 import pytest
 
 from hostsim.lab.verification import closed_form
-from hostsim.lab.verification.catalogue import oracles
 from hostsim.lab.verification.oracle import LEVEL
-from hostsim.lab.verification.runner import Effort, verify
+from hostsim.lab.verification.runner import Effort, oracles, verify
 from hostsim.results.estimate import student
 
 REPLICATIONS = 24

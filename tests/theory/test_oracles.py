@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.lab.verification.catalogue import oracles, rows
-from hostsim.lab.verification.runner import QUICK, all_passed, verify
+from hostsim.lab.verification.runner import QUICK, all_passed, oracles, rows, verify
 
 
 @pytest.mark.parametrize("oracle", oracles(), ids=lambda oracle: oracle.name)

@@ -13,9 +13,8 @@ import pytest
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring
 from hostsim.errors import InvariantError
-from hostsim.lab.verification.catalogue import oracles
-from hostsim.lab.verification.host_fixture import measure, point
-from hostsim.lab.verification.runner import QUICK, verify
+from hostsim.lab.verification.rig import measure, point
+from hostsim.lab.verification.runner import QUICK, oracles, verify
 from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import Node, Pcpu
 from hostsim.model.policy.moderation import CoalescingDepth

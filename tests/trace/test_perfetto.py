@@ -12,8 +12,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.units import MS, NS
-from hostsim.views.trace.perfetto import to_perfetto
-from hostsim.views.trace.recorder import Timeline, observe
+from hostsim.views.trace import Timeline, observe, to_perfetto
 from tests.trace_processor import TraceProcessor
 
 TITLE = "splitrx: receivers=20; seed 1, replication 0"

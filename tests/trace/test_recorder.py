@@ -17,7 +17,7 @@ from hostsim.model.host import Host
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.units import MS
-from hostsim.views.trace.recorder import Timeline, Track, observe, watch
+from hostsim.views.trace import Timeline, Track, observe, watch
 from tests.writable_copy import copy_tree
 
 BASELINE = Path(__file__).parents[1] / "baseline"

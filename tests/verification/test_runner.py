@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.lab.verification.catalogue import HEADINGS, oracles, rows
 from hostsim.lab.verification.oracle import Oracle, OracleOutcome, Quantity, compare_with_theory
-from hostsim.lab.verification.runner import QUICK, Effort, all_passed, verify
+from hostsim.lab.verification.runner import HEADINGS, QUICK, Effort, all_passed, oracles, rows, verify
 
 TINY = Effort(replications=3, share=1 / 500, widening=1000)
 

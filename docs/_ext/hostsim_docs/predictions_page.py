@@ -14,7 +14,7 @@ from hostsim import api
 from hostsim.campaign.ensemble import Ensemble, read_ensemble
 from hostsim.campaign.run_option import RunOptions
 from hostsim.config.files import write_whole
-from hostsim.lab.calibration.prior_ensemble import draw_from_priors
+from hostsim.lab.calibration.shipped_claims import draw_from_priors
 from hostsim.lab.prediction import (
     SCORE_HEADINGS,
     Prediction,

@@ -12,9 +12,8 @@ from itertools import groupby
 from pathlib import Path
 
 from hostsim.config.files import write_whole
-from hostsim.lab.verification.catalogue import oracles, rows
 from hostsim.lab.verification.oracle import OracleOutcome, OracleResult
-from hostsim.lab.verification.runner import FULL, QUICK, all_passed, verify
+from hostsim.lab.verification.runner import FULL, QUICK, all_passed, oracles, rows, verify
 from hostsim_docs.markdown import row
 
 __all__ = ["page"]

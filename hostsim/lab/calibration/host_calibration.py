@@ -1,24 +1,353 @@
-"""Calibration of your own host, from options to files."""
+"""Calibration of your own host, from options to its result: ensemble, residuals, predictions, files.
+
+The files are platforms, servers, peers and guests with the constants of the member nearest the centre of the ensemble.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from hostsim.campaign.ensemble import write_ensemble
 from hostsim.campaign.pipeline import ExecutionOptions
-from hostsim.config.files import display_name, require_folder
+from hostsim.config.files import display_name, require_folder, write_whole
 from hostsim.config.quantity import read_quantity
 from hostsim.errors import Fault, InputError, is_integer
-from hostsim.lab.calibration.calibrated import Calibrated, calibrated
-from hostsim.lab.calibration.design import Evaluated
-from hostsim.lab.calibration.emulator import LEAST as LEAST_MEMBERS
-from hostsim.lab.calibration.emulator import require_library
-from hostsim.lab.calibration.joint import WAVE, Waves
+from hostsim.lab.calibration.joint import WAVE, Joint, Waves, claim_values
 from hostsim.lab.calibration.measured import read_measured, read_prediction
-from hostsim.lab.calibration.own_host import OwnHost, calibrate_host, prepare
+from hostsim.lab.calibration.own_host import Next, OwnHost, Predicted, calibrate_host, prepare
+from hostsim.lab.calibration.posterior import LEAST as LEAST_MEMBERS
+from hostsim.lab.calibration.posterior import require_library
+from hostsim.lab.calibration.prior import Evaluated
+from hostsim.lab.calibration.summary import CHAINS, LEAST_MOVED, QUANTILES, Learnt, Summary, summarize
+from hostsim.scenario.cost_model import Constant, part_constants
 from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.shipped_data import find_part
+from hostsim.scenario.yaml.reader import KeyPath, write_yaml
+from hostsim.scenario.yaml.source_tree import Place, Tree, dotted
 
-__all__ = ["calibrate_own", "own_host", "own_reason", "read_budget", "read_waves"]
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "HELD",
+    "Calibrated",
+    "Calibration",
+    "Residual",
+    "calibrate_own",
+    "calibrated",
+    "own_host",
+    "own_reason",
+    "read_budget",
+    "read_waves",
+    "write_parts",
+]
+
+_KINDS = {
+    "platform": ("platforms", "platform"),
+    "hardware": ("hardware", "hardware"),
+    "peer": ("peers", "peer"),
+    "vms": ("guests", "guest"),
+}
+"""Folder of the parts, and the key of their name, by the section of a scenario that names them."""
+
+
+def write_parts(
+    scenario: Scenario, members: Mapping[int, Mapping[str, float]], centre: int, folder: Path, reason: str
+) -> dict[str, dict[str, Path]]:
+    """Write a file for each platform, server, peer and guest of a scenario that has calibrated constants.
+
+    A platform, guest or peer extends the one that it replaces; a server is written completely. The range of a constant contains 90 % of the
+    ensemble.
+
+    Args:
+        scenario: with the parts to write.
+        members: the ensemble, by number.
+        centre: member with the values of the files.
+        folder: with the folders ``platforms``, ``hardware``, ``peers`` and ``guests``.
+        reason: for the values of constants.
+
+    Returns:
+        The files, by the path of the setting that names the part, and by its name there.
+    """
+    found: dict[str, dict[str, Path]] = {}
+    points = [scenario.first() | {name: value} for name, axis in scenario.axes.items() for value in axis.values]  # noqa: PD011  of an axis, not of a frame
+    for point in points or [scenario.first()]:
+        for (key, name), constants in part_constants(scenario, point).items():
+            moved = [constant for constant in constants if constant.name in members[centre]]
+            if not moved or name in found.get(dotted(key), {}):
+                continue
+            kind, word = _KINDS[str(key[0])]
+            target = folder / kind / f"{_stem(name)}.yaml"
+            tree = _head(scenario, name, kind, word, target)
+            for constant in moved:
+                values = np.array([member[constant.name] for member in members.values()])
+                tree = tree.put(_entries(constant, members[centre][constant.name], values, reason))
+            text = f"# Written by hostsim calibrate for {scenario.name}.\n{write_yaml(tree.data)}"
+            found.setdefault(dotted(key), {})[name] = write_whole(target, text.encode())
+    return found
+
+
+def _head(scenario: Scenario, name: str, kind: str, word: str, target: Path) -> Tree:
+    """The head of a file: its name and the extended part, or a whole server."""
+    file = find_part(kind, name, scenario.file.parent, scenario.resolver.root)
+    is_path = "/" in name or name.endswith((".yaml", ".yml"))
+    title = f"{_stem(name)}-calibrated"
+    if kind == "hardware":
+        tree = Tree.of(file, display_name(file))
+        return tree.put([((word,), title, Place(display_name(target)))])
+    parent = Path(os.path.relpath(file.resolve(), target.parent.resolve())).as_posix() if is_path else name
+    return Tree({word: title, "extends": parent}, {}, display_name(target))
+
+
+def _entries(constant: Constant, value: float, values: Any, reason: str) -> list[tuple[KeyPath, Any, Place]]:
+    """The changes of a file for a constant, with the range of the ensemble."""
+    value = _short(value)
+    low, high = (_short(float(end)) for end in np.quantile(values, (0.05, 0.95)))
+    low, high = min(low, value), max(high, value)
+    if constant.written(low) == constant.written(high):
+        low, high = min(*constant.ends, value), max(*constant.ends, value)
+    ends = [constant.written(low), constant.written(high)]
+    written = constant.written(value)
+    return [
+        (path, {number: written, "assumed": reason, "range": ends}, Place("")) for path, number in constant.places()
+    ]
+
+
+def _stem(name: str) -> str:
+    """Name of the file that replaces a part: its name, with dashes for slashes of a path."""
+    return name.removesuffix(".yaml").removesuffix(".yml").strip("./").replace("/", "-")
+
+
+def _short(value: float) -> float:
+    """Rounds to the six digits of an ensemble's file."""
+    return float(f"{value:.6g}")
+
+
+HELD = 0.7
+"""The data determine a number if less than this share of its prior standard deviation remains, or its mean has moved by `LEAST_MOVED`."""
+FEW_CHAINS = 100
+"""Number of posterior hosts for a user's own host; more chains would take longer than its runs."""
+
+
+@dataclass(frozen=True)
+class Residual:
+    """A measurement beside the calibrated hosts: 5, 50 and 95 % of the ensemble, in the metric's unit."""
+
+    name: str
+    measured: float
+    interval: float
+    """Half-width of its 95 % interval."""
+    low: float
+    median: float
+    high: float
+
+    @property
+    def holds(self) -> bool:
+        """True where the intervals of the measurement and of the ensemble overlap."""
+        return self.low <= self.measured + self.interval and self.measured - self.interval <= self.high
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Result of a calibration."""
+
+    joint: Joint
+    summary: Summary
+    ensemble: Mapping[int, Mapping[str, float]]
+    """Values of constants and inputs by name, by the number of the member."""
+    centre: int
+    """Member nearest the centre of the ensemble, by the numbers that the data determine."""
+    residuals: tuple[Residual, ...]
+    host: OwnHost | None = None
+    """The user's own host; None for the shipped calibration."""
+
+    @property
+    def held(self) -> list[Learnt]:
+        """The numbers that the data determine, the best known first."""
+        return sorted((one for one in self.summary.learnt if is_held(one)), key=lambda one: one.kept)
+
+    @property
+    def prediction(self) -> Predicted | None:
+        """Predictions for your own host."""
+        return None if self.host is None else self.host.prediction()
+
+    @property
+    def next(self) -> list[Next]:
+        """Possible next measurements, the best first."""
+        return [] if self.host is None else self.host.next_measurements()
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "summary": self.summary.as_json(),
+            "held": [one.name for one in self.held],
+            "centre": {"member": self.centre, "values": dict(self.ensemble[self.centre])},
+            "residuals": [asdict(one) for one in self.residuals],
+            "predictions": [] if self.host is None else [asdict(one) for one in self.host.predictions()],
+            "next": [asdict(one) for one in self.next],
+        }
+
+    def write(self, scenarios: Sequence[Scenario], reason: str) -> dict[str, dict[str, Path]]:
+        """Write the ensemble, the summary, the residuals as a figure, and the parts of the host nearest the centre, into the calibration's folder.
+
+        Args:
+            scenarios: with the parts to write.
+            reason: for the values of constants.
+
+        Returns:
+            The files of the parts, by path of the setting that names the part, and by its name there.
+
+        Raises:
+            StoreError: the folder cannot be written.
+        """
+        from hostsim.views.plots.style import figure_of, save
+
+        folder = self.joint.folder
+        write_ensemble(folder / "ensemble.csv", self.ensemble)
+        text = json.dumps(_finite(self.as_json()), indent=1, allow_nan=False, default=str)
+        write_whole(folder / "summary.json", (text + "\n").encode())
+        save(figure_of(self.draw()), folder / "residuals", pdf=True)
+        parts: dict[str, dict[str, Path]] = {}
+        for scenario in scenarios:
+            for path, files in write_parts(scenario, self.ensemble, self.centre, folder, reason).items():
+                parts[path] = parts.get(path, {}) | files
+        return parts
+
+    def draw(self, figure: Figure | None = None) -> Axes:
+        """Draw the residuals, by default into a new figure; returns the axes."""
+        from hostsim.views.plots.bars import draw_residuals
+
+        rows = []
+        for one in self.residuals:
+            low, median, high = ((end - one.measured) / one.interval for end in (one.low, one.median, one.high))
+            rows.append((one.name, low, median, high))
+        return draw_residuals(rows, "Calibrated hosts beside what was measured", figure)
+
+
+def is_held(one: Learnt) -> bool:
+    """True for a number that the data determine."""
+    return one.kept < HELD or abs(one.moved) >= LEAST_MOVED
+
+
+def calibrated(joint: Joint, host: OwnHost | None = None) -> Calibrated:
+    """The result of a calibration with finished waves.
+
+    Args:
+        joint: the calibration.
+        host: your own host, if it is calibrated.
+    """
+    summary = summarize(joint, CHAINS if host is None else FEW_CHAINS)
+    return Calibrated(joint, summary, joint.ensemble(), _centre(joint, summary), tuple(_residuals(joint)), host)
+
+
+def _centre(joint: Joint, summary: Summary) -> int:
+    """The member nearest the median of the ensemble; numbers are weighted by the reduction of their uncertainty, as the others follow their priors."""
+    shares, numbers = joint.shares(), list(joint.last_wave())
+    rows = np.array([shares[number] for number in numbers])
+    weights = np.array([max(1 - one.kept**2, 0.0) for one in summary.learnt])
+    distances = ((rows - np.median(rows, axis=0)) ** 2 * weights).sum(axis=1)
+    return numbers[int(np.argmin(distances))]
+
+
+def _residuals(joint: Joint) -> list[Residual]:
+    found, wave = [], joint.last_wave()
+    for one in joint.observations:
+        outputs = claim_values(wave, one.name)
+        known = outputs[np.isfinite(outputs)]
+        if len(known):
+            low, median, high = (float(end) for end in np.quantile(known, QUANTILES, method="weibull"))
+            found.append(Residual(one.name, one.centre, one.half, low, median, high))
+    return found
+
+
+def _finite(value: Any) -> Any:
+    """The value for strict JSON, with None for NaN."""
+    if isinstance(value, Mapping):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Calibration of your own host; a notebook shows the numbers that the data determined."""
+
+    found: Calibrated
+    parts: Mapping[str, Mapping[str, Path]]
+    """Files of platforms, servers, peers and guests with calibrated constants, by path of the setting that names the part, and by its name there."""
+
+    @property
+    def folder(self) -> Path:
+        """All written files."""
+        return self.found.joint.folder
+
+    @property
+    def learnt(self) -> pd.DataFrame:
+        """Prior and posterior of each number by name, the best known first: 5, 50 and 95 %; the remaining share of the prior's standard deviation, and whether the data determined it."""
+        import pandas as pd
+
+        held = {one.name for one in self.found.held}
+        rows = [
+            (one.name, one.unit, *one.prior, *one.posterior, one.moved, one.kept, one.name in held)
+            for one in sorted(self.found.summary.learnt, key=lambda one: one.kept)
+        ]
+        ends = [f"{which}_{end}" for which in ("prior", "posterior") for end in ("low", "median", "high")]
+        return pd.DataFrame(rows, columns=["name", "unit", *ends, "moved", "kept", "held"]).set_index("name")
+
+    @property
+    def residuals(self) -> pd.DataFrame:
+        """Each measurement beside the ensemble: 5, 50 and 95 %."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(one) for one in self.found.residuals]).set_index("name")
+
+    @property
+    def predictions(self) -> pd.DataFrame:
+        """Predictions without a measurement, one row for each metric and point: 5, 50 and 95 % of the ensemble; axes are numbers with units in ``attrs``, as in the table of a run."""
+        import pandas as pd
+
+        from hostsim.results.table import as_numbers
+
+        host = self.found.host
+        found = [] if host is None else host.predictions()
+        rows = [
+            {"metric": one.metric, **one.at, "low": one.low, "median": one.median, "high": one.high} for one in found
+        ]
+        return as_numbers(pd.DataFrame(rows), found[0].at if found else ())
+
+    @property
+    def next_measurements(self) -> pd.DataFrame:
+        """Possible next measurements, the best first: the share of the prediction's standard deviation that each would remove."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(one) for one in self.found.next], columns=["name", "narrows"]).set_index("name")
+
+    @property
+    def ensemble(self) -> pd.DataFrame:
+        """Values of constants and inputs, one row for each member."""
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(dict(self.found.ensemble), orient="index").rename_axis("member")
+
+    def plot(self) -> Axes:
+        """Draw the residuals, into a figure of pyplot if that is in use, so that notebooks show it."""
+        from hostsim.views.plots.style import shown_figure
+
+        return self.found.draw(shown_figure())
+
+    def _repr_html_(self) -> str:
+        return self.learnt.query("held").drop(columns="held").to_html(float_format="{:.3g}".format)
+
 
 FOLDER = "calibration"
 """Default folder in the results folder, with a folder for each scenario."""

@@ -21,11 +21,10 @@ from hostsim.campaign.store import code_digest
 from hostsim.config.files import write_whole
 from hostsim.engine.record import FloatArray
 from hostsim.errors import Fault, InputError
-from hostsim.lab.calibration.design import Design, Evaluated, read_log, run_members
-from hostsim.lab.calibration.emulator import LEAST, Emulator, train
 from hostsim.lab.calibration.fixed_point import FixedPoints
 from hostsim.lab.calibration.observation import Observation
-from hostsim.lab.calibration.posterior import Posterior, Target, sample
+from hostsim.lab.calibration.posterior import LEAST, Emulator, Posterior, Target, sample, train
+from hostsim.lab.calibration.prior import Design, Evaluated, read_log, run_members
 from hostsim.scenario.plan import Fidelity
 
 __all__ = ["Joint", "Waves", "claim_values"]

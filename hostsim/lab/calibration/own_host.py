@@ -13,12 +13,11 @@ import numpy as np
 from hostsim.campaign.pipeline import ExecutionOptions
 from hostsim.engine.record import AxisValues, FloatArray
 from hostsim.errors import Fault, InputError
-from hostsim.lab.calibration.design import Design, Evaluated
 from hostsim.lab.calibration.fixed_point import FixedPoints
 from hostsim.lab.calibration.joint import Joint, Waves, claim_values
 from hostsim.lab.calibration.measured import expected_at
 from hostsim.lab.calibration.observation import observations_of
-from hostsim.lab.calibration.prior import priors_of
+from hostsim.lab.calibration.prior import Design, Evaluated, priors_of
 from hostsim.lab.calibration.summary import QUANTILES
 from hostsim.results.expect import At, Expectation
 from hostsim.scenario.scenario import Scenario

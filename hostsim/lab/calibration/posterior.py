@@ -1,21 +1,165 @@
-"""Posterior of the constants: Markov chains over the priors that weight hosts by the distance of emulated claims from published ones.
+"""Posterior of the constants: Markov chains over the priors that weight hosts by emulated claims.
 
-The chains move by the preconditioned Crank-Nicolson proposal (Cotter, Roberts, Stuart and White, "MCMC methods for functions", Statistical
+The weight of a host is the distance of its emulated claims from the published ones. Emulators are Gaussian processes that are trained on
+the claims of simulated hosts. The chains move by the preconditioned Crank-Nicolson proposal (Cotter, Roberts, Stuart and White, "MCMC methods for functions", Statistical
 Science 28, 2013), which preserves the prior: any number of constants without effect on claims keep their priors.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hostsim.engine.record import FloatArray
-from hostsim.lab.calibration.emulator import Emulator, features_of, single_thread
+from hostsim.errors import Fault, InputError
 from hostsim.lab.calibration.observation import Observation
 
-__all__ = ["Posterior", "Target", "sample"]
+if TYPE_CHECKING:
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.linear_model import LassoCV
+
+__all__ = ["Emulator", "Posterior", "Target", "features_of", "require_library", "sample", "single_thread", "train"]
+
+MOST_ACTIVE = 12
+"""Largest number of inputs of a process; the effect of others is in its linear terms and its noise."""
+FOLDS = 5
+"""Number of folds of the cross-validation."""
+LEAST = 12
+"""Smallest number of members for an emulator."""
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """Emulator of one output over the priors: linear terms in all influential inputs, and a Gaussian process of the rest in the most influential ones."""
+
+    active: tuple[int, ...]
+    """Inputs of the process, by index of their prior, the strongest first."""
+    error: float
+    """Root mean square error on left-out members, in the unit of the output: of the emulator and the noise of a run."""
+    spread: float
+    """Standard deviation of the output over the members; an emulator with an equal error is useless."""
+    _lines: LassoCV | None
+    _process: GaussianProcessRegressor | None
+    _mean: float
+
+    def predict(self, shares: FloatArray, features: FloatArray | None = None) -> FloatArray:
+        """Predict the output of hosts.
+
+        Args:
+            shares: of the priors' probability, one row for each host and one column for each prior.
+            features: `features_of` the same shares, for callers of several emulators.
+
+        Returns:
+            One number for each host.
+        """
+        found = np.full(len(shares), self._mean)
+        # the library's computation without its checks, as chains predict a hundred thousand times
+        if self._lines is not None:
+            found = (features_of(shares) if features is None else features) @ self._lines.coef_ + self._lines.intercept_
+        if self._process is not None:
+            from scipy.spatial.distance import cdist
+
+            signal, process = self._process.kernel_.k1, self._process
+            inputs = (2 * shares[:, list(self.active)] - 1) / signal.k2.length_scale
+            apart = cdist(inputs, process.X_train_ / signal.k2.length_scale, "sqeuclidean")
+            found = found + signal.k1.constant_value * np.exp(-0.5 * apart) @ process.alpha_
+        return np.asarray(found, dtype=float)
+
+
+def train(shares: FloatArray, outputs: FloatArray, seed: int = 1) -> Emulator:
+    """Train an emulator, and find its error by cross-validation.
+
+    Args:
+        shares: one row for each member, one column for each prior.
+        outputs: of each member; members with NaN are left out.
+        seed: of the folds and of the optimizer's starts.
+
+    Raises:
+        ValueError: fewer than twelve members have an output.
+    """
+    known = np.isfinite(outputs)
+    shares, outputs = shares[known], outputs[known]
+    if len(outputs) < LEAST:
+        raise ValueError(f"{len(outputs)} members have an output, fewer than {LEAST}")
+    spread = float(np.std(outputs))
+    if spread == 0.0:
+        return Emulator((), 0.0, 0.0, None, None, float(outputs[0]))
+    missed = np.empty(len(outputs))
+    with single_thread():
+        from sklearn.model_selection import KFold
+
+        whole = _fit(shares, outputs, seed)
+        for kept, left in KFold(FOLDS, shuffle=True, random_state=seed).split(shares):
+            missed[left] = outputs[left] - _fit(shares[kept], outputs[kept], seed, whole).predict(shares[left])
+    error = float(np.sqrt(np.mean(missed**2)))
+    return Emulator(whole.active, error, spread, whole._lines, whole._process, whole._mean)
+
+
+def require_library() -> None:
+    """Check that scikit-learn is installed, before any run.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    import importlib.util
+
+    if importlib.util.find_spec("sklearn") is None:
+        raise InputError(
+            Fault(
+                "needs scikit-learn, which is not installed", "calibrate", allowed="pip install 'hostsim[calibration]'"
+            )
+        )
+
+
+def single_thread() -> AbstractContextManager[object]:
+    """Context in which linear algebra uses one thread: matrices are small, and several threads take ten times as long on busy processors."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    return limits
+
+
+def features_of(shares: FloatArray) -> FloatArray:
+    """Features of the linear terms: each input and its square, both with mean 0 over the prior."""
+    inputs = 2 * shares - 1
+    return np.hstack([inputs, inputs**2 - 1 / 3])
+
+
+def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | None = None) -> Emulator:
+    """Fit linear terms and process; with ``like``, its correlation lengths, so that a fold is cheap."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+    from sklearn.linear_model import LassoCV
+
+    count = shares.shape[1]
+    lines = LassoCV(cv=FOLDS, random_state=seed, max_iter=20_000).fit(features_of(shares), outputs)
+    weights = np.abs(lines.coef_).reshape(2, count).max(axis=0)
+    order = np.argsort(-weights, kind="stable")[:MOST_ACTIVE]
+    active = tuple(int(place) for place in order if weights[place] > 0)
+    rest = outputs - lines.predict(features_of(shares))
+    process = None
+    if like is not None and like._process is not None:
+        active = like.active
+        process = GaussianProcessRegressor(like._process.kernel_, alpha=0.0, optimizer=None)
+    elif active and like is None:
+        scale = float(np.var(rest)) or 1.0
+        kernel = ConstantKernel(scale, (scale * 1e-3, scale * 1e3)) * RBF(
+            [2.0] * len(active), (0.2, 50.0)
+        ) + WhiteKernel(scale / 2, (scale * 1e-6, scale * 1e2))
+        process = GaussianProcessRegressor(kernel, alpha=0.0, n_restarts_optimizer=0, random_state=seed)
+    if process is not None:
+        with warnings.catch_warnings():
+            # a length at its bound means that the rest does not depend on the input
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            process.fit(2 * shares[:, list(active)] - 1, rest)
+    return Emulator(active, 0.0, 0.0, lines, process, float(np.mean(outputs)))
+
 
 BAND_SD = 2.0
 """Half-width of a band in standard deviations of the published value."""

@@ -12,23 +12,63 @@ from typing import Any
 import numpy as np
 
 from hostsim.campaign.ensemble import Ensemble
+from hostsim.campaign.interim_analysis import make_plan
 from hostsim.campaign.pipeline import ExecutionOptions
 from hostsim.config.files import write_whole
 from hostsim.engine.record import FloatArray
+from hostsim.errors import InputError
 from hostsim.lab.calibration.best_fit import BestFit, Choice, Fitted, Runs, covariance, linear_fit
 from hostsim.lab.calibration.fixed_point import FixedPoints
 from hostsim.lab.calibration.freedom import read_fixed
 from hostsim.lab.calibration.observation import Observation, observations_of
-from hostsim.lab.calibration.prior import priors_of
-from hostsim.lab.calibration.prior_ensemble import can_be
+from hostsim.lab.calibration.prior import Design, Subjects, priors_of
 from hostsim.lab.calibration.summary import QUANTILES, LeftOut
 from hostsim.results.expect import Expectation, Ratio
 from hostsim.scenario.cost_model import scenario_inputs, shipped_constants
 from hostsim.scenario.load import load
+from hostsim.scenario.plan import Fidelity
+from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import select
 from hostsim.scenario.shipped_data import claims, shipped
 
-__all__ = ["FittedClaim", "FittedNumber", "ShippedFit", "draw_hosts", "prepare_shipped", "shipped_fit"]
+__all__ = [
+    "FittedClaim",
+    "FittedNumber",
+    "ShippedFit",
+    "can_be",
+    "draw_from_priors",
+    "draw_hosts",
+    "prepare_shipped",
+    "shipped_fit",
+]
+
+
+def draw_from_priors(subjects: Subjects, count: int, seed: int = 1) -> list[dict[str, float]]:
+    """Draw independent hosts from the priors; an impossible host is drawn again.
+
+    Args:
+        subjects: scenarios with the names of their expectations.
+        count: of the hosts.
+        seed: of the draws.
+    """
+    design, random = Design(priors_of(subjects)), np.random.default_rng(seed)
+    found: list[dict[str, float]] = []
+    while len(found) < count:
+        values = design.values(random.random(len(design.priors)))
+        if can_be([scenario for scenario, _ in subjects], Ensemble((values,))):
+            found.append(values)
+    return found
+
+
+def can_be(scenarios: Sequence[Scenario], ensemble: Ensemble) -> bool:
+    """True if every point of some scenarios is possible on the first member."""
+    try:
+        for scenario in scenarios:
+            make_plan(scenario, Fidelity(replications=1, ensemble=ensemble))
+    except InputError:
+        return False
+    return True
+
 
 Z90 = 1.6449
 """Half-width of an interval of 90 %, in standard deviations."""

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from hostsim.engine.record import FloatArray
-from hostsim.lab.calibration.emulator import Emulator
 from hostsim.lab.calibration.joint import Joint
 from hostsim.lab.calibration.observation import Observation
-from hostsim.lab.calibration.posterior import Posterior
+from hostsim.lab.calibration.posterior import Emulator, Posterior
 
 __all__ = ["Learnt", "LeftOut", "Observed", "Pull", "Summary", "interval_score", "left_out", "summarize"]
 

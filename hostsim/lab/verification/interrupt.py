@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.lab.verification import closed_form
-from hostsim.lab.verification.host_fixture import mean_time, measure, point
 from hostsim.lab.verification.oracle import Oracle, Quantity
-from hostsim.lab.verification.rig import Guest, Receiver, Tick, poisson
+from hostsim.lab.verification.rig import Guest, Receiver, Tick, mean_time, measure, point, poisson
 from hostsim.model.policy.moderation import RATE_WINDOW, StaticCoalescing
 from hostsim.units import SECOND, US
 

@@ -11,9 +11,8 @@ from hostsim.config.host import PointSpec
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring, Train
-from hostsim.lab.verification.host_fixture import WARM_UP, point
 from hostsim.lab.verification.oracle import Oracle, Quantity
-from hostsim.lab.verification.rig import Lengths
+from hostsim.lab.verification.rig import WARM_UP, Lengths, point
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.invariants import check_invariants

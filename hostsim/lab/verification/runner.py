@@ -1,4 +1,4 @@
-"""Runner of the test oracles in worker processes; results do not depend on the number of workers."""
+"""All test oracles, run in worker processes; results do not depend on the number of workers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,56 @@ from functools import lru_cache
 from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.campaign.executor.base import worker_count
 from hostsim.campaign.executor.process_pool import worker_pool
-from hostsim.lab.verification.catalogue import oracles
+from hostsim.lab.verification.interrupt import interrupt_moderation, periodic_polling, static_coalescing
+from hostsim.lab.verification.littles_law import littles_law_stages
 from hostsim.lab.verification.oracle import Oracle, OracleOutcome, OracleResult, compare_with_theory
+from hostsim.lab.verification.queues import (
+    batch_arrivals,
+    bulk_service,
+    finite_buffer,
+    multiple_servers,
+    polling,
+    priority_classes,
+    processor_sharing,
+    single_server,
+)
 
-__all__ = ["FULL", "QUICK", "Effort", "all_passed", "verify"]
+__all__ = ["FULL", "HEADINGS", "QUICK", "Effort", "all_passed", "oracles", "rows", "verify"]
+
+
+def oracles() -> list[Oracle]:
+    """All test oracles, in the order of the report."""
+    found = [
+        *single_server(),
+        *finite_buffer(),
+        *batch_arrivals(),
+        *bulk_service(),
+        *multiple_servers(),
+        *priority_classes(),
+        *processor_sharing(),
+    ]
+    found += [*polling(), *static_coalescing(), *interrupt_moderation(), *periodic_polling(), *littles_law_stages()]
+    assert len({oracle.name for oracle in found}) == len(found)
+    return found
+
+
+HEADINGS = ("case", "quantity", "theory", "simulated", "99.9 % interval", "half-width", "verdict")
+
+
+def rows(results: Iterable[OracleResult]) -> list[tuple[str, ...]]:
+    """The result table: a row for each quantity, under `HEADINGS`."""
+    return [
+        (
+            result.oracle.name,
+            result.quantity.name,
+            f"{result.quantity.theory:.6g}",
+            f"{result.interval.mean:.6g}",
+            f"{result.interval.low:.6g} .. {result.interval.high:.6g}",
+            f"{100 * result.half:.2f} %",
+            result.outcome.value,
+        )
+        for result in results
+    ]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Data of the explorer: rows, measures with intervals, published values and details of points, as JSON of limited size."""
+"""The explorer: a page with rows, measures, published values and details of points as JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hostsim.config.quantity import common_unit, number_in
 from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import HostsimError
 from hostsim.results.by_subject import SHOWN
-from hostsim.results.compare import require_axes
+from hostsim.results.compare import baseline_folder, read_baseline, require_axes
 from hostsim.results.curve import is_percentile, measure_intervals
 from hostsim.results.distribution import TIMES, added
 from hostsim.results.estimate import Interval
@@ -26,7 +27,7 @@ from hostsim.results.folder import rerun_command
 from hostsim.results.metrics.catalogue import CATALOGUE, label_of, spelt, unit_of
 from hostsim.results.metrics.subject import OF, of_subject_name, parsed
 from hostsim.results.record_frame import is_level, rates
-from hostsim.results.results import Results
+from hostsim.results.results import Explorer, Results
 from hostsim.results.table import as_written, axes_of, is_of_ensemble, is_value
 from hostsim.results.verdicts import band_text, interval_text, outcome, published_text, value_text
 from hostsim.units import SECOND
@@ -35,7 +36,7 @@ from hostsim.views.plots.style import LOOKS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOST_BYTES", "Side", "explorer_data"]
+__all__ = ["MOST_BYTES", "Side", "explorer_data", "explorer_of", "write_explorer"]
 
 MOST_BYTES = 1_700_000
 """Budget of measures and details: with the script of the charts a page stays below 3 MB."""
@@ -567,3 +568,67 @@ def _distribution(record: RunRecord, name: str) -> list[list[float]] | None:
         [_short(first), *(_short(float(edge)) for edge in edges[chosen + 1] / time.ps)],
         [0.0, *(float(f"{value:.6g}") for value in share[chosen])],
     ]
+
+
+_HERE = Path(__file__).parent
+
+
+def write_explorer(path: Path, results: Results, folder: Path, against: Path | None = None) -> Path:
+    """Write the page of the results of a folder as one self-contained HTML file; returns its path.
+
+    Args:
+        path: the file.
+        results: of the folder.
+        folder: for commands on the page.
+        against: folder of earlier results of the same scenario, or one with such folders by scenario.
+
+    Raises:
+        InputError: the earlier results cannot be paired with these.
+        StoreError: there are no earlier results, or the file cannot be written.
+    """
+    before = None
+    if against is not None:
+        place = baseline_folder(against, results.scenario)
+        before = Side(_earlier(results, against), str(place), str(place))
+    return Explorer(results.scenario, _page(Side(results, str(folder), str(folder)), before)).save(path)
+
+
+def explorer_of(results: Results, against: Results | str | Path | None = None) -> Explorer:
+    """The explorer of results in memory; see `hostsim.results.results.Results.explore`."""
+    if against is None:
+        return Explorer(results.scenario, _page(Side(results, results.label), None))
+    earlier = _earlier(results, against)
+    name = f"{earlier.label}, before" if earlier.label == results.label else earlier.label
+    return Explorer(results.scenario, _page(Side(results, results.label), Side(earlier, name)))
+
+
+def _earlier(results: Results, against: Results | str | Path) -> Results:
+    told = results.provenance
+    seed, ensemble = int(told["seed"]), told.get("ensemble", "")
+    return read_baseline(against, results.scenario, quick=results.quick, seed=seed, ensemble=ensemble)
+
+
+def _page(now: Side, before: Side | None) -> str:
+    from jinja2 import Environment, StrictUndefined
+    from jinja2.loaders import FileSystemLoader
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    data = explorer_data(now, before)
+    # only these three could end a script element or begin a comment
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    files = {
+        name: Markup((_HERE / file).read_text(encoding="utf-8"))  # noqa: S704  our own files and the vendored script
+        for name, file in (("style", "explorer.css"), ("script", "explorer.js"), ("charts", "echarts/echarts.min.js"))
+    }
+    results = now.results
+    return environment.get_template("page.html.j2").render(
+        title=f"{results.scenario}{results.caveat}",
+        question=results.question,
+        data=Markup(text),  # noqa: S704
+        **files,
+    )

@@ -1,14 +1,15 @@
-"""Time series of a counter, and the warm-up plot of a run."""
+"""Time series of a counter, the warm-up plot of a run, and the distribution of a latency."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from hostsim.engine.record import RunRecord
 from hostsim.errors import Fault, InputError
+from hostsim.results.distribution import known_time
 from hostsim.results.metrics.catalogue import spelt
 from hostsim.results.record_frame import rates
 from hostsim.results.results import Results
@@ -18,15 +19,11 @@ from hostsim.views.plots.axis import with_unit
 from hostsim.views.plots.style import INCHES, INK, LOOKS, draw_legend, figure_of, house_style, look_of, sized
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "draw_time_series",
-    "draw_warm_up",
-    "longest_warm_up",
-]
-
+__all__ = ["draw_distribution", "draw_time_series", "draw_warm_up", "longest_warm_up"]
 
 _MOST = 8
 """Lines of entities; of more the largest are drawn, and the mean of the others."""
@@ -108,7 +105,7 @@ def draw_warm_up(record: RunRecord) -> Figure:
         panels = figure.subplots(len(SETTLED), 1, sharex=True)
         for axes, (name, counters), look in zip(panels, SETTLED.items(), LOOKS, strict=False):
             found = [record.series[counter] for counter in counters if counter in record.series]
-            grown = np.diff(sum((series.values.sum(axis=1) for series in found), np.zeros(len(seconds))))
+            grown = np.diff(sum((series.values.sum(axis=1) for series in found), np.zeros(len(seconds))))  # noqa: PD011  of a record
             per_second = grown / widths
             if name == "busy":  # picoseconds a second, of all PCPUs
                 per_second *= 100 / SECOND / max(sum(len(series.entities) for series in found), 1)
@@ -147,3 +144,61 @@ def longest_warm_up(found: Results) -> RunRecord:
         raise InputError(Fault("no run has finished", given=found.scenario))
     row = found.table.loc[[share.idxmax()]].to_dict("records")[0]
     return found.record_of(str(row["point"]), int(row["replication"]))
+
+
+_WIDE = 30
+"""Longest time over shortest, from which the axis of times is logarithmic."""
+
+
+def draw_distribution(
+    series: Sequence[tuple[str, pd.DataFrame]],
+    of: str,
+    kind: Literal["cdf", "histogram"],
+    *,
+    ax: Axes | None = None,
+    make: Callable[[], Figure] | None = None,
+) -> Axes:
+    """Draw distributions of a time; those that are drawn already keep their looks, and the new ones get the next.
+
+    Args:
+        series: name and frame of each, see `hostsim.results.distribution.distribution_frame`.
+        of: ``latency``, ``response_time`` or ``work_time``.
+        kind: the share that took no longer, linear inside a bucket; or the share in each bucket.
+        ax: where to draw; without it a new figure is made.
+        make: makes that figure; by default one outside pyplot.
+
+    Returns:
+        The axes.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.patches import StepPatch
+
+    time = known_time(of)
+    with house_style():
+        axes = (make or Figure)().add_subplot() if ax is None else ax
+        drawn = len(axes.lines) + sum(isinstance(patch, StepPatch) for patch in axes.patches)
+        for number, (name, frame) in enumerate(series, start=drawn):
+            look = look_of(number)
+            edges = np.append(frame["low"].to_numpy(), frame["high"].iloc[-1])
+            if kind == "cdf":
+                shares = np.append(0.0, frame["cumulative"].to_numpy())
+                axes.plot(edges, shares, color=look.colour, linestyle=look.dash, label=name)
+            else:
+                outline = axes.stairs(frame["share"], edges, baseline=None, color=look.colour, label=name)
+                outline.set(linestyle=look.dash, linewidth=1.2)
+            if axes.get_xscale() == "linear" and edges[0] > 0 and edges[-1] > _WIDE * edges[0]:
+                axes.set_xscale("log")
+        unit = {"us": "µs"}.get(time.unit, time.unit)
+        axes.set_xlabel(with_unit(time.label, unit))
+        what = (
+            f"{time.of.capitalize()} that took no longer" if kind == "cdf" else f"{time.of.capitalize()} in each bucket"
+        )
+        axes.set_ylabel(with_unit(what, "%"))
+        axes.set_ylim(bottom=0, top=100 if kind == "cdf" else None)
+        handles, labels = axes.get_legend_handles_labels()
+        if len(labels) > 1:
+            whole = figure_of(axes)
+            height = draw_legend(axes, handles, labels, axes.get_window_extent().width / whole.dpi)
+            if ax is None:
+                whole.set_figheight(whole.get_figheight() + height)
+    return axes

@@ -47,8 +47,8 @@ from hostsim.results.verdicts import (
     verdict_text,
 )
 from hostsim.scenario.shipped_data import claims
+from hostsim.views.plots.bars import draw_stacked_bars
 from hostsim.views.plots.figure import draw
-from hostsim.views.plots.stacked_bars import draw_stacked_bars
 from hostsim.views.plots.style import GRID, INCHES, INK, PAPER, as_svg, figure_of
 from hostsim.views.plots.table import table_cells
 from hostsim.views.report.breakdown import (

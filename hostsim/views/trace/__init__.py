@@ -1,1 +1,0 @@
-"""Traces of one run: scheduler timeline, interrupts and queue lengths, written for Perfetto."""
