@@ -59,6 +59,8 @@ def _answer(draft: Draft) -> str:
     readings = draft.found.readings
     used = sum(bool(one.to) for one in readings)
     lines = [f"{draft.name}: {len(readings)} values and counters read, {used} used"]
+    packets = sum(len(one.instants_ns) for one in draft.found.arrivals)
+    lines += [f"packets to replay: {packets}"] if packets else []
     if measured := draft.measured:
         rows = [
             (one.metric, f"{one.value:.4g}", "none" if one.half is None else f"{one.half:.2g}", one.samples, one.source)

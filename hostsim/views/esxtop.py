@@ -1,8 +1,8 @@
 r"""A run in the format of ``esxtop -b``: CSV with paths of counters, ``\\HOST\Object(instance)\Counter``, and a row for each sample.
 
 The first row covers the run up to the measured window, as the first sample of esxtop covers the time since the host started; each other row
-is a time slice of the window. Only counters that the simulator has are written. Names are from captures and scripts in public
-repositories; the instance of a world, which none of them shows, has the name of net-stats.
+is a time slice of the window. Only counters that the simulator has are written, in the order and with the names of a public capture
+(docs/guide/files-of-your-host.md): each group before its worlds, the transmit context of a VM in its group.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import count
 
 import numpy as np
 
@@ -118,28 +120,32 @@ def _pcpus(rows: _Rows) -> Columns:
 
 
 def _worlds(rows: _Rows) -> Columns:
-    """vCPUs, with the group of each VM, and the contexts of the VMkernel in the group ``system``."""
-    vms = _numbers(rows)
-    tables = {counter: rows.percent(f"vcpu.{name}") for counter, name in _CPU.items() if rows.names("vcpu.used_ps")}
-    entities = rows.names("vcpu.used_ps")
-    for vm, number in vms.items():
-        own = [place for place, name in enumerate(entities) if _vm(name) == vm]
-        for counter, table in tables.items():
-            yield f"Group Cpu({number}:{vm})", counter, table[:, own].sum(axis=1)
-    world = _FIRST_WORLD
-    for place, name in enumerate(entities):
-        vm = _vm(name)
-        instance = f"{vms[vm]}:{vm}:{world}:vmx-vcpu-{name.rpartition('vcpu')[2]}:{vm}"
-        world += 1
-        for counter, table in tables.items():
-            yield f"Vcpu({instance})", counter, table[:, place]
-    for kind in ("netpoll", "splitrx", "networld", "vmkernel"):
+    """Each group before its worlds: the contexts of the VMkernel in ``system``, then each VM with its transmit context and vCPUs."""
+    vms = _vms(rows)
+    groups: dict[str, list[tuple[str, str, int]]] = {"": [], **{vm: [] for vm in vms}}
+    for kind in ("netpoll", "splitrx", "vmkernel", "networld", "vcpu"):
         for place, name in enumerate(rows.names(f"{kind}.used_ps")):
-            vm = _vm(name)
-            called = f"NetWorld-VM-{vms[vm]}" if kind == "networld" and vm in vms else name
-            for counter, short in _CPU.items():
-                yield f"Vcpu({_SYSTEM}:system:{world}:{called})", counter, rows.percent(f"{kind}.{short}")[:, place]
-            world += 1
+            vm = _vm(name) if kind in ("networld", "vcpu") and _vm(name) in vms else ""
+            called = name
+            if vm:
+                world = f"NetWorld-VM-{vms[vm].first_world}"
+                called = world if kind == "networld" else f"vmx-vcpu-{name.rpartition('vcpu')[2]}:{vm}"
+            groups[vm].append((kind, called, place))
+    numbers = count(_FIRST_WORLD + len(vms))
+    tables = {
+        (kind, counter): rows.percent(f"{kind}.{name}")
+        for kind in dict.fromkeys(kind for worlds in groups.values() for kind, _, _ in worlds)
+        for counter, name in _CPU.items()
+    }
+    for vm, worlds in groups.items():
+        group = f"{vms[vm].group}:{vm}" if vm else f"{_SYSTEM}:system"
+        for counter in _CPU if worlds else ():
+            columns = [tables[kind, counter][:, place] for kind, _, place in worlds]
+            yield f"Group Cpu({group})", counter, np.sum(columns, axis=0)
+        for kind, called, place in worlds:
+            instance = f"Vcpu({group}:{next(numbers)}:{called})"
+            for counter in _CPU:
+                yield instance, counter, tables[kind, counter][:, place]
 
 
 def _vm(entity: str) -> str:
@@ -147,10 +153,18 @@ def _vm(entity: str) -> str:
     return entity.partition(".")[0]
 
 
-def _numbers(rows: _Rows) -> dict[str, int]:
-    """The group number of each VM."""
-    vms = dict.fromkeys(map(_vm, rows.names("vcpu.used_ps")))
-    return {vm: _FIRST_GROUP + place for place, vm in enumerate(vms)}
+@dataclass(frozen=True)
+class _Vm:
+    """Numbers of a VM."""
+
+    group: int
+    first_world: int
+    """Its first world, by which its ports and its transmit context are named."""
+
+
+def _vms(rows: _Rows) -> dict[str, _Vm]:
+    names = dict.fromkeys(map(_vm, rows.names("vcpu.used_ps")))
+    return {name: _Vm(_FIRST_GROUP + place, _FIRST_WORLD + place) for place, name in enumerate(names)}
 
 
 def _switches(spec: PointSpec) -> Mapping[str, int]:
@@ -166,6 +180,8 @@ def _uplinks(rows: _Rows, spec: PointSpec) -> Columns:
             if nic in spec.vswitches[switch].uplinks:
                 instance = f"Network Port({switch}:{first + 2 + spec.vswitches[switch].uplinks.index(nic)}:{nic})"
                 received, sent = (rows.rate(name)[:, place] for name in ("nic.rx_frames", "nic.tx_packets"))
+                yield instance, "Link Up?", np.ones(len(sent))
+                yield instance, "Link Speed (Mb/s)", np.full(len(sent), spec.hardware.nics[nic].rate / 1e6)
                 yield instance, "Packets Transmitted/sec", sent
                 yield instance, "Packets Received/sec", received
                 yield instance, "MBits Received/sec", rows.rate("nic.rx_octets")[:, place] * (8 / 1e6)
@@ -175,7 +191,7 @@ def _uplinks(rows: _Rows, spec: PointSpec) -> Columns:
 
 def _ports(rows: _Rows, spec: PointSpec) -> Columns:
     """Ports of the vNICs of the VMs: their queues together."""
-    vms, ports = _numbers(rows), _switches(spec)
+    vms, ports = _vms(rows), _switches(spec)
     groups = {group.name: group for group in spec.vms}
     received, lost = (_by_vnic(rows, name) for name in ("port.received", "port.ring_dropped"))
     sent, refused = (_by_vnic(rows, name) for name in ("tx.taken", "tx.dropped"))
@@ -188,12 +204,13 @@ def _ports(rows: _Rows, spec: PointSpec) -> Columns:
             continue
         switch = spec.vswitches[networks[int(number)]].port_group_of or networks[int(number)]
         taken[switch] += 1
-        instance = f"Network Port({switch}:{ports[switch] + taken[switch]}:{vms[vm]}:{vm}.{device})"
+        instance = f"Network Port({switch}:{ports[switch] + taken[switch]}:{vms[vm].first_world}:{vm})"
         out, away = sent.get(vnic), refused.get(vnic)
-        if out is not None and away is not None:
+        if out is not None:
             yield instance, "Packets Transmitted/sec", out
-            yield instance, "% Outbound Packets Dropped", _share(away, out)
         yield instance, "Packets Received/sec", received[vnic]
+        if out is not None and away is not None:
+            yield instance, "% Outbound Packets Dropped", _share(away, out)
         yield instance, "% Received Packets Dropped", _share(lost[vnic], received[vnic])
 
 

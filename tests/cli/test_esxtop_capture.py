@@ -68,9 +68,10 @@ def test_a_capture_opens_as_one_of_esxtop(cli, tiny, tmp_path):
     for column in (
         r"\\tiny\Physical Cpu(_Total)\% Util Time",
         r"\\tiny\Group Cpu(10001:receiver[0])\% Ready",
-        r"\\tiny\Vcpu(10001:receiver[0]:20001:vmx-vcpu-0:receiver[0])\% Used",
+        r"\\tiny\Group Cpu(1:system)\% Used",
+        r"\\tiny\Vcpu(10001:receiver[0]:20004:vmx-vcpu-0:receiver[0])\% Used",
         r"\\tiny\Network Port(vSwitch0:33554434:vmnic0)\Packets Received/sec",
-        r"\\tiny\Network Port(vSwitch0:33554533:10001:receiver[0].eth0)\% Received Packets Dropped",
+        r"\\tiny\Network Port(vSwitch0:33554533:20001:receiver[0])\% Received Packets Dropped",
     ):
         assert frame[column].dtype == float
 

@@ -161,10 +161,19 @@ def test_vms_and_switches_of_similar_names_stay_apart(tmp_path: Path) -> None:
     assert text.count("web-01") == 2
 
 
+def test_a_switch_without_uplinks_is_listed_as_unknown() -> None:
+    """A VM is on it; hostsim has no switch without uplinks, so that a person decides."""
+    draft = Draft("host", read_host_files([INPUTS / "esxtop-two-switches.csv"]))
+    assert "scenario.yaml: network.inside.uplinks" in draft.unknown
+    text = draft.scenario()
+    assert "  inside:\n    # unknown, required: uplinks" in text
+    assert "networks: [vSwitch0, inside]" in text
+
+
 def test_a_nic_has_the_name_of_a_nic(tmp_path: Path) -> None:
     """An uplink whose name would be YAML is no NIC of the draft."""
     file = tmp_path / "net-stats.json"
     file.write_text((INPUTS / "net-stats.json").read_text().replace('"name": "vmnic5"', '"name": "x: 1\\n  y"'))
     draft = Draft("host", read_host_files([file]))
     assert yaml.safe_load(draft.hardware())["nics"] is None
-    assert yaml.safe_load(draft.scenario())["network"] is None
+    assert yaml.safe_load(draft.scenario())["network"] == {"DvsPortset-0": None}  # the switch of the VM

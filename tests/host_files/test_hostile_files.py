@@ -38,6 +38,14 @@ def archive() -> bytes:
             "is a .vmx file, which is not imported; a scenario reads it: vms: GROUP: {vmx:",
         ),
         (b"   Path: /Net/GuestIPHack\n   Type: integer\n", "a scenario reads it: host: {advanced: {file: NAME}}"),
+        (
+            b"structure[0].Nic.Driver.string=ixgben\n",
+            "is written by esxcli --formatter; allowed: the same command without",
+        ),
+        (
+            b'<output xmlns="http://www.vmware.com/Products/ESX/5.0/esxcli">\n<root>',
+            "is written by esxcli --formatter; allowed: the same command without",
+        ),
         (archive(), "is an archive; allowed: unpack it with `tar xzf`"),
         (gzip.compress(b"x" * 100)[:-4], "cannot be decompressed"),
         (b"\x1f\x8bnot gzip", "cannot be decompressed"),
@@ -48,7 +56,7 @@ def archive() -> bytes:
         (b'{ "sysinfo": {}, "stats": []}', "stats: has no intervals"),
         (b'{ "sysinfo": {}, "stats": [1, null, "x"]}', "stats: has no intervals"),
         (b'{ "sysinfo": {}, \n"stats": oops', ":2: is not JSON"),
-        (b"\xd4\xc3\xb2\xa1", "has no packets"),
+        (b"\xd4\xc3\xb2\xa1", "has no packets with a time"),
         (
             b"\xd4\xc3\xb2\xa1" + b"\0" * 20 + struct.pack("<IIII", 1, 1, 1 << 31, 60),
             "has a record that is too long, at byte 40",

@@ -98,6 +98,49 @@ def measured(*names: str) -> dict[str, tuple[float, float | None]]:
             },
         ),
         (
+            "net-stats-ens.json",
+            {
+                "vms.edge-1.networks": ("DvsPortset-0", 5),
+                "vms.edge-1.vcpus": (4, 5),
+                "vms.edge-1.rx_ring": (4096, 5),
+                "traffic.edge-1": ("receives 150000 packets/s of 92 B, sends 120000 packets/s of 94 B", 5),
+                "network.DvsPortset-0.uplinks": ("vmnic4", 11),
+                "nics.vmnic4.driver": ("i40en_ens", 11),
+                "nics.vmnic4.rx_queues": (4, 11),
+            },
+        ),
+        (
+            "nic-lists.txt",
+            {
+                "nics.vmnic0.driver": ("igbn", 3),
+                "nics.vmnic0.line_rate": ("1 Gbit/s", 3),
+                "nics.vmnic0.model": ("Intel Corporation I350 Gigabit Network Connection", 3),
+                "mtu.vmnic0": (1500, 3),
+                "nics.vmnic1.driver": ("i40en_ens", 4),
+                "nics.vmnic1.down": ("Down", 4),
+                "nics.vmnic1.model": ("Intel(R) Ethernet Connection X722 for 10GbE SFP+", 4),
+                "mtu.vmnic1": (1500, 4),
+                "nics.vmnic2.driver": ("be2net", 11),
+                "nics.vmnic2.line_rate": ("4 Gbit/s", 11),
+                "nics.vmnic2.model": ("Emulex Corporation NC553i 10Gb 2-port FlexFabric", 11),
+                "mtu.vmnic2": (1500, 11),
+                "nics.vmnic3.driver": ("bnx2x", 16),
+                "nics.vmnic3.line_rate": ("10 Gbit/s", 16),
+                "nics.vmnic3.model": ("Broadcom Corporation NetXtreme II BCM57810 10 Gigabit", 16),
+                "mtu.vmnic3": (9000, 16),
+            },
+        ),
+        (
+            "esxtop-two-switches.csv",
+            {
+                "network.vSwitch0.uplinks": ("vmnic0", 1),
+                "nics.vmnic0.line_rate": ("2.5 Gbit/s", 1),
+                "nics.vmnic1.down": ("0", 1),
+                "vms.relay.networks": ("vSwitch0", 1),
+                "vms.relay.vcpus": (1, 1),
+            },
+        ),
+        (
             "esxtop.csv",
             {
                 "network.vSwitch6.uplinks": ("vmnic4", 1),
@@ -145,6 +188,34 @@ def test_net_stats_gives_measures() -> None:
         "rx_rate": 4.5,
         "tx_rate": 2.5,
     }
+
+
+def test_a_whole_capture_has_the_worlds_of_each_vm_in_its_group() -> None:
+    """The transmit context is in the group of its VM; the other worlds of the group are no vCPUs, and shadows of uplinks no uplinks."""
+    got = measured("esxtop-two-switches.csv")
+    assert {metric: value for metric, (value, _) in got.items()} == {
+        "host_cpu": 11.0,
+        "host_used": 8.0,
+        "guest_cpu": 0.7,
+        "guest_ready": 0.2,
+        "netpoll_cpu": 0.5,
+        "busiest_netpoll": 0.5,
+        "networld_cpu": 0.1,
+        "rx_rate": 0.12,
+        "tx_rate": 0.08,
+    }
+
+
+def test_polling_contexts_of_the_enhanced_data_path_are_no_networlds() -> None:
+    """They poll at 100 % whatever their load is; the file is noted to have them."""
+    assert measured("net-stats-ens.json")["networld_cpu"][0] == 0.02
+    assert any("Enhanced Data Path" in note for note in read("net-stats-ens.json").notes)
+
+
+def test_a_row_with_an_empty_cell_is_read_where_its_columns_are_known() -> None:
+    """By the dashes below the headings; without them it is noted, and nothing of it is used."""
+    [note] = read("nic-lists.txt").notes
+    assert "nic-lists.txt:17: the cells of vusb0 cannot be told apart" in note
 
 
 def test_counters_without_a_use_are_kept_and_listed() -> None:
@@ -216,8 +287,8 @@ def packets(order: str, *, magic: bytes, units: int) -> bytes:
     return head + b"".join(rows)
 
 
-def pcapng(order: str) -> bytes:
-    """The same as pcapng, in nanoseconds, with a block of an unknown kind before the packets."""
+def pcapng(order: str, *, obsolete: bool = False) -> bytes:
+    """The same as pcapng, in nanoseconds, with a block of an unknown kind before the packets, which may be of the obsolete kind."""
 
     def block(kind: int, body: bytes) -> bytes:
         length = struct.pack(order + "I", len(body) + 12)
@@ -230,7 +301,8 @@ def pcapng(order: str) -> bytes:
     rows = []
     for n in range(3):
         time = 1_700_000_000_000_000_000 + n * 10_000
-        rows.append(block(6, struct.pack(order + "IIIII", 0, time >> 32, time & 0xFFFFFFFF, 4, 60 + n) + b"abcd"))
+        kind, head = (2, struct.pack(order + "HH", 0, 7)) if obsolete else (6, struct.pack(order + "I", 0))
+        rows.append(block(kind, head + struct.pack(order + "IIII", time >> 32, time & 0xFFFFFFFF, 4, 60 + n) + b"abcd"))
     return section + interface + block(0x0BAD, b"abcd") + b"".join(rows)
 
 
@@ -243,6 +315,8 @@ def pcapng(order: str) -> bytes:
         packets("<", magic=b"\xd4\xc3\xb2\xa1", units=1) + b"half a record",
         pcapng("<"),
         pcapng(">"),
+        pcapng("<", obsolete=True),
+        pcapng(">", obsolete=True),
     ],
 )
 def test_captures_of_packets_give_arrivals(tmp_path: Path, data: bytes) -> None:
@@ -260,6 +334,12 @@ def test_times_of_tshark_give_arrivals() -> None:
     assert fields.instants_ns == (0, 100_000, 100_500)
     assert fields.octets == (242, 60, 1514)
     assert (listed.instants_ns, listed.octets) == ((0, 100_000), ())
+
+
+def test_named_fields_of_tshark_give_arrivals() -> None:
+    """`-E header=y` with several fields: the time and the length are found by name, also behind a quoted separator."""
+    [arrivals] = read("tshark-header.csv").arrivals
+    assert (arrivals.instants_ns, arrivals.octets) == ((0, 100_000), (242, 60))
 
 
 def test_worlds_of_one_name_are_told_apart(tmp_path: Path) -> None:

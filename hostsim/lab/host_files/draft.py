@@ -87,7 +87,8 @@ class Draft:
             missing += [f"{HARDWARE}: nics.{nic}.{key}" for key in _NIC if f"nics.{nic}.{key}" not in self._values]
         missing += [] if nics else [f"{HARDWARE}: nics"]
         missing += [] if "platform" in self._values else [f"{SCENARIO}: platform"]
-        missing += [] if self._switches else [f"{SCENARIO}: network"]
+        missing += [f"{SCENARIO}: network.{name}.uplinks" for name in self._without_uplinks]
+        missing += [] if self._switches or self._without_uplinks else [f"{SCENARIO}: network"]
         vms = self._groups("vms")
         missing += [f"{SCENARIO}: vms.{vm}.guest" for vm in vms] or [f"{SCENARIO}: vms"]
         return [*missing, f"{SCENARIO}: traffic"]
@@ -118,6 +119,12 @@ class Draft:
             if one.to.endswith(".uplinks") and one.given in nics:
                 switches.setdefault(one.to.split(".")[1], {}).setdefault(str(one.given), one)
         return {name: list(uplinks.values()) for name, uplinks in switches.items()}
+
+    @cached_property
+    def _without_uplinks(self) -> list[str]:
+        """Switches of VMs for which the files have no uplink whose link is up."""
+        used = dict.fromkeys(str(one.given) for one in self.found.readings if one.to.endswith(".networks"))
+        return [name for name in used if name not in self._switches]
 
     def conflicts(self) -> list[str]:
         """Keys with several values in the files; the draft has the first."""
@@ -196,6 +203,11 @@ class Draft:
                 lines.append(f"    mtu: {mtu}  # {_comment(place)}, of the uplinks")
             else:
                 lines.append("    # unknown: mtu (1500 by default)")
+        for name in self._without_uplinks:
+            lines += [
+                f"  {name}:",
+                "    # unknown, required: uplinks (the files have none; hostsim has no switch without)",
+            ]
         return lines or ["  # unknown, required: the virtual switches and their uplinks; `esxtop -b` or `net-stats -A`"]
 
     def _vms(self) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hostsim.lab.host_files.found import Found, Reading
+from hostsim.lab.host_files.found import Found, Reading, rate_of
 from hostsim.scenario.yaml.foreign_text import has_controls, lines_of
 
 __all__ = ["is_esxcli_output", "read_esxcli_output"]
@@ -17,6 +17,8 @@ __all__ = ["is_esxcli_output", "read_esxcli_output"]
 _NIC = re.compile(r"(?:vmnic|vusb)\d+")
 _KEY = re.compile(r"\s*(?P<key>[#\w][^:{}]*?)\s*:\s*(?P<value>.*?)\s*")
 _TABLE = re.compile(r"\s*Name\s+PCI(?: Device)?\s+Driver\b.*")
+_HEADING = re.compile(r"PCI(?: Device)?|Admin Status|Link(?: Status)?|MAC Address|\S+")
+"""A heading of a list of NICs. Those of `esxcfg-nics -l` and of pages may be one space apart."""
 _STATS = re.compile(r"\s*NIC statistics for (?P<nic>\S+)\s*", re.IGNORECASE)
 _CPU = re.compile(r"\s*CPU:\s?(?P<number>\d{1,5})\s*")
 _VSISH = re.compile(r"\s*(?P<title>\S.*?)\s*\{\s*")
@@ -82,6 +84,8 @@ class _Reader:
         self._pending: list[tuple[int, str, str]] = []
         """Lines of ``nic get`` before that with the name."""
         self._columns: list[tuple[str, int]] = []
+        self._aligned = False
+        """True if the columns are those of dashes below the headings, so that a cell may be empty."""
         self._cpus: dict[str, dict[str, tuple[int, str]]] = {}
         self._totals: dict[str, tuple[int, int]] = {}
 
@@ -103,7 +107,8 @@ class _Reader:
                 self._flush()
                 self._block = block
                 if block == "table":
-                    self._columns = [(m[0].strip(), m.start()) for m in re.finditer(r"\S+(?: \S+)*", line)]
+                    self._columns = [(m[0], m.start()) for m in _HEADING.finditer(line)]
+                    self._aligned = False
                 elif block == "stats":
                     self._subject = match["nic"]
                 else:
@@ -179,13 +184,14 @@ class _Reader:
         """A line of ``esxcli network nic list`` below its heading."""
         if set(line.strip()) <= {"-", " "}:
             # headings of numbers are right-aligned, so that only the dashes below them show the columns
-            starts = [match.start() for match in re.finditer("-+", line)]
-            names = [name for name, _ in self._columns]
-            if len(starts) == len(names):
-                self._columns = list(zip(names, starts, strict=True))
+            dashes = list(re.finditer("-+", line))
+            if len(dashes) == len(self._columns) and all(
+                dash.start() <= start < dash.end() for dash, (_, start) in zip(dashes, self._columns, strict=True)
+            ):
+                self._columns = [(name, dash.start()) for dash, (name, _) in zip(dashes, self._columns, strict=True)]
+                self._aligned = True
             return
-        ends = [start for _, start in self._columns[1:]] + [None]
-        cells = {name: line[start:end].strip() for (name, start), end in zip(self._columns, ends, strict=True)}
+        cells = self._cells(number, line)
         nic = cells.get("Name", "")
         if not _NIC.fullmatch(nic):
             self._block = ""
@@ -197,13 +203,26 @@ class _Reader:
             elif name == "Description" and value:
                 self._add(number, nic, name, value, f"nics.{nic}.model", value)
             elif name == "Speed" and link.casefold() == "up" and (speed := re.match(r"\d{1,7}", value)):
-                self._add(number, nic, name, value, f"nics.{nic}.line_rate", _rate(int(speed[0])))
+                self._add(number, nic, name, value, f"nics.{nic}.line_rate", rate_of(int(speed[0])))
             elif name in ("Link Status", "Link") and value.casefold() != "up":
                 self._add(number, nic, name, value, f"nics.{nic}.down", value)
             elif name == "MTU" and value.isdecimal():
                 self._add(number, nic, name, value, f"mtu.{nic}", int(value[:6]))
             elif value:
                 self._add(number, nic, name, value)
+
+    def _cells(self, number: int, line: str) -> dict[str, str]:
+        """The cells of a row: its words, the description last; by the dashes below the headings if a cell is empty."""
+        names = [name for name, _ in self._columns]
+        words = dict(zip(names, map(str.strip, line.split(None, len(names) - 1)), strict=False))
+        if words.get("MTU", "").isdecimal() and words.get("Speed", "")[:1].isdecimal():
+            return words
+        if self._aligned:
+            ends = [start for _, start in self._columns[1:]] + [None]
+            return {name: line[start:end].strip() for (name, start), end in zip(self._columns, ends, strict=True)}
+        if _NIC.fullmatch(name := words.get("Name", "")):
+            self._found.note(f"{self._file}:{number}: the cells of {name} cannot be told apart, and are not read")
+        return {"Name": name}
 
     def _flush(self) -> None:
         """State the lines of ``esxcli network nic get``, whose name comes late."""
@@ -314,7 +333,3 @@ class _Reader:
         number, clock = first.get("Core Speed", (0, ""))
         if clock.isdecimal() and 6 < len(clock) < 12:
             self._add(number, name, "Core Speed", clock, "cpu.clock", f"{int(clock) / 1e9:.3f} GHz")
-
-
-def _rate(mbits: int) -> str:
-    return f"{mbits / 1000:g} Gbit/s" if mbits >= 1000 else f"{mbits} Mbit/s"

@@ -16,7 +16,7 @@ import numpy as np
 
 from hostsim.engine.record import FloatArray
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.found import Found, Reading, mean_of
+from hostsim.lab.host_files.found import Found, Reading, mean_of, rate_of
 
 __all__ = ["read_esxtop"]
 
@@ -26,7 +26,7 @@ _PATH = re.compile(
 )
 _VCPU = re.compile(r"vmx-vcpu-\d+")
 _NETPOLL = re.compile(r"vmnic\d+-pollWorld")
-_NETWORLD = re.compile(r"NetWorld-")
+_NETWORLD = re.compile(r"\bNetWorld-")
 _UPLINK = re.compile(r"vmnic\d+")
 MOST_COLUMNS = 200_000
 MOST_CELLS = 40_000_000
@@ -76,7 +76,7 @@ def read_esxtop(lines: Iterable[str], file: str, found: Found) -> None:
     found.note(f"{file}: {len(table)} samples, from {times[0]} to {times[-1]}")
     values = {column.number: table[:, column.number - 2] for column in columns}
     used = _measure(columns, values, file, found)
-    _draft(columns, file, line, found)
+    _draft(columns, values, file, line, found)
     for column in columns:
         mean, half, count = mean_of(values[column.number], _ROUNDING)
         found.add(
@@ -220,13 +220,19 @@ def _parts(column: _Column) -> list[str]:
     return column.instance.split(":", 3) if column.object == "Network Port" else []
 
 
+def _largest(samples: FloatArray) -> float:
+    """The largest sample; NaN without any."""
+    known = samples[np.isfinite(samples)]
+    return float(known.max()) if len(known) else math.nan
+
+
 def _is_uplink(column: _Column) -> bool:
     parts = _parts(column)
     return len(parts) == 3 and _UPLINK.fullmatch(parts[2]) is not None
 
 
-def _draft(columns: list[_Column], file: str, line: int, found: Found) -> None:
-    """Switches with their uplinks, and VMs with their vCPUs and ports."""
+def _draft(columns: list[_Column], values: dict[int, FloatArray], file: str, line: int, found: Found) -> None:
+    """Switches with their uplinks and line rates, and VMs with their vCPUs and ports."""
     seen: set[tuple[str, str]] = set()
 
     def once(column: _Column, subject: str, name: str, to: str, given: object) -> None:
@@ -240,6 +246,10 @@ def _draft(columns: list[_Column], file: str, line: int, found: Found) -> None:
         parts = _parts(column)
         if _is_uplink(column):
             once(column, parts[0], "uplink", f"network.{found.called('switch', parts[0])}.uplinks", parts[2])
+            if column.counter == "Link Speed (Mb/s)" and (speed := _largest(values[column.number])) >= 1:
+                once(column, parts[2], column.counter, f"nics.{parts[2]}.line_rate", rate_of(int(speed)))
+            elif column.counter == "Link Up?" and _largest(values[column.number]) == 0:
+                once(column, parts[2], column.counter, f"nics.{parts[2]}.down", "0")
         elif len(parts) == 4:
             vm = re.sub(r"\.eth\d+$", "", parts[3])
             group = found.called("vm", vm)

@@ -13,7 +13,7 @@ import numpy as np
 from hostsim.engine.record import FloatArray
 from hostsim.results.estimate import LEAST_BATCHES, batch_means, student
 
-__all__ = ["MOST_READINGS", "Arrivals", "Found", "Reading", "Series", "group_name", "mean_of"]
+__all__ = ["MOST_READINGS", "Arrivals", "Found", "Reading", "Series", "group_name", "mean_of", "rate_of"]
 
 MOST_READINGS = 200_000
 """Largest number of readings; a capture of esxtop with 1,000 VMs has half as many columns."""
@@ -156,3 +156,8 @@ def mean_of(samples: FloatArray, rounding: float) -> tuple[float, float | None, 
     interval = batch_means(known)[0] if count >= LEAST_BATCHES else student(known.tolist())
     half = max(interval.half, rounding)
     return float(known.mean()), half if math.isfinite(half) else None, count
+
+
+def rate_of(mbits: int) -> str:
+    """A line rate in the words of a hardware file: ``10 Gbit/s``."""
+    return f"{mbits / 1000:g} Gbit/s" if mbits >= 1000 else f"{mbits} Mbit/s"

@@ -17,7 +17,7 @@ from hostsim.lab.host_files.found import Found, Reading, group_name, mean_of
 __all__ = ["read_net_stats"]
 
 _NETPOLL = re.compile(r"vmnic\d+-pollWorld")
-_NETWORLD = re.compile(r"NetWorld-")
+_NETWORLD = re.compile(r"\bNetWorld-")
 _PORT = re.compile(r"(?P<vm>.+)\.eth\d+", re.DOTALL)
 _HUNDREDTH, _ONE = 0.005, 0.5
 """Rounding of shares, which have two decimals, and of packets a second."""
@@ -51,6 +51,8 @@ def read_net_stats(text: str, file: str, found: Found) -> None:
         raise InputError(Fault("has no intervals", "stats", allowed="output of `net-stats -A`", file=file))
     seconds = [_number(entry.get("interval")) for entry in intervals]
     found.note(f"{file}: number of intervals: {len(intervals)}, each of {seconds[0]:g} s")
+    if any(port.get("ens") in ("true", True) for entry in intervals for port in _ports(entry).values()):
+        found.note(f"{file}: has ports in Enhanced Data Path mode (ens), which hostsim does not model")
     lines = _Lines(text)
     used = _measure(intervals, file, found)
     _draft(intervals, file, lines, found)

@@ -5,9 +5,11 @@ Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Only the headers o
 
 from __future__ import annotations
 
+import csv
 import re
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
@@ -26,11 +28,15 @@ PCAP_STARTS = {
 """First bytes of a pcap file: its byte order, and nanoseconds in a unit of its times."""
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 """First bytes of a pcapng file."""
+_PACKETS = {6: "IIIII", 2: "HxxIIII"}
+"""Heads of blocks with a packet and its time: enhanced, and the obsolete one. The simple block has no time."""
 _LONGEST_RECORD = 1 << 20
 MOST_PACKETS = 10_000_000
 _SECOND_NS = 1_000_000_000
 _BILLION = Decimal(_SECOND_NS)
 _EPOCH = re.compile(r"\s*(?P<time>\d{1,12}(?:\.\d{1,12})?)(?:[\t,; ]+(?P<size>\d{1,6}))?\s*")
+_FIELD = re.compile(r'"?(?:frame|[a-z_]+)\.[a-z0-9_.]+"?')
+_TIMES, _SIZE = ("frame.time_epoch", "frame.time_relative"), "frame.len"
 _SUMMARY = re.compile(r"\s*\d+\s+(?P<time>\d{1,9}\.\d{1,12})\s+\S+\s+(?:→|->)\s.*")
 Packet = tuple[int, int]
 """Nanoseconds since the epoch of the file, and bytes of the frame; 0 where they are unknown."""
@@ -58,29 +64,65 @@ def read_pcap(stream: Source, file: str, found: Found) -> None:
 def is_tshark(text: str) -> bool:
     """True if the first lines are times of packets, as ``tshark -T fields -e frame.time_epoch`` writes them, or its list of packets."""
     lines = [line for line in lines_of(text[:4096])[:5] if line.strip()]
-    rows = lines[1:] if lines and lines[0].lstrip().startswith("frame.time") else lines
-    times = [_time(line) for line in rows[:3]]
-    return bool(times) and None not in times and ("." in rows[0])
+    if lines and _columns(lines[0]) is not None:
+        return True
+    times = [_time(line) for line in lines[:3]]
+    return bool(times) and None not in times and ("." in lines[0])
 
 
 def read_tshark(text: str, file: str, found: Found) -> None:
-    """Read the instants, and the sizes in a second column if any.
+    """Read the instants, and the sizes in a second column if any, or in those that the first line names.
 
     Raises:
         InputError: a line that is not a time, or no packets.
     """
+    lines = lines_of(text)
+    columns = _columns(next(filter(str.strip, lines), ""))
 
     def packets() -> Iterator[Packet]:
-        for number, line in enumerate(lines_of(text), 1):
-            if not line.strip() or (number == 1 and line.lstrip().startswith("frame.time")):
+        is_head = columns is not None
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
                 continue
-            packet = _time(line)
+            if is_head:
+                is_head = False
+                continue
+            packet = _time(line if columns is None else columns.of(line))
             if packet is None:
                 given, allowed = ascii(line.strip()[:60]), "seconds, and optionally bytes"
                 raise InputError(Fault("is not a time of tshark", "", given, allowed, file=file, line=number))
             yield packet
 
     _keep(packets(), file, found)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Places of the time and of the size in lines with several fields."""
+
+    separator: str
+    time: int
+    size: int | None
+
+    def of(self, line: str) -> str:
+        """The time and the size of a line, or an empty text."""
+        try:
+            cells = next(csv.reader([line], delimiter=self.separator), [])
+        except csv.Error:
+            return ""
+        places = [place for place in (self.time, self.size) if place is not None and place < len(cells)]
+        return " ".join(cells[place] for place in places)
+
+
+def _columns(head: str) -> _Columns | None:
+    """The columns of a first line with names, as ``tshark -E header=y`` writes it; None without a time."""
+    first = _FIELD.match(head)
+    if first is None:
+        return None
+    separator = head[first.end() : first.end() + 1] or "\t"
+    names = [name.strip().strip('"') for name in head.split(separator)]
+    times = [names.index(name) for name in _TIMES if name in names]
+    return _Columns(separator, times[0], names.index(_SIZE) if _SIZE in names else None) if times else None
 
 
 def _time(line: str) -> Packet | None:
@@ -150,8 +192,8 @@ def _pcapng(read: _Reader) -> Iterator[Packet]:
             body = read.take(length - 8)
             if body is not None and kind == 1 and len(body) >= 12:
                 units.append(_unit(body[8:-4], order))
-            elif body is not None and kind == 6 and len(body) >= 24:
-                interface, high, low, _, size = struct.unpack(order + "IIIII", body[:20])
+            elif body is not None and kind in _PACKETS and len(body) >= 24:
+                interface, high, low, _, size = struct.unpack(order + _PACKETS[kind], body[:20])
                 if interface < len(units):
                     yield units[interface](high << 32 | low), size
         head = read.take(4) if body is not None else None
@@ -186,7 +228,7 @@ def _keep(packets: Iterator[Packet], file: str, found: Found) -> None:
         times.append(time)
         sizes.append(size)
     if not times:
-        raise InputError(Fault("has no packets", allowed="a capture of pcap, pcapng or tshark", file=file))
+        raise InputError(Fault("has no packets with a time", allowed="a capture of pcap, pcapng or tshark", file=file))
     order = sorted(range(len(times)), key=times.__getitem__)
     if order != list(range(len(times))):
         found.note(f"{file}: packets are not in the order of their times, and are put into it")

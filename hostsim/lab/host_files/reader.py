@@ -140,6 +140,9 @@ def _read_stream(stream: _Limited, name: str, found: Found) -> None:
     elif is_esxcli_output(text):
         read_esxcli_output(text, name, found)
     else:
+        if text.lstrip().startswith("structure[") or "/esxcli" in text[:1000]:
+            remedy = "the same command without --formatter"
+            raise InputError(Fault("is written by esxcli --formatter", file=name, allowed=remedy, line=1))
         seen = format_of(text)
         remedy = f"; a scenario reads it: {_SETTINGS[seen]}" if seen in _SETTINGS else ""
         message = f"is {seen}, which is not imported" if seen else "has an unknown format"
