@@ -45,8 +45,8 @@ __all__ = [
 ]
 
 
-LocalVnicNumber = Annotated[int, Field(ge=0, le=9)]
-"""Number of a vNIC of a VM."""
+VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
+"""Number of a NIC as a VM has them: ten vNICs and four that are passed through at most."""
 ReceivePath = Literal["socket", "stack", "packet_socket", "poll", "xdp_drop", "xdp_skb_drop", "xdp_tx", "xdp_skb_tx"]
 """Ways of a packet into a guest."""
 
@@ -58,10 +58,10 @@ class VmTraffic(Traffic):
     """Names of the groups of VMs that send."""
     to: Names
     """Names of the groups of VMs that receive; none of them sends."""
-    vnic: LocalVnicNumber = 0
-    """Which vNIC of a sending VM the packets leave by."""
-    to_vnic: LocalVnicNumber = 0
-    """Which vNIC of a receiving VM they come in by; both are on one virtual switch."""
+    vnic: VnicNumber = 0
+    """Which NIC of a sending VM the packets leave by: its vNICs first, then its virtual functions (SR-IOV)."""
+    to_vnic: VnicNumber = 0
+    """Which NIC of a receiving VM they come in by: a vNIC on the same virtual switch, or a function of the same port, whose own switch forwards them."""
     streams: Annotated[int, Field(ge=1, le=64)] = 1
     """Streams of each sending VM."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
@@ -150,10 +150,6 @@ class VmTcpStreamSpec(VmTraffic):
     def application(self) -> tuple[str, str]:
         """As of any traffic."""
         return "tcp_sink", "packet read"
-
-
-VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
-"""Number of a NIC as a VM has them: ten vNICs and four that are passed through at most."""
 
 
 DataSize: TypeAlias = Annotated[Size, Field(ge=1)]

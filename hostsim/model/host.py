@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from hostsim.config.host import PointSpec, links
-from hostsim.config.nic import NicOptions, datagram_on_wire
+from hostsim.config.nic import NicOptions, NicSpec, datagram_on_wire
+from hostsim.config.workload import VmTraffic
 from hostsim.engine.arrivals import Jitter
 from hostsim.engine.clock import Clock
 from hostsim.engine.probe import Probe
@@ -40,6 +41,7 @@ from hostsim.model.traffic.address import FIRST_PORT, PEER, UDP_PORT, nic_hash
 from hostsim.model.traffic.migration import Migration
 from hostsim.model.transmit.egress import UplinkScheduler
 from hostsim.model.transmit.networld import LocalPort, TxQueue
+from hostsim.model.transmit.nic_switch import SwitchingPnic
 from hostsim.units import transmission_ps
 
 if TYPE_CHECKING:
@@ -279,8 +281,34 @@ def add_nic(host: Host, name: str, streams: Streams, tx_limit: int | None = None
     """Add a port of a physical NIC to a host, without receive queues; ``tx_limit`` descriptors of packets wait for its wire, by default those of the NIC."""
     nic = host.spec.hardware.nics[name]
     limit = nic.tx_queue if tx_limit is None else tx_limit
-    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], _wire(host, streams), limit)
+    node, wire = host.scheduler.nodes[nic.node], _wire(host, streams)
+    port = host.nics[name] = (
+        SwitchingPnic(name, node, wire, limit, host.clock, _slot(nic))
+        if _switches(host.spec, name)
+        else Pnic(name, node, wire, limit)
+    )
     return port
+
+
+def _switches(spec: PointSpec, name: str) -> bool:
+    """True of a port with functions that VMs of the host send to other VMs through."""
+    groups = {group.name: group for group in spec.vms}
+    for traffic in spec.traffic.values():
+        if not isinstance(traffic, VmTraffic):
+            continue
+        for names, number in ((traffic.sender, traffic.vnic), (traffic.to, traffic.to_vnic)):
+            for group in (groups[each] for each in names):
+                place = number - len(group.networks)
+                if place >= 0 and group.settings.passthrough[place].nic == name:
+                    return True
+    return False
+
+
+def _slot(nic: NicSpec) -> float:
+    """Return the bits a second that a port has of its slot, each way."""
+    if nic.pcie is None:
+        raise WiringError(f"the slot of a {nic.model} is unknown, which bounds what its own switch forwards")
+    return nic.pcie.bandwidth / nic.ports_on_adapter
 
 
 def _wire(host: Host, streams: Streams) -> Wire:

@@ -11,6 +11,7 @@ from hostsim.model.contract import STAGES, Flow
 from hostsim.model.cpu.pcpu import World, costop_times, limited_times, ready_times
 from hostsim.model.host import Host
 from hostsim.model.transmit.networld import NetWorld
+from hostsim.model.transmit.nic_switch import SwitchingPnic
 
 __all__ = ["VMKERNEL", "WORLD_KINDS", "register_probes"]
 
@@ -184,6 +185,13 @@ def register_probes(host: Host) -> None:
             nic.tx_wire_ps,
         ),
     )
+    if switching := [nic for nic in nics if isinstance(nic, SwitchingPnic)]:
+        add(
+            "slot",
+            "frames out_ps in_ps",
+            switching,
+            lambda nic, _: (nic.switched, nic.slot_out.taken, nic.slot_in.taken),
+        )
     add(
         "work",
         "come dropped started inside in_service",

@@ -369,7 +369,7 @@ class _Path:
     @cached_property
     def _nics(self) -> set[str]:
         """Physical NICs that the VMs on the path are linked to, where packets go by a wire."""
-        if self.flows and all(flow.is_local or flow.is_work for flow in self.flows):
+        if self.flows and all(flow.is_local or flow.is_work for flow in self.flows) and not self._slots():
             return set()
         names = self._entities("nic.rx_frames")
         links = self._last("port.nic")
@@ -603,6 +603,14 @@ class _Path:
             if nic in self._nics and not (is_silent and way == "transmit")
         ]
 
+    def _slots(self) -> list[tuple[str, float]]:
+        """Busy share of each direction of the slots of NICs that switch frames between their functions."""
+        return [
+            (f"{nic} {way}", share)
+            for way, counter in (("out of memory", "slot.out_ps"), ("into memory", "slot.in_ps"))
+            for nic, share in self._percent(counter)
+        ]
+
     def _memories(self) -> list[tuple[str, float]]:
         """Busy share of the memory of the nodes where the contexts on the path are at home."""
         homes = {f"node{world.node}" for world in self.worlds.values()}
@@ -614,6 +622,11 @@ class _Path:
         for name, share in self._wires():
             if share >= FULL:
                 found.append((share, self._wire(name, share)))
+        for name, share in self._slots() if any(flow.is_local for flow in self.flows) else ():
+            if share >= FULL:
+                reason = f"The slot of {name} is busy for {share:.3g} % of the time: frames between functions cross it twice."
+                relief = "more lanes or a later PCI Express, or VMs that reach each other by vNICs"
+                found.append((share, Bottleneck("slot", name, share, reason=reason, relief=_relief(relief))))
         for name, share in self._memories():
             if share >= FULL:
                 reason = f"The channels of the memory of {name} are busy for {share:.3g} % of the time: copies wait for them."

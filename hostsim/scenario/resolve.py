@@ -288,7 +288,7 @@ class _PointBuilder:
             if not self.faults:
                 self.faults += load_faults(self._tree, self._file, traffic, length_ps)
                 named = {group.name: group for group in groups}
-                self.faults += vm_traffic_faults(self._tree, named, self._file.network, traffic)
+                self.faults += vm_traffic_faults(self._tree, self._file, named, hardware, traffic)
                 self.faults += tier_faults(self._tree, named, self._file.network, traffic)
             found = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
             if peer and platform.hypervisor:

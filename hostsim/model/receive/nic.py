@@ -494,8 +494,11 @@ class Pnic:
 
     def depart(self, now: int) -> None:
         """Count the packets that have left the wire by ``now``."""
+        self._leave(self._leaving, now, by_wire=True)
+
+    def _leave(self, leaving: Departures, now: int, *, by_wire: bool) -> None:
+        """Complete the packets that have left by ``now``, and count those of the wire."""
         before: Departure | None = None  # the last of those that stay, so far
-        leaving = self._leaving
         departure = leaving.first
         while departure is not None:
             following = departure.following
@@ -522,16 +525,17 @@ class Pnic:
                 vector.departed(at, packets, departure.queue, count)
                 if vector.adapts:
                     vector.went(frames, frames * stream.octets)
-            self.tx_packets += packets
-            self.tx_frames += frames
-            self.tx_wire_ps += count * departure.packet_ps
-            size = stream.size
-            if size:
-                self.tx_data += packets
-                self.tx_octets += frames * size
-                if stream.astray:
-                    lost = min(stream.astray, frames)
-                    stream.astray -= lost
-                    frames -= lost
-                stream.totals.octets += frames * size
+            if by_wire:
+                self.tx_packets += packets
+                self.tx_frames += frames
+                self.tx_wire_ps += count * departure.packet_ps
+                size = stream.size
+                if size:
+                    self.tx_data += packets
+                    self.tx_octets += frames * size
+                    if stream.astray:
+                        lost = min(stream.astray, frames)
+                        stream.astray -= lost
+                        frames -= lost
+                    stream.totals.octets += frames * size
             departure = following

@@ -384,6 +384,8 @@ class GuestPackets(GuestStream):
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
         """Report packets that have left the wire."""
+        if self.route is not None:  # what the NIC itself switches is reported by its receiver
+            return
         self._count_out(train.count * train.frames)
         self._handler.gone(self, train, first, step)
 

@@ -23,8 +23,9 @@ class Datagram(GuestStream):
         self.octets = frame_size(size + self.headers)
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
-        """Count datagrams that were handed to a physical NIC."""
-        self.totals.out += train.count * train.frames
+        """Count datagrams that were handed to a physical NIC for its wire."""
+        if self.route is None:
+            self.totals.out += train.count * train.frames
 
     def dropped(self, frames: int) -> None:
         """Count dropped datagrams."""

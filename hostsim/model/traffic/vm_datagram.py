@@ -20,18 +20,22 @@ from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
 from hostsim.model.policy.steering import rss_input
 from hostsim.model.receive.context import Port
-from hostsim.model.traffic.address import UDP_PORT
+from hostsim.model.traffic.address import UDP_PORT, nic_hash
 from hostsim.model.traffic.service import read_by
 from hostsim.model.traffic.tcp_setup import cycle_rate
 from hostsim.model.traffic.udp import Datagram, UdpSource
 from hostsim.model.transmit.networld import LocalDelivery, LocalPort, LocalRoute, NetWorld, TxQueue
+from hostsim.model.transmit.nic_switch import NicRoute, SwitchingPnic
 from hostsim.units import SECOND, US
 
 __all__ = [
     "attach_vm_datagrams",
+    "goes_inside",
     "local_port",
     "pairs",
     "queue_of",
+    "send_inside",
+    "steered_port",
 ]
 
 
@@ -77,6 +81,38 @@ def local_port(host: Host, device: GuestDevice, port: Port) -> LocalPort:
     host.local_ports.append(local)
     _delivery(host, context).ports.append(local)
     return local
+
+
+def goes_inside(sends: GuestDevice, takes: GuestDevice) -> bool:
+    """True of packets between two devices that the switch inside a NIC forwards: one of them, or both, are virtual functions.
+
+    Raises:
+        WiringError: the NIC does not reach the other device.
+    """
+    if sends.switch and takes.switch:
+        return False
+    if sends.nic is not takes.nic or not isinstance(sends.nic, SwitchingPnic):
+        raise WiringError(f"the switch inside {sends.nic.name} reaches functions of this port, and its uplink, only")
+    return True
+
+
+def steered_port(host: Host, device: GuestDevice, packet: bytes) -> Port:
+    """Return the receive queue of a device that its NIC steers a flow to."""
+    probe = Sender(Flow("", 0, 1), 0, 0, 1)
+    _steer(host, device, probe, packet)
+    device.filter.senders.pop()
+    return next(port for port in device.ports if port.vnic is probe.vnic)
+
+
+def send_inside(host: Host, stream: GuestStream, inbound: Sender, device: GuestDevice, packet: bytes) -> None:
+    """Route a stream of packets through the switch inside a NIC to a device."""
+    inbound.joins = inbound.joins and device.lro
+    _steer(host, device, inbound, packet)
+    stream.route = NicRoute(inbound)
+
+
+def _steer(host: Host, device: GuestDevice, sender: Sender, packet: bytes) -> None:
+    host.netqueues[device.nic.name].add(device.filter, sender, nic_hash(packet, vxlan=False), packet)
 
 
 def _delivery(host: Host, context: NetWorld) -> LocalDelivery:
@@ -142,14 +178,18 @@ def attach_vm_datagrams(
     for (number, vm, target), place in product(pairs(host, traffic, members), range(traffic.streams)):
         random = streams.stream("traffic", position, number, *([place] if place else []))
         device = target.devices[traffic.to_vnic]
+        inside = goes_inside(vm.devices[traffic.vnic], device)
         numbers = (1 + (traffic.port + place - 1) % 65535, UDP_PORT) if device.udp_rss else ()
         packet = rss_input(vm.address, target.address, *numbers)
-        port = device.port(packet)
+        port = steered_port(host, device, packet) if inside else device.port(packet)
         inbound = _inbound(host, flow, traffic, target, port)
         read_by(host, inbound, traffic, ("service", position, number, place))
         data = Datagram(flow, flow.size)
-        start = _sender(host, name, traffic, vm, place, data, packet, random)
-        data.route = LocalRoute(inbound, start, local_port(host, device, port))
+        sink = _sender(host, name, traffic, vm, place, data, packet, random)
+        if inside:
+            send_inside(host, data, inbound, device, packet)
+            continue
+        data.route = LocalRoute(inbound, queue_of(host, sink), local_port(host, device, port))
         if isinstance(inbound, Returned):
             home = vm.devices[traffic.vnic]
             there = home.port(rss_input(target.address, vm.address, *numbers[::-1]))
@@ -170,7 +210,7 @@ def _sender(
     data: Datagram,
     packet: bytes,
     random: np.random.Generator,
-) -> TxQueue:
+) -> PacketSink[GuestStream]:
     """Make what sends a stream; returns the transmit queue that its packets go by."""
     device, hertz = vm.devices[traffic.vnic], cycle_rate(host)
     which = traffic.vcpu + place
@@ -192,7 +232,7 @@ def _sender(
             jitter=late,
             sum_ps=device.sum_ps,
         ).begin(start)
-        return queue_of(host, sink)
+        return sink
     if which >= len(vm.vcpus) or vm.vcpus[which].work is not None:
         raise WiringError(f"{vm.name} has no vCPU number {which} that is free to poll for {name!r}")
     if place >= len(device.transmits):
@@ -204,7 +244,7 @@ def _sender(
     packet_ps, descriptors = _paths(vm).poll_tx.ps(hertz), queue.completions.rule.descriptors
     vnic = device.ports[place].vnic
     PollingSender(host.clock, vcpu, vnic, sink, data, packet_ps, descriptors).begin(int(random.integers(0, US)))
-    return queue
+    return sink
 
 
 def _take_over(device: GuestDevice) -> None:

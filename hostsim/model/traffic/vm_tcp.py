@@ -19,7 +19,7 @@ from hostsim.model.traffic.service import constant_ps, make_service
 from hostsim.model.traffic.tcp import ENDLESS, Application, Congestion, Endpoints, GuestPackets, PeerFrames
 from hostsim.model.traffic.tcp_sender import TcpSender
 from hostsim.model.traffic.tcp_setup import cycle_rate, segmented
-from hostsim.model.traffic.vm_datagram import local_port, pairs, queue_of
+from hostsim.model.traffic.vm_datagram import goes_inside, local_port, pairs, queue_of, send_inside, steered_port
 from hostsim.model.transmit.networld import LocalRoute
 from hostsim.units import MS
 
@@ -116,7 +116,11 @@ def attach_vm_streams(
         back = rss_input(target.address, vm.address, *ports[::-1])
         sends, takes = vm.devices[traffic.vnic], target.devices[traffic.to_vnic]
         late = Jitter(0, streams.stream("traffic", position, number, place))
-        home, there = sends.port(back), takes.port(forth)
+        inside = goes_inside(sends, takes)
+        home, there = (
+            steered_port(host, device, packet) if inside else device.port(packet)
+            for device, packet in ((sends, back), (takes, forth))
+        )
         nodelay = traffic.nodelay and not vm.group.guest.autocorking
         size, full, written = segmented(host, vm.group, traffic.vnic, traffic.message_size, nodelay=nodelay)
         sender = _end(host, flow, vm, sends, home, place, forth, late, written)
@@ -124,10 +128,17 @@ def attach_vm_streams(
         charged = size if full else size + target.group.guest.socket_overhead
         congestion = Congestion(max(1, traffic.window // charged), vm.group.guest.initial_window)
         flow.windows.append((congestion, size))
+        start = int(streams.stream("traffic", position, number, place, "start").integers(0, MS))
         stream = VmStream(sender, receiver, congestion, size=size, full=full and sends.tso)
+        if inside:
+            stream.segments.joins = stream.segments.is_full = full
+            send_inside(host, stream.data, stream.segments, takes, forth)
+            send_inside(host, stream.returned, stream.acks, sends, back)
+            stream.begin(start)
+            continue
         stream.data.route = LocalRoute(stream.segments, queue_of(host, sender.queue), local_port(host, takes, there))
         stream.returned.route = LocalRoute(stream.acks, queue_of(host, receiver.queue), local_port(host, sends, home))
-        stream.begin(int(streams.stream("traffic", position, number, place, "start").integers(0, MS)))
+        stream.begin(start)
 
 
 def _end(

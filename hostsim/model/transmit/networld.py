@@ -380,8 +380,9 @@ class NetWorld(NetContext):
                 while bound and (train := queue.ring.take_next(bound, looked)) is not None:
                     bound -= train.count
                     stream, frames = train.flow, train.frames
-                    if stream.route is not None and local is not None:
-                        end = local.forward(stream.route, train, end, self.node)
+                    route = stream.route
+                    if local is not None and isinstance(route, LocalRoute):
+                        end = local.forward(route, train, end, self.node)
                         continue
                     size = stream.size
                     octets = size * frames
@@ -588,9 +589,8 @@ class LocalDelivery:
         self._owed: dict[TxQueue, int] = {}
         self._owed_ps = 0
 
-    def forward(self, route: Route, train: Train[GuestStream], start: int, where: Node) -> int:
+    def forward(self, route: LocalRoute, train: Train[GuestStream], start: int, where: Node) -> int:
         """Forward packets of the guest from ``start`` on; returns the end."""
-        assert isinstance(route, LocalRoute)
         port, source, inbound, costs = route.port, route.source, route.inbound, self._costs
         count, frames = train.count, train.frames
         octets = inbound.size * frames

@@ -243,7 +243,19 @@ def _is_posted(flow: Traffic) -> bool:
 
 
 _POSTED = _needs(lambda point: any(map(_is_posted, point.flows)), "no open-loop traffic comes from the peer")
-_LOCAL = _needs(lambda point: any(isinstance(flow, VmTraffic) for flow in point.flows), "no VM sends to another VM")
+
+
+def _switched(point: _Point, flow: Traffic) -> bool:
+    """True of traffic between vNICs, which the virtual switch forwards."""
+    if not isinstance(flow, VmTraffic):
+        return False
+    ends = ((flow.sender, flow.vnic), (flow.to, flow.to_vnic))
+    return all(number < len(point.groups[name].networks) for names, number in ends for name in names)
+
+
+_LOCAL = _needs(
+    lambda point: any(_switched(point, flow) for flow in point.flows), "no VM sends to a vNIC of another VM by its own"
+)
 
 
 def _gets_multicast(point: _Point, vnic: _Vnic) -> bool:
@@ -319,7 +331,8 @@ ADVANCED: dict[str, Rule] = {
         _LOCAL, _needs(lambda point: not point.spec.settings.rx_copy_in_tx, "Net.NetRxCopyInTx is 1")
     ),
     "Net.VmxnetDoTsoSplit": _needs(
-        lambda point: any(isinstance(flow, VmTcpStreamSpec) for flow in point.flows), "no VM sends TCP to another VM"
+        lambda point: any(isinstance(flow, VmTcpStreamSpec) and _switched(point, flow) for flow in point.flows),
+        "no VM sends TCP to another VM",
     ),
     "Net.NetVMTxType": _needs(_contexts, "no VM that follows it has several transmit queues"),
     "Net.NetNetqRxDynamicLB": _after(_NETQUEUE, _QUEUES),

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from hostsim.config.host import HardwareSpec, VmGroupSpec
 from hostsim.config.network import NiocSpec
-from hostsim.config.nic import UDP_HEADERS, VSwitchSpec, segment_size
-from hostsim.config.platform import PlatformSpec
+from hostsim.config.nic import UDP_HEADERS, NicOptions, NicSpec, VSwitchSpec, segment_size
+from hostsim.config.platform import PassthroughSettings, PlatformSpec
 from hostsim.config.traffic import Traffic
 from hostsim.config.workload import TiersSpec, VmDatagramsSpec, VmTcpStreamSpec, VmTraffic
 from hostsim.errors import Fault, nearest_name
@@ -200,14 +200,19 @@ _OF_SOCKETS = ("socket", "stack")
 
 
 def vm_traffic_faults(
-    tree: Tree, groups: Mapping[str, VmGroupSpec], switches: Mapping[str, VSwitchSpec], traffic: Mapping[str, Traffic]
+    tree: Tree,
+    file: PointFile,
+    groups: Mapping[str, VmGroupSpec],
+    hardware: HardwareSpec,
+    traffic: Mapping[str, Traffic],
 ) -> Iterator[Fault]:
     """Faults of traffic between VMs of the host.
 
     Args:
         tree: the scenario.
+        file: the same, read.
         groups: its groups of VMs by name, each valid.
-        switches: its virtual switches.
+        hardware: the server.
         traffic: its flows, each valid.
     """
     for name, flow in traffic.items():
@@ -218,27 +223,106 @@ def vm_traffic_faults(
         yield from found
         if found:
             continue
+        if nics := _functions(flow, groups):
+            yield from _nic_switch_faults(tree, path, flow, groups, file, hardware.nics, nics)
+            continue
         switch = groups[flow.sender[0]].networks[flow.vnic]
-        yield from _switch_faults(tree, path, flow, groups, switches, switch)
+        yield from _switch_faults(tree, path, flow, groups, file.network, switch)
         if isinstance(flow, VmDatagramsSpec):
             yield from _guest_faults(tree, path, flow, groups)
             yield from _device_faults(tree, name, flow, groups, traffic)
 
 
+def _ends(flow: VmTraffic) -> Iterator[tuple[str, str, int]]:
+    """The ends of traffic: the key that names the NIC, each group of VMs, and the number of the NIC."""
+    for names, key in ((flow.sender, "vnic"), (flow.to, "to_vnic")):
+        for name in names:
+            yield key, name, getattr(flow, key)
+
+
+def _functions(flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> list[str]:
+    """Names of the physical NICs whose functions are ends of traffic."""
+    nics = []
+    for _, name, number in _ends(flow):
+        group = groups[name]
+        if number >= len(group.networks):
+            nics.append(group.settings.passthrough[number - len(group.networks)].nic)
+    return list(dict.fromkeys(nics))
+
+
 def _end_faults(tree: Tree, path: KeyPath, flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> Iterator[Fault]:
-    """Groups at both ends, and missing vNICs."""
+    """Groups at both ends, missing NICs, and whole NICs."""
     both = next((name for name in flow.sender if name in flow.to), None)
     if both is not None:
         yield tree.fault((*path, "sender"), f"also receives: {both}", "groups that are not in to", given=repr(both))
         return
-    for names, key in ((flow.sender, "vnic"), (flow.to, "to_vnic")):
-        number = getattr(flow, key)
-        for name in names:
-            vnics = len(groups[name].networks)
-            if number >= vnics:
-                allowed = f"an integer 0..{vnics - 1}" if vnics > 1 else "0" if vnics else "nothing: it has none"
-                yield tree.fault((*path, key), f"is not a vNIC of {name}", allowed, given=str(number))
-                return
+    for key, name, number in _ends(flow):
+        vnics, passed = len(groups[name].networks), groups[name].settings.passthrough
+        most = vnics + len(passed)
+        if number >= most:
+            allowed = f"an integer 0..{most - 1}" if most > 1 else "0" if most else "nothing: it has none"
+            what = "a vNIC" if not passed else "a vNIC or a virtual function"
+            yield tree.fault((*path, key), f"is not {what} of {name}", allowed, given=str(number))
+            return
+        if number >= vnics and isinstance(passed[number - vnics], PassthroughSettings):
+            message = f"is a whole NIC that is passed through to {name}: nothing on the host switches its frames"
+            yield tree.fault((*path, key), message, "a vNIC, or a virtual function", given=str(number))
+            return
+
+
+def _nic_switch_faults(
+    tree: Tree,
+    path: KeyPath,
+    flow: VmTraffic,
+    groups: Mapping[str, VmGroupSpec],
+    file: PointFile,
+    known: Mapping[str, NicSpec],
+    nics: list[str],
+) -> Iterator[Fault]:
+    """Ends that the switch inside a NIC does not reach, and what it does not do."""
+    nic = nics[0]
+    reaches = f"functions of {nic}, and vNICs on a virtual switch that has no other uplink"
+    if len(nics) > 1:
+        message = f"has functions of {nic} and of {nics[1]} at its ends, between which no NIC switches frames"
+        yield tree.fault((*path, "to"), message, f"functions of one port: {nic}")
+        return
+    if known[nic].pcie is None:
+        message = f"goes through {nic}, whose slot bounds it and is unknown"
+        yield tree.fault((*path, "kind"), message, f"pcie of the NIC {nic} in the hardware file", given=repr(flow.kind))
+        return
+    options = file.host.nics.get(nic, NicOptions())
+    sizes = {options.mtu}
+    for key, name, number in _ends(flow):
+        if number >= len(groups[name].networks):
+            continue
+        network = groups[name].networks[number]
+        switch = file.network[network]
+        if in_use(switch) != (nic,):
+            message = f"is on {network} by this vNIC, whose ports do not all use {nic}"
+            yield tree.fault((*path, key), message, reaches, given=f"{number} of {name}")
+            return
+        if switch.vlan is not None or switch.vxlan:
+            what = f"VLAN {switch.vlan}" if switch.vlan is not None else "VXLAN"
+            message = f"is on {network} by this vNIC, in {what}, and functions are in none"
+            yield tree.fault((*path, key), message, "a network without one", given=f"{number} of {name}")
+            return
+        policy = local_policy(switch, name)
+        if policy and key == "vnic":
+            message = f"would be slowed down by {policy} on {network}, which is modelled towards uplinks only"
+            yield tree.fault((*path, "sender"), message, "groups without it; or functions", given=repr(name))
+            return
+        sizes.add(switch.mtu)
+    if len(sizes) > 1:
+        message = f"has an MTU of {min(sizes)} at one end and of {max(sizes)} at the other"
+        allowed = f"one MTU, in host.nics.{nic}.mtu and in the network"
+        yield tree.fault((*path, "to"), message, allowed)
+        return
+    yield from _size_faults(tree, path, flow, options.mtu)
+    if isinstance(flow, VmDatagramsSpec):
+        for key, how, ways in (("sent_by", flow.sent_by, ("process",)), ("taken_by", flow.taken_by, _OF_SOCKETS)):
+            if how not in ways:
+                message = "is modelled between vNICs only, and one end is a virtual function"
+                yield tree.fault((*path, key), message, ", ".join(ways))
 
 
 def _switch_faults(
@@ -263,7 +347,11 @@ def _switch_faults(
             message = f"would be slowed down by {policy} on {switch}, which is modelled towards uplinks only"
             yield tree.fault((*path, "sender"), message, "groups without it; or another switch", given=repr(name))
             return
-    mtu = switches[switch].mtu
+    yield from _size_faults(tree, path, flow, switches[switch].mtu)
+
+
+def _size_faults(tree: Tree, path: KeyPath, flow: VmTraffic, mtu: int) -> Iterator[Fault]:
+    """Packets that are too large for the ends, and windows that are too small."""
     if isinstance(flow, VmDatagramsSpec) and flow.packet_size + UDP_HEADERS > mtu:
         allowed = f"at most {mtu - UDP_HEADERS} B: one frame at an MTU of {mtu}"
         yield tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)

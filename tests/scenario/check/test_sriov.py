@@ -170,3 +170,43 @@ def test_functions_that_no_vm_has_are_told(tmp_path: Path) -> None:
     assert told.endswith(
         "host.nics.vmnic0.max_vfs = 4 has no effect: no VM has a function of vmnic0 (pciPassthruX.pfId)"
     )
+
+
+SWITCHED = (
+    ("part: {count: 2,", "part: {count: 1,"),
+    ("  other: {", '  peer: {count: 1, vcpus: 2, guest: rhel8, networks: [], vmx: {pciPassthru0.present: "TRUE", pciPassthru0.pfId: vmnic0, memSize: 2048, sched.mem.min: 2048}}\n  other: {'),
+    ("traffic:\n", "traffic:\n  local: {kind: vm_tcp_stream, sender: part, to: peer, window: 64 KiB}\n"),
+)  # fmt: skip
+"""A stream between two functions of one port."""
+TO_VNIC = ("to: peer", "to: other")
+
+
+def test_the_switch_of_a_nic_reaches_functions_of_its_port_and_vnics_behind_it(tmp_path: Path) -> None:
+    """Between two functions, and from a function to a vNIC."""
+    assert load_text(tmp_path, *SWITCHED).warnings == ()
+    assert load_text(tmp_path, *SWITCHED, TO_VNIC).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([("window", "vnic: 1, window")], "vnic: is not a vNIC or a virtual function of part; given 1; allowed: 0"),
+        ([("pfId: vmnic0, memSize: 2048, sched.mem.min: 2048}}\n  other", "id: vmnic1, memSize: 2048, sched.mem.min: 2048}}\n  other")],
+         "to_vnic: is a whole NIC that is passed through to peer: nothing on the host switches its frames; given 0; allowed: a vNIC, or a virtual function"),
+        ([("to: peer", "to: other, to_vnic: 1")], "to_vnic: is not a vNIC of other; given 1; allowed: 0"),
+        ([TO_VNIC, ("uplinks: vmnic0", "uplinks: vmnic0, vlan: 7")], "to_vnic: is on vSwitch0 by this vNIC, in VLAN 7, and functions are in none; given 0 of other"),
+        ([TO_VNIC, ("uplinks: vmnic0", "uplinks: [vmnic0, vmnic1]")], "to_vnic: is on vSwitch0 by this vNIC, whose ports do not all use vmnic0; given 0 of other"),
+        ([TO_VNIC, ("uplinks: vmnic0", "uplinks: vmnic0, mtu: 9000")], "to: has an MTU of 1500 at one end and of 9000 at the other"),
+        ([("max_vfs: 4", "max_vfs: 4, mtu: 9000"), ("uplinks: vmnic0", "uplinks: vmnic0, mtu: 9000"), ("window: 64 KiB", "window: 4 KiB")], "window: is smaller than a segment; given '4 KiB'; allowed: from 8948 B on"),
+        ([("vm_tcp_stream, sender: part", "vm_datagrams, packet_size: 1 kB, sent_by: poll, sender: part"), (", window: 64 KiB", "")],
+         "sent_by: is modelled between vNICs only, and one end is a virtual function"),
+        ([("model: X710}", "model: X710, pcie: null}")], "kind: goes through vmnic0, whose slot bounds it and is unknown"),
+    ],
+)  # fmt: skip
+def test_what_the_switch_of_a_nic_does_not_do_is_refused(
+    tmp_path: Path, changes: list[tuple[str, str]], expected: str
+) -> None:
+    """With what it does."""
+    with pytest.raises(InputError) as caught:
+        load_text(tmp_path, *SWITCHED, *changes)
+    assert expected in str(caught.value)
