@@ -422,7 +422,22 @@ def condensed(record: RunRecord) -> RunRecord:
     return record.thinned(kept, kept.index(record.cut))
 
 
-class StoredRecords(Mapping[RecordKey, RunRecord]):
+class _TaskRecords(Mapping[RecordKey, RunRecord]):
+    """Records by the keys of their tasks."""
+
+    _tasks: Mapping[RecordKey, Task]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._tasks
+
+    def __iter__(self) -> Iterator[RecordKey]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+
+class StoredRecords(_TaskRecords):
     """Records of finished and failed tasks, read on demand and not kept in memory."""
 
     def __init__(
@@ -445,15 +460,6 @@ class StoredRecords(Mapping[RecordKey, RunRecord]):
         record = _read(self._store, self._tasks[key])
         flag = self.flags.get(key[0])
         return record if flag is None else replace(record, flags=(*record.flags, flag))
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._tasks
-
-    def __iter__(self) -> Iterator[RecordKey]:
-        return iter(self._tasks)
-
-    def __len__(self) -> int:
-        return len(self._tasks)
 
     def axes(self, key: RecordKey) -> AxisValues:
         """Axes of a run, without reading its record."""
@@ -541,7 +547,7 @@ class SavedRecords(Mapping[RecordKey, RunRecord]):
         return len(self._runs)
 
 
-class CondensedRecords(Mapping[RecordKey, RunRecord]):
+class CondensedRecords(_TaskRecords):
     """Condensed records of ended tasks for searches, the latest in memory."""
 
     def __init__(self, store: Store) -> None:
@@ -565,15 +571,6 @@ class CondensedRecords(Mapping[RecordKey, RunRecord]):
             return self.keep(key, _read(self._store, self._tasks[key]))
         self._latest.move_to_end(key)
         return self._latest[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._tasks
-
-    def __iter__(self) -> Iterator[RecordKey]:
-        return iter(self._tasks)
-
-    def __len__(self) -> int:
-        return len(self._tasks)
 
 
 def _read(store: Store, task: Task) -> RunRecord:

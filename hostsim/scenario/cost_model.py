@@ -82,11 +82,6 @@ class Constant:
         """Ends of its interval: the range, or else a fifth of the value to either side."""
         return self.range or (self.value * (1 - SPREAD), self.value * (1 + SPREAD))
 
-    @property
-    def is_calibrated(self) -> bool:
-        """True if a calibration moved the number: its prior is beside its value."""
-        return self.prior is not None
-
     def places(self) -> Iterator[tuple[KeyPath, str]]:
         """Place of its number in the file: path of the mapping, and key."""
         for text in self.paths:

@@ -15,10 +15,10 @@ from hostsim.plugin.source import read_plugins
 from hostsim.results.expect import Expectation, Ratio
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
-from hostsim.scenario.shipped_data import claims, predictions, shipped
+from hostsim.scenario.shipped_data import predictions, shipped
 from hostsim.scenario.source import is_text
 
-__all__ = ["expected_claims", "require_shipped", "restrict", "select"]
+__all__ = ["require_shipped", "restrict", "select"]
 
 
 def select(
@@ -98,12 +98,6 @@ def require_shipped(names: Iterable[str]) -> list[str]:
     if faults:
         raise InputError(faults)
     return [name for name in known if not asked or name in asked]
-
-
-def expected_claims() -> list[str]:
-    """The published claims that shipped scenarios expect, in the order of the scoreboard."""
-    expected = {entry.name for scenario in map(load, shipped()) for entry in scenario.expectations if entry.is_claim}
-    return [name for name in claims() if name in expected]
 
 
 def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:

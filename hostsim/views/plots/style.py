@@ -31,7 +31,6 @@ __all__ = [
     "PAPER",
     "SMALL_POINTS",
     "Look",
-    "as_png",
     "as_svg",
     "backed",
     "draw_legend",
@@ -186,11 +185,6 @@ def as_svg(figure: Figure, *, opaque: bool = False) -> str:
     return _bytes(figure, "svg", opaque=opaque).decode()
 
 
-def as_png(figure: Figure, dots: int) -> bytes:
-    """The figure as PNG on white, with so many dots an inch."""
-    return _bytes(figure, "png", opaque=True, dots=dots)
-
-
 def sized(figure: Figure, size: str) -> Figure:
     """The figure at the width of a ``column`` or of a ``page``."""
     figure.set_size_inches(*INCHES[size])
@@ -277,10 +271,10 @@ def save(figure: Figure, stem: Path, *, pdf: bool = False) -> tuple[Path, ...]:
     return tuple(write_whole(file, _bytes(figure, file.suffix[1:], opaque=True)) for file in files)
 
 
-def _bytes(figure: Figure, kind: str, *, opaque: bool = False, dots: int = 300) -> bytes:
+def _bytes(figure: Figure, kind: str, *, opaque: bool = False) -> bytes:
     buffer = io.BytesIO()
     metadata = dict.fromkeys(_STAMPS[kind])
     face = "white" if opaque else "none"
     with house_style():
-        figure.savefig(buffer, format=kind, dpi=dots, metadata=metadata, transparent=not opaque, facecolor=face)
+        figure.savefig(buffer, format=kind, dpi=300, metadata=metadata, transparent=not opaque, facecolor=face)
     return buffer.getvalue()

@@ -72,12 +72,7 @@ def draw_time_series(
         axes.set_xlabel("Simulated time (s)")
         axes.set_ylabel(with_unit(f"{kind}: {spelt(what.removesuffix('_ps'))}", unit))
         axes.set_ylim(bottom=0)
-        handles, labels = axes.get_legend_handles_labels()
-        if len(labels) > 1:
-            whole = figure_of(axes)
-            height = draw_legend(axes, handles, labels, axes.get_window_extent().width / whole.dpi)
-            if ax is None:
-                whole.set_figheight(whole.get_figheight() + height)
+        _name_lines(axes, is_new=ax is None)
     return axes
 
 
@@ -195,10 +190,15 @@ def draw_distribution(
         )
         axes.set_ylabel(with_unit(what, "%"))
         axes.set_ylim(bottom=0, top=100 if kind == "cdf" else None)
-        handles, labels = axes.get_legend_handles_labels()
-        if len(labels) > 1:
-            whole = figure_of(axes)
-            height = draw_legend(axes, handles, labels, axes.get_window_extent().width / whole.dpi)
-            if ax is None:
-                whole.set_figheight(whole.get_figheight() + height)
+        _name_lines(axes, is_new=ax is None)
     return axes
+
+
+def _name_lines(axes: Axes, *, is_new: bool) -> None:
+    """Draw the legend of several lines above their axes; a new figure is taller by it."""
+    handles, labels = axes.get_legend_handles_labels()
+    if len(labels) > 1:
+        whole = figure_of(axes)
+        height = draw_legend(axes, handles, labels, axes.get_window_extent().width / whole.dpi)
+        if is_new:
+            whole.set_figheight(whole.get_figheight() + height)
