@@ -354,9 +354,9 @@ def reproduce(
     folder, found, drawn = asked.results, [], []
     scenarios = [load_file(name, plugins=asked.plugins) for name in require_shipped(names)]
     with worker_pool(asked.jobs) as submit:
-        for place, result in enumerate(run_sweeps(scenarios, asked.fidelity(), asked.execution(_shown(progress)))):
+        for index, result in enumerate(run_sweeps(scenarios, asked.fidelity(), asked.execution(_shown(progress)))):
             found.append(result)
-            drawn.append(submit(_drawn, replace(result, records=()), folder, place))
+            drawn.append(submit(_drawn, replace(result, records=()), folder, index))
         sections = [section.result() for section in drawn]
     page = confined(folder, folder / "report.html")
     write_page(page, sections, title="Reproduction of the published experiments")

@@ -252,10 +252,10 @@ class _Front:
 
     def _next(self) -> _Sweep | None:
         """The sweep that goes next: those with requests of searches in turn, else the one with the longest next run; a sweep without any finished run is first."""
-        for place in range(self._turn, self._turn + len(self.sweeps)):
-            sweep = self.sweeps[place % len(self.sweeps)]
+        for index in range(self._turn, self._turn + len(self.sweeps)):
+            sweep = self.sweeps[index % len(self.sweeps)]
             if sweep.asked:
-                self._turn = place + 1
+                self._turn = index + 1
                 return sweep
         return max((sweep for sweep in self.sweeps if sweep.waiting), key=_Sweep.next_s, default=None)
 
@@ -407,14 +407,14 @@ class _Sweep:
         """The outcome so far, in an order that does not depend on workers: the searches are repeated one after another on the stored records."""
         answers: dict[str, SearchAnswer] = {}
         order = [task.key for task in self.plan.tasks]
-        for place, search in enumerate(self.plan.searches):
+        for index, search in enumerate(self.plan.searches):
             told: dict[RecordKey, RunRecord] = {}
             while wanted := [task.key for task in search.wants(told)]:
                 order += wanted
                 told |= {key: self._done[key] for key in wanted if key in self._done}
                 if not told.keys() >= set(wanted):
                     break
-            if place not in self._open:
+            if index not in self._open:
                 answers[search.name] = search.answer(self._done)
         order += sorted(self._done.keys() - set(order))
         tasks = {key: self._known[key] for key in dict.fromkeys(order) if key in self._done}

@@ -300,7 +300,7 @@ def _frame(found: Sequence[_Found], asked: Sequence[str], metrics: Sequence[str]
     measured = [_measured(record, metrics) for record in records]
     columns |= {"error": [error for error, _ in measured]}
     columns |= {path: values[path] for path in shown}
-    columns |= {name: [row[place] for _, row in measured] for place, name in enumerate(metrics)}
+    columns |= {name: [row[index] for _, row in measured] for index, name in enumerate(metrics)}
     frame = pd.DataFrame(columns)
     frame.attrs["units"] = {"bytes": "B"} | {name: CATALOGUE[name].unit for name in metrics}
     frame.attrs["parameters"] = {path: column[0] for path, column in values.items() if path not in shown}

@@ -201,7 +201,7 @@ def _searched(plan: Plan) -> int:
 def _tried(plan: Plan) -> float:
     """Processor seconds of a run, from shortened runs of the first, the middle and the last task of the plan."""
     tasks = list(plan.tasks) or [task for search in plan.searches for task in search.wants({})]
-    tried = [tasks[place * (len(tasks) - 1) // max(PROBES - 1, 1)] for place in range(PROBES)]
+    tried = [tasks[index * (len(tasks) - 1) // max(PROBES - 1, 1)] for index in range(PROBES)]
     _seconds(tried[0])  # the first run pays for imports
     return sum(map(_seconds, tried)) / len(tried)
 

@@ -169,11 +169,11 @@ def _scenario(answers: _Answers, hardware: str) -> str:
         f"hardware: {hardware}   # server: hostsim list hardware, hostsim show NAME --copy",
         "# host: {advanced: {Net.CoalesceScheme: rbc}}   # advanced settings by their names",
         "network:",
-        *(f"  vSwitch{place}: {{uplinks: [vmnic{place}]}}" for place in range(switches)),
+        *(f"  vSwitch{index}: {{uplinks: [vmnic{index}]}}" for index in range(switches)),
         "vms:",
     ]
     for group, vnics in groups.items():
-        names = ", ".join(f"vSwitch{place}" for place in range(vnics))
+        names = ", ".join(f"vSwitch{index}" for index in range(vnics))
         lines += [
             f"  {group}:",
             f"    count: {answers.vms}",

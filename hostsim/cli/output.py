@@ -94,7 +94,7 @@ _COLOURS = {
 def columns(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Format rows as a text table with aligned columns, the last one ragged."""
     cells = [[str(cell) for cell in row] for row in [headings, *rows]]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(headings))]
+    widths = [max(len(row[index]) for row in cells) for index in range(len(headings))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     return "\n".join(lines)
 

@@ -307,28 +307,28 @@ class _Path:
             return self._last(f"flow.{counter}") or [0] * len(names)
 
         windows = {
-            name: [float(self._levels(f"tcp.{level}")[:, place].mean()) for level in _TCP]
-            for place, name in enumerate(self._entities("tcp.window"))
+            name: [float(self._levels(f"tcp.{level}")[:, index].mean()) for level in _TCP]
+            for index, name in enumerate(self._entities("tcp.window"))
         }
         counts = {counter: grown(counter) for counter in (*_FLOW, *(f"dropped_{place}" for place in _PLACES))}
         users, groups, receivers = fixed("users"), fixed("groups"), self._last("flow.receivers") or [1] * len(names)
-        for place, name in enumerate(names):
-            own = {counter: values[place] for counter, values in counts.items()}
+        for index, name in enumerate(names):
+            own = {counter: values[index] for counter, values in counts.items()}
             lost = sum(own[f"dropped_{each}"] for each in _PLACES)
             got = own["delivered"] - own["to_forward"] + own["forwarded"] + own["out"]
             connections, window, allowed, in_flight = windows.get(name, [0, 0.0, 0.0, 0.0])
             yield _Flow(
                 name=name,
-                place=place,
+                place=index,
                 is_work=name in bursts,
-                is_local=not receivers[place],
-                groups=groups[place],
+                is_local=not receivers[index],
+                groups=groups[index],
                 octets=own["octets"],
                 packets=own["delivered"],
                 offered=own["intended"],
                 lost=lost,
                 loss=100.0 * lost / (lost + got) if lost else 0.0,
-                users=users[place],
+                users=users[index],
                 asked=own["asked"],
                 answered=own["answered"],
                 connections=int(connections),
@@ -358,7 +358,7 @@ class _Path:
         known = groups_of(self._record)
         if any(not flow.groups for flow in self.flows) or not self.flows:
             return None
-        return [group for place, group in enumerate(known) if any(flow.groups >> place & 1 for flow in self.flows)]
+        return [group for index, group in enumerate(known) if any(flow.groups >> index & 1 for flow in self.flows)]
 
     def _of_path(self, entity: str) -> bool:
         """True of an entity of a VM on the path."""
@@ -386,11 +386,11 @@ class _Path:
             used = self._percent(f"{kind}.used_ps")
             waits = [dict(self._percent(f"{kind}.{what}_ps")) for what in ("ready", "costop")]
             homes = self._levels(f"{kind}.node").astype(np.int64)
-            for place, (name, share) in enumerate(used):
+            for index, (name, share) in enumerate(used):
                 mine = name in self._polls if kind == "netpoll" else self._of_path(name)
                 waited = sum(each.get(name, 0.0) for each in waits)
                 if mine and share + waited > 0.0:
-                    node = int(np.bincount(homes[:, place]).argmax()) if homes.shape[1] else 0
+                    node = int(np.bincount(homes[:, index]).argmax()) if homes.shape[1] else 0
                     found[name] = _World(kind, name, node, share, waited)
         return found
 

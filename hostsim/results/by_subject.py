@@ -203,7 +203,7 @@ def _sum(record: RunRecord, subject: Subject, counter: str) -> float:
     if counter not in record.series:
         return 0.0
     series, kind = record.series[counter], counter.partition(".")[0]
-    own = [place for place, entity in enumerate(series.entities) if subject.holds(record, kind, entity)]
+    own = [index for index, entity in enumerate(series.entities) if subject.holds(record, kind, entity)]
     return float(record.window(counter)[own].sum())
 
 

@@ -330,10 +330,10 @@ def topics(found: Iterable[tuple[Claim, Verdict]]) -> Mapping[str, str]:
         key = (experiment_title(claim.experiment), claim.topic)
         worst[key] = max(worst.get(key, 0), level(verdict))
     lines = {}
-    for place, name in enumerate(LEVELS):
+    for index, name in enumerate(LEVELS):
         parts: dict[str, list[str]] = {}
         for (title, topic), of in worst.items():
-            if of == place:
+            if of == index:
                 parts.setdefault(title, []).append(topic)
         lines[name] = "; ".join(f"{', '.join(each)} ({title})" for title, each in parts.items()) or "nothing"
     return lines

@@ -158,7 +158,7 @@ def _frame(runs: Sequence[PackedContexts]) -> pd.DataFrame:
     """By column, as a sweep has too many rows for a loop."""
     heads = [head for packed in runs for head in packed.heads]
     numbers = np.concatenate([np.empty((0, len(_NUMBERS))), *(packed.numbers for packed in runs)])
-    columns = {name: [head[place] for head in heads] for place, name in enumerate(COLUMNS[:4])}
+    columns = {name: [head[index] for head in heads] for index, name in enumerate(COLUMNS[:4])}
     frame = pd.DataFrame({**columns, **dict(zip(_NUMBERS, numbers.T, strict=True))})
     frame = frame.astype({**dict.fromkeys(_TEXTS, "object"), "node": "Int64"})
     frame.attrs["units"] = dict(_UNITS)
@@ -329,7 +329,7 @@ def cpu_frame(runs: Sequence[tuple[str, PackedCpu]]) -> pd.DataFrame:
 def _cpu_table(runs: Sequence[PackedCpu]) -> pd.DataFrame:
     heads = [head for packed in runs for head in packed.heads]
     numbers = np.concatenate([np.empty((0, 3)), *(packed.numbers for packed in runs)])
-    columns = {name: [head[place] for head in heads] for place, name in enumerate(CPU_COLUMNS[:3])}
+    columns = {name: [head[index] for head in heads] for index, name in enumerate(CPU_COLUMNS[:3])}
     frame = pd.DataFrame({**columns, "used": numbers[:, 0], "share": numbers[:, 1], "dispatches": numbers[:, 2]})
     return _typed(frame)
 

@@ -104,8 +104,8 @@ def distribution_frame(
         frame = pd.DataFrame({"low": edges[:-1][buckets], "high": edges[1:][buckets], "count": found})
         frame["share"] = 100.0 * found / found.sum()
         frame["cumulative"] = 100.0 * np.cumsum(found) / found.sum()
-        for place, (key, one) in enumerate(zip(keys, own, strict=True)):
-            frame.insert(place, key, one)
+        for index, (key, one) in enumerate(zip(keys, own, strict=True)):
+            frame.insert(index, key, one)
         frames.append(frame)
     if not frames:
         raise _not_observed(results, time)

@@ -153,9 +153,9 @@ def table_of(
     columns |= {axis: _axis([row.axes.get(axis) for row in rows]) for axis in axes}
     measured = np.array([row.measured for row in rows], dtype=np.float64).reshape(-1, len(_MEASURED))
     columns |= dict(zip(CATALOGUE, measured.T[: len(CATALOGUE)], strict=True))
-    columns |= {name: [row.of_subjects[place] for row in rows] for place, name in enumerate(of_subjects)}
+    columns |= {name: [row.of_subjects[index] for row in rows] for index, name in enumerate(of_subjects)}
     columns |= dict(zip(WINDOW, measured.T[len(CATALOGUE) :], strict=True))
-    columns |= {name: [row.facts[place] for row in rows] for place, name in enumerate(_KNOWN)}
+    columns |= {name: [row.facts[index] for row in rows] for index, name in enumerate(_KNOWN)}
     columns |= {"flags": _flags(rows), "error": [row.error for row in rows]}
     table = pd.DataFrame(columns)
     table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | WINDOW | FACTS

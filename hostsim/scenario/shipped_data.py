@@ -103,8 +103,8 @@ def read_bibliography(file: Path) -> Bibliography:
     tree = reader.text.tree
     entries = {key: found for key, fields in tree["entries"].items() if (found := reader.entry(key, fields))}
     claims = []
-    for place, rule in enumerate(tree["claims"]):
-        citation = reader.citation(("claims", place), rule["entry"], entries, rule.get("at", ""))
+    for index, rule in enumerate(tree["claims"]):
+        citation = reader.citation(("claims", index), rule["entry"], entries, rule.get("at", ""))
         claims.append((tuple(rule["ids"]), citation))
     measurements = {key: Citation(entry) for key, entry in entries.items()}
     for key, rule in tree["measurements"].items():

@@ -120,7 +120,7 @@ class _Plain:
         if hasattr(value, "tolist"):  # an array or a scalar of numpy
             value = value.tolist()
         if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-            return tuple(self._value(entry, (*path, place)) for place, entry in enumerate(value))
+            return tuple(self._value(entry, (*path, index)) for index, entry in enumerate(value))
         if is_integer(value):
             return int(value)
         if isinstance(value, Real) and math.isfinite(value):

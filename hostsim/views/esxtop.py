@@ -164,29 +164,29 @@ class _Vm:
 
 def _vms(rows: _Rows) -> dict[str, _Vm]:
     names = dict.fromkeys(map(_vm, rows.names("vcpu.used_ps")))
-    return {name: _Vm(_FIRST_GROUP + place, _FIRST_WORLD + place) for place, name in enumerate(names)}
+    return {name: _Vm(_FIRST_GROUP + index, _FIRST_WORLD + index) for index, name in enumerate(names)}
 
 
 def _switches(spec: PointSpec) -> Mapping[str, int]:
     """The first port of each switch."""
     switches = [name for name, vswitch in spec.vswitches.items() if vswitch.port_group_of is None]
-    return {name: (place + 2) * _PORTSET for place, name in enumerate(switches)}
+    return {name: (index + 2) * _PORTSET for index, name in enumerate(switches)}
 
 
 def _uplinks(rows: _Rows, spec: PointSpec) -> Columns:
     ports = _switches(spec)
-    for place, nic in enumerate(rows.names("nic.rx_frames")):
+    for index, nic in enumerate(rows.names("nic.rx_frames")):
         for switch, first in ports.items():
             if nic in spec.vswitches[switch].uplinks:
                 instance = f"Network Port({switch}:{first + 2 + spec.vswitches[switch].uplinks.index(nic)}:{nic})"
-                received, sent = (rows.rate(name)[:, place] for name in ("nic.rx_frames", "nic.tx_packets"))
+                received, sent = (rows.rate(name)[:, index] for name in ("nic.rx_frames", "nic.tx_packets"))
                 yield instance, "Link Up?", np.ones(len(sent))
                 yield instance, "Link Speed (Mb/s)", np.full(len(sent), spec.hardware.nics[nic].rate / 1e6)
                 yield instance, "Packets Transmitted/sec", sent
                 yield instance, "Packets Received/sec", received
-                yield instance, "MBits Received/sec", rows.rate("nic.rx_octets")[:, place] * (8 / 1e6)
-                yield instance, "% Outbound Packets Dropped", _share(rows.rate("nic.tx_dropped")[:, place], sent)
-                yield instance, "% Received Packets Dropped", _share(rows.rate("nic.rx_dropped")[:, place], received)
+                yield instance, "MBits Received/sec", rows.rate("nic.rx_octets")[:, index] * (8 / 1e6)
+                yield instance, "% Outbound Packets Dropped", _share(rows.rate("nic.tx_dropped")[:, index], sent)
+                yield instance, "% Received Packets Dropped", _share(rows.rate("nic.rx_dropped")[:, index], received)
 
 
 def _ports(rows: _Rows, spec: PointSpec) -> Columns:
@@ -220,10 +220,10 @@ def _by_vnic(rows: _Rows, counter: str) -> dict[str, FloatArray]:
     if not rows.names(counter):
         return found
     table = rows.rate(counter)
-    for place, name in enumerate(rows.names(counter)):
+    for index, name in enumerate(rows.names(counter)):
         vm, _, device = name.partition(".")
         vnic = f"{vm}.{device.partition('-')[0]}"
-        found[vnic] = found[vnic] + table[:, place] if vnic in found else table[:, place]
+        found[vnic] = found[vnic] + table[:, index] if vnic in found else table[:, index]
     return found
 
 

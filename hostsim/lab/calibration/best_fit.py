@@ -187,8 +187,8 @@ class Runs:
                 records = outcome.records
                 if short:
                     found = {
-                        f"{name}.{place}": CATALOGUE[name].evaluate(record)
-                        for place, record in enumerate(records.values())
+                        f"{name}.{index}": CATALOGUE[name].evaluate(record)
+                        for index, record in enumerate(records.values())
                         for name in _SEEN
                         if record.error is None
                     }
@@ -265,14 +265,14 @@ class BestFit:
 
     def _choices(self, at: Step) -> Iterator[Choice]:
         """The objective with every other word of a choice."""
-        for place, prior in enumerate(self.priors):
+        for index, prior in enumerate(self.priors):
             if not prior.is_choice:
                 continue
             name = prior.members[0]
             for number in range(round(prior.low), round(prior.high) + 1):
                 word = prior.words[number] if prior.words else str(number)
                 variables = at.variables.copy()
-                variables[place] = prior.variable(number)
+                variables[index] = prior.variable(number)
                 same = self.runs.values(variables)[name] == self.runs.values(at.variables)[name]
                 yield Choice(prior.name, word, at.objective if same else self._step(variables).objective, is_kept=same)
 
@@ -283,7 +283,7 @@ class BestFit:
 
     def values(self, variables: FloatArray, names: Collection[str]) -> FloatArray:
         """Claims of a host by one run, of the scenarios of the requested claims; the others are NaN."""
-        hosts = [place for place, host in enumerate(self.runs.hosts) if set(host.names) & set(names)]
+        hosts = [index for index, host in enumerate(self.runs.hosts) if set(host.names) & set(names)]
         return self._values(self.runs.evaluate([(variables, self.seed, host) for host in hosts]))
 
     def _scales(self) -> FloatArray:
@@ -312,7 +312,7 @@ class BestFit:
 
     def _samples(self, variables: FloatArray, counts: Sequence[int]) -> list[FloatArray]:
         """Values of each claim, one for each root seed of its scenario."""
-        asked = [(variables, self.seed + place, host) for host, count in enumerate(counts) for place in range(count)]
+        asked = [(variables, self.seed + index, host) for host, count in enumerate(counts) for index in range(count)]
         found: dict[str, list[float]] = {}
         for answer in self.runs.evaluate(asked):
             for name, value in answer.items():
@@ -334,10 +334,10 @@ class BestFit:
         """Whether a number has any effect on a scenario: one row for each prior, one column for each scenario."""
         hosts = range(len(self.runs.hosts))
         pairs = [
-            (place, host)
-            for place, prior in enumerate(self.priors)
+            (index, host)
+            for index, prior in enumerate(self.priors)
             for host in hosts
-            if self.is_free[place] and self.runs.is_behind(place, host)
+            if self.is_free[index] and self.runs.is_behind(index, host)
         ]
         base = self.runs.evaluate([(variables, self.seed, host) for host in hosts], short=True)
         answers = self.runs.evaluate(
@@ -367,7 +367,7 @@ class BestFit:
         rows = [
             [row for row, one in enumerate(self.observations) if one.name in host.names] for host in self.runs.hosts
         ]
-        pairs = [(place, int(host)) for place, row in enumerate(effect) for host in np.flatnonzero(row)]
+        pairs = [(index, int(host)) for index, row in enumerate(effect) for host in np.flatnonzero(row)]
         counts = [count // 2 for count in self.runs.seeds]
         base = np.array([float(np.mean(each)) for each in self._samples(variables, counts)])
         found, scales = np.zeros((len(self.observations), len(self.priors))), self._scales()

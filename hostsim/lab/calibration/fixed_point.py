@@ -65,7 +65,7 @@ def crossing(find: Find, measured: Sequence[Measured]) -> float:
         return math.nan
     holds = [(one.metric < find.below) == find.largest for one in found]
     # the last change counts: changes far below the limit are noise
-    changes = [place for place in range(len(found) - 1) if holds[place] and not holds[place + 1]]
+    changes = [index for index in range(len(found) - 1) if holds[index] and not holds[index + 1]]
     if not changes:
         first, last = found[-2:] if holds[-1] else found[:2]
         return _extrapolated(first, last, find.below, beyond=holds[-1]) - 0.5

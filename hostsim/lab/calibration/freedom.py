@@ -127,11 +127,11 @@ def _read(file: Path | None) -> _FittedInputs:
                 allowed = "a constant, an input of a scenario or a setting of a platform"
                 faults.append(tree.fault((part, name), "is not known", allowed, nearest_name(name, known)))
     for name, entry in found.fitted.items():
-        for place, claim in enumerate(entry.claims):
+        for index, claim in enumerate(entry.claims):
             if claim not in claims():
                 nearest = nearest_name(claim, list(claims()))
                 faults.append(
-                    tree.fault(("fitted", name, "claims", place), "unknown claim", "an id of claims.csv", nearest)
+                    tree.fault(("fitted", name, "claims", index), "unknown claim", "an id of claims.csv", nearest)
                 )
     if faults:
         raise InputError(faults)

@@ -178,7 +178,7 @@ class Joint:
         kept = {number: row for number, row in before.items() if number // WAVE == wave}
         if not kept:
             posterior = self.posterior(self.emulators(), chains=count, seed=self.design.seed + wave)
-            kept = {wave * WAVE + place: row for place, row in enumerate(posterior.shares)}
+            kept = {wave * WAVE + index: row for index, row in enumerate(posterior.shares)}
             self._write_members(before | kept)
         return kept
 

@@ -236,11 +236,11 @@ def draw_hosts(
     found: dict[int, dict[str, float]] = {}
     while len(found) < count:
         variables = fitted.best.variables + root @ random.standard_normal(len(root))
-        for place, prior in enumerate(fit.priors):
+        for index, prior in enumerate(fit.priors):
             if own := [one for one in fitted.choices if one.name == prior.name]:
                 weights = np.exp(-0.5 * np.array([one.objective - fitted.best.objective for one in own]))
                 word = round(prior.low) + int(random.choice(len(own), p=weights / weights.sum()))
-                variables[place] = prior.variable(word)
+                variables[index] = prior.variable(word)
         factor = math.exp(discrepancy * random.standard_normal())
         values = fit.runs.values(variables)
         values |= {name: factor * values[name] for name in costs}
@@ -251,24 +251,24 @@ def draw_hosts(
 
 def _numbers(fit: BestFit, at: FloatArray, spread: FloatArray, weighted: FloatArray) -> list[FittedNumber]:
     random, found = np.random.default_rng(1), []
-    for place, prior in enumerate(fit.priors):
-        sd = math.sqrt(spread[place, place])
+    for index, prior in enumerate(fit.priors):
+        sd = math.sqrt(spread[index, index])
         before = prior.quantiles(np.array(QUANTILES))
-        drawn = [prior.at(variable) for variable in at[place] + sd * random.standard_normal(DRAWS)]
+        drawn = [prior.at(variable) for variable in at[index] + sd * random.standard_normal(DRAWS)]
         after = np.quantile(drawn, QUANTILES)
-        order = [row for row in np.argsort(-np.abs(weighted[:, place]))[:3] if abs(weighted[row, place]) > 0.1]
+        order = [row for row in np.argsort(-np.abs(weighted[:, index]))[:3] if abs(weighted[row, index]) > 0.1]
         names = tuple(fit.observations[row].name for row in order)
         found.append(
             FittedNumber(
                 prior.name,
-                bool(fit.is_free[place]),
+                bool(fit.is_free[index]),
                 prior.members,
                 prior.unit,
                 prior.value,
                 _three(before),
-                prior.at(at[place]),
+                prior.at(at[index]),
                 _three(after),
-                float(at[place]) if fit.is_free[place] else 0.0,
+                float(at[index]) if fit.is_free[index] else 0.0,
                 sd,
                 names,
             )

@@ -138,7 +138,7 @@ def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
             for one in joint.observations
             if one.name in emulators
         ),
-        {name: _quantiles(posterior.discrepancies[:, place]) for place, name in enumerate(joint.experiments)},
+        {name: _quantiles(posterior.discrepancies[:, index]) for index, name in enumerate(joint.experiments)},
         tuple(entry for name, other in without.items() for entry in left_out(joint, name, emulators, prior, other)),
         tuple(sorted(pulls, key=lambda one: -abs(one.by))),
     )
@@ -179,8 +179,8 @@ def left_out(
 def _pulls(joint: Joint, experiment: str, posterior: Posterior, without: Posterior) -> list[Pull]:
     even = (np.arange(1000) + 0.5) / 1000
     found = []
-    for place, prior in enumerate(joint.design.priors):
-        before, after = (np.mean(prior.quantiles(each.shares[:, place])) for each in (without, posterior))
+    for index, prior in enumerate(joint.design.priors):
+        before, after = (np.mean(prior.quantiles(each.shares[:, index])) for each in (without, posterior))
         found.append(Pull(prior.name, experiment, float((after - before) / np.std(prior.quantiles(even)))))
     return [one for one in found if abs(one.by) >= LEAST_MOVED]
 
@@ -194,8 +194,8 @@ def interval_score(low: float, high: float, value: float, level: float = LEVEL) 
 def _learnt(joint: Joint, posterior: Posterior) -> list[Learnt]:
     even = (np.arange(1000) + 0.5) / 1000
     found = []
-    for place, prior in enumerate(joint.design.priors):
-        before, after = prior.quantiles(even), prior.quantiles(posterior.shares[:, place])
+    for index, prior in enumerate(joint.design.priors):
+        before, after = prior.quantiles(even), prior.quantiles(posterior.shares[:, index])
         wide = float(np.std(before))
         moved = float(np.mean(after) - np.mean(before)) / wide
         low, high = (float(value) for value in np.quantile(after, MIDDLE))

@@ -144,7 +144,7 @@ class Draft:
 
     def _ordered(self) -> list[Reading]:
         """All readings, file by file in the order of their lines and columns."""
-        files = {file: place for place, file in enumerate(dict.fromkeys(one.file for one in self.found.readings))}
+        files = {file: index for index, file in enumerate(dict.fromkeys(one.file for one in self.found.readings))}
         return sorted(self.found.readings, key=lambda one: (files[one.file], one.line, one.column))
 
     # --- files

@@ -102,7 +102,7 @@ def _header(source: Iterator[str], file: str) -> tuple[list[_Column], int]:
         if len(cells) > MOST_COLUMNS:
             allowed = f"at most {MOST_COLUMNS}; choose the fields with a configuration file of esxtop"
             raise InputError(Fault("has too many columns", "", str(len(cells)), allowed, file=file, line=number))
-        return [_column(place, cell.strip()) for place, cell in enumerate(cells[1:], 2)], number
+        return [_column(index, cell.strip()) for index, cell in enumerate(cells[1:], 2)], number
     raise InputError(Fault("has no header of esxtop", allowed='a line that starts with "(PDH-CSV 4.0)', file=file))
 
 
@@ -156,9 +156,9 @@ def _numbers(cells: list[str]) -> tuple[FloatArray, int]:
     except ValueError:
         row = np.full(len(cells), math.nan)
         unread = 0
-        for place, cell in enumerate(cells):
+        for index, cell in enumerate(cells):
             try:
-                row[place] = float(cell)
+                row[index] = float(cell)
             except ValueError:
                 unread += bool(cell.strip())
     row[~np.isfinite(row)] = math.nan

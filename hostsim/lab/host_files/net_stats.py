@@ -198,8 +198,8 @@ def _counters(intervals: list[dict[str, Any]]) -> Iterator[tuple[str, str, Float
             for key, inner in value.items():
                 walk(subject, f"{prefix}.{key}" if prefix else str(key), inner, at, depth + 1)
         elif isinstance(value, list) and depth < _MOST_DEPTH:
-            for place, inner in enumerate(value):
-                walk(subject, f"{prefix}[{place}]", inner, at, depth + 1)
+            for index, inner in enumerate(value):
+                walk(subject, f"{prefix}[{index}]", inner, at, depth + 1)
         elif not math.isnan(number := _number(value)):
             samples = columns.setdefault((subject, prefix), np.full(len(intervals), np.nan))
             samples[at] = number  # type: ignore[index]

@@ -52,7 +52,7 @@ class _TimedRing(Ring[Any]):
             )
             self.waited += count * now - came
             if now > self._clock.now:
-                self._ahead.append((now, [train.ready + train.step * place for place in range(count)]))
+                self._ahead.append((now, [train.ready + train.step * index for index in range(count)]))
         return train
 
     def held_at(self, now: int) -> int:

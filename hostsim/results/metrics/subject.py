@@ -429,7 +429,7 @@ class _Restricted(Mapping[str, Series]):
         series, kind = record.series[source], source.partition(".")[0]
         if kind in ("flow", "trip", "tcp") and subject.kind != "traffic":
             names = subject.traffic(record)
-            kept = [place for place, entity in enumerate(series.entities) if entity in names]
+            kept = [index for index, entity in enumerate(series.entities) if entity in names]
         elif name == "guest.read" and subject.kind == "traffic" and subject.name in _bursts(record):
             kept = []  # bursts of work are not packets
         else:
@@ -464,7 +464,7 @@ class _RestrictedHistograms(Mapping[str, Histogram]):
         if not KINDS[self._subject.kind].has_traffic:
             raise KeyError(name)
         whole, names = self._record.histograms[name], self._subject.traffic(self._record)
-        kept = [place for place, entity in enumerate(whole.entities) if entity in names]
+        kept = [index for index, entity in enumerate(whole.entities) if entity in names]
         entities = tuple(whole.entities[place] for place in kept)
         return replace(whole, entities=entities, counts=whole.counts[:, kept], sums_ps=whole.sums_ps[:, kept])
 

@@ -123,7 +123,7 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
     texts = {axis: _texts(now.results.table, tables[::-1], axis) for axis in axes}
     rows = [_runs(table, axes) for table in tables]
     keys = list(dict.fromkeys(key for runs in reversed(rows) for key in runs.places))
-    places = {axis: {text: place for place, text in enumerate(values)} for axis, values in texts.items()}
+    places = {axis: {text: index for index, text in enumerate(values)} for axis, values in texts.items()}
     measures, columns, differences, left_out, spent = _measures(sides, rows, keys)
     details, with_details, missing = _details(sides, rows, keys, MOST_BYTES - spent)
     return {
@@ -138,7 +138,7 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
         "measures": measures,
         "left_out": left_out,
         "count": len(keys),
-        "rows": _packed_json({"axes": [[places[axis][key[place]] for key in keys] for place, axis in enumerate(axes)]}),
+        "rows": _packed_json({"axes": [[places[axis][key[index]] for key in keys] for index, axis in enumerate(axes)]}),
         "columns": columns,
         "differences": differences,
         "known": [
@@ -194,8 +194,8 @@ def _runs(table: pd.DataFrame, axes: Sequence[str]) -> _Runs:
     keys: list[_Key] = list(zip(*(map(str, table[axis]) for axis in axes), strict=True)) if axes else [()] * len(table)
     replications, errors = table["replication"].tolist(), table["error"].tolist()
     places: dict[_Key, list[int]] = {}
-    for place, key in enumerate(keys):
-        places.setdefault(key, []).append(place)
+    for index, key in enumerate(keys):
+        places.setdefault(key, []).append(index)
     for runs in places.values():
         runs.sort(key=replications.__getitem__)
     finished = {key: [place for place in runs if not errors[place]] for key, runs in places.items()}
@@ -378,7 +378,7 @@ def _known(found: _Runs, keys: Sequence[_Key], limits: pd.DataFrame) -> dict[str
     names = list(dict.fromkeys([*host, *(name for column in of_subjects.values() for name in column)]))
     reasons, marks = (list(dict.fromkeys(texts)) for texts in (reason, flags))
     by_name, by_reason, by_mark = (
-        {text: place for place, text in enumerate(texts)} for texts in (names, reasons, marks)
+        {text: index for index, text in enumerate(texts)} for texts in (names, reasons, marks)
     )
     return {
         "runs": runs,
@@ -482,7 +482,7 @@ def _details(
     contexts = [dict(list(_frames(side.results.contexts, _CONTEXT))) for side in sides]
     cpu = [dict(list(_frames(side.results.cpu, ("kind", "owner", "share")))) for side in sides]
     spent = 0
-    for place, key in enumerate(keys):
+    for index, key in enumerate(keys):
         texts: dict[int, str] = {}
         for number, side in enumerate(sides):
             first = next(iter(rows[number].finished.get(key, ())), None)
@@ -500,10 +500,10 @@ def _details(
                 texts[number] = _packed_json(known)
         size = sum(map(len, texts.values()))
         if spent + size > most:
-            return found, place, missing
+            return found, index, missing
         spent += size
         for number, text in texts.items():
-            found[number][place] = text
+            found[number][index] = text
     return found, len(keys), missing
 
 

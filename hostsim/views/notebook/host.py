@@ -187,10 +187,10 @@ def _draw_nics(
         seen.append((nic, left[column], down))
         below[column] += 1
     # lines first, so that boxes of NICs cover them
-    for place, (nic, x, down) in enumerate(seen):
+    for index, (nic, x, down) in enumerate(seen):
         if nic.link:
             end = feet[nic.node] if nic.passed else bars[nic.link]
-            paper.line(x + width - 14 - 9 * (place % 6), down, end, dashed=nic.passed)
+            paper.line(x + width - 14 - 9 * (index % 6), down, end, dashed=nic.passed)
     for nic, x, down in seen:
         paper.box(x, down, width, NIC, PORT, faint=not nic.link)
         if not nic.link:
@@ -220,7 +220,7 @@ def host_png(host: HostView) -> bytes:
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
     axes.set(xlim=(0.0, width), ylim=(height, 0.0))
-    for place, shape in enumerate(drawing):
+    for index, shape in enumerate(drawing):
         fill, edge = shape.get("fill", "black"), shape.get("stroke", "none")
         match shape.tag.removeprefix(_SVG):
             case "rect":
@@ -234,16 +234,16 @@ def host_png(host: HostView) -> bytes:
                     edgecolor=edge,
                     linewidth=_number(shape, "stroke-width"),
                     alpha=float(shape.get("opacity", "1")),
-                    zorder=place,
+                    zorder=index,
                 )
                 axes.add_patch(box)
             case "line":
                 style: Literal["--", "-"] = "--" if shape.get("stroke-dasharray") else "-"
                 ends = [_number(shape, "x1"), _number(shape, "x2")], [_number(shape, "y1"), _number(shape, "y2")]
-                axes.add_line(Line2D(*ends, color=edge, linewidth=1.2, linestyle=style, zorder=place))
+                axes.add_line(Line2D(*ends, color=edge, linewidth=1.2, linestyle=style, zorder=index))
             case "circle":
                 axes.add_patch(
-                    Circle((_number(shape, "cx"), _number(shape, "cy")), _number(shape, "r"), color=fill, zorder=place)
+                    Circle((_number(shape, "cx"), _number(shape, "cy")), _number(shape, "r"), color=fill, zorder=index)
                 )
             case "text":
                 weight = "bold" if shape.get("font-weight") else "normal"
@@ -253,7 +253,7 @@ def host_png(host: HostView) -> bytes:
                     color=fill,
                     fontsize=9.4,
                     weight=weight,
-                    zorder=place,
+                    zorder=index,
                     parse_math=False,
                 )
     png = io.BytesIO()

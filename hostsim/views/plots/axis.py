@@ -210,8 +210,8 @@ def _names(layers: Sequence[Layer]) -> list[str]:
     if not any(texts):
         texts = [layer.name or "results" for layer in layers]
     return [
-        f"{text} ({texts[:place].count(text) + 1})" if texts[:place].count(text) else text
-        for place, text in enumerate(texts)
+        f"{text} ({texts[:index].count(text) + 1})" if texts[:index].count(text) else text
+        for index, text in enumerate(texts)
     ]
 
 

@@ -150,8 +150,8 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
         axes.margins(x=0.04)
-        for place, swing in enumerate(swings):
-            axes.text(1.01, place, swing.note, transform=axes.get_yaxis_transform(), fontsize=7.5, va="center")
+        for index, swing in enumerate(swings):
+            axes.text(1.01, index, swing.note, transform=axes.get_yaxis_transform(), fontsize=7.5, va="center")
         axes.set_xlabel(metric_label(metric))
         # over the whole figure: names take half of its width, and titles name a point
         figure.suptitle(title, x=0.01, ha="left", fontsize=8.5)
@@ -186,11 +186,11 @@ def draw_residuals(
         axes.axvspan(-1.0, 1.0, color=GRID, linewidth=0, zorder=0.5, label="measured")
         axes.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
         points: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
-        for place, (_, *ends) in enumerate(rows):
+        for index, (_, *ends) in enumerate(rows):
             low, median, high = (min(max(end, -FARTHEST), FARTHEST) for end in ends)
             meets = ends[0] <= 1.0 and ends[2] >= -1.0
-            axes.plot([low, high], [place, place], color=LOOKS[not meets].colour, linewidth=1.4, zorder=2)
-            points[meets].append((median, place))
+            axes.plot([low, high], [index, index], color=LOOKS[not meets].colour, linewidth=1.4, zorder=2)
+            points[meets].append((median, index))
         for meets, label in ((True, "90 % of hosts"), (False, "all off")):
             if points[meets]:
                 look = LOOKS[not meets]

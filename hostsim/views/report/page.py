@@ -223,7 +223,7 @@ def write_report(path: Path, sections: Sequence[Results], *, title: str = "hosts
     Raises:
         StoreError: the folder cannot be written.
     """
-    return write_page(path, [section(results, place) for place, results in enumerate(sections)], title=title)
+    return write_page(path, [section(results, index) for index, results in enumerate(sections)], title=title)
 
 
 def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
@@ -302,7 +302,7 @@ def _log(verdict: Verdict) -> Verdict:
 
 def _without_empty_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
     """A tally without empty outcomes."""
-    shown = [place for place in range(len(headings)) if any(row[place] != "0" for row in rows)]
+    shown = [index for index in range(len(headings)) if any(row[index] != "0" for row in rows)]
     return [headings[place] for place in shown], [[row[place] for place in shown] for row in rows]
 
 
@@ -362,8 +362,8 @@ def section(results: Results, place: int) -> Section:
         "ensemble": results.provenance.get("ensemble", "").rpartition(" ")[0],
         "tally": tally_words(outcomes(results.verdicts, quick=results.quick)),
         "figures": [
-            _figure(results, figure, f"{prefix}f{place}")
-            for place, figure in enumerate(results.figures)
+            _figure(results, figure, f"{prefix}f{index}")
+            for index, figure in enumerate(results.figures)
             if not isinstance(figure, TableSpec)
         ],
         "tables": [_table(results, figure) for figure in results.figures if isinstance(figure, TableSpec)],
@@ -409,12 +409,12 @@ def _times(results: Results, prefix: str) -> list[Drawing]:
     return [
         _drawn(
             draw_stacked_bars(bars, label),
-            f"{prefix}t{place}",
+            f"{prefix}t{index}",
             caption,
             f"{results.scenario}-where-time-goes-{name}",
             bars_frame(bars),
         )
-        for place, (name, caption, bars, label) in enumerate(parts)
+        for index, (name, caption, bars, label) in enumerate(parts)
         if bars
     ]
 
