@@ -148,7 +148,7 @@ def _calibrate_shipped(output: Path | None, options: RunOptions, *, dry_run: boo
         folder, options.execution(), seed=options.seed, tell=lambda line: typer.echo(line, err=True)
     )
     if dry_run:
-        names = dict.fromkeys(one.experiment for one in fit.observations)
+        names = dict.fromkeys(observation.experiment for observation in fit.observations)
         typer.echo(
             f"{len(fit.priors)} constants and inputs, {len(fit.observations)} claims of {', '.join(names)}; log: {folder}"
         )
@@ -163,7 +163,9 @@ def _calibrate_shipped(output: Path | None, options: RunOptions, *, dry_run: boo
 
 def _fit_answer(found: ShippedFit) -> str:
     """The numbers moved by the best fit, and the missed claims."""
-    moved = sorted((one for one in found.numbers if abs(one.moved) >= LEAST_SHOWN), key=lambda one: -abs(one.moved))
+    moved = sorted(
+        (number for number in found.numbers if abs(number.moved) >= LEAST_SHOWN), key=lambda one: -abs(one.moved)
+    )
     rows = [
         (
             one.name,
@@ -176,7 +178,7 @@ def _fit_answer(found: ShippedFit) -> str:
         for one in moved
     ]
     lines = [columns(("number", "unit", "prior", "best fit", "moved, in sd", "sd left"), rows), ""]
-    missed = [one for one in found.claims if abs(one.residual) > 1]
+    missed = [claim for claim in found.claims if abs(claim.residual) > 1]
     lines += [f"off: {one.name}: {one.value:.4g}, published {one.published:.4g} +- {one.half:.2g}" for one in missed]
     lines.append(
         f"objective {found.objectives[0]:.1f} -> {found.objectives[-1]:.1f} in {len(found.objectives) - 1} steps and {found.processor_h:.1f} processor hours; "
@@ -279,7 +281,7 @@ def _answer(found: Calibrated, name: str) -> str:
         )
         for one in held
     ]
-    off = [one for one in found.residuals if not one.holds]
+    off = [residual for residual in found.residuals if not residual.holds]
     lines = []
     if held:
         headings = ("held by the data", "unit", "before", "after", "moved, in sd", "sd left")

@@ -57,9 +57,9 @@ def import_(
 def _answer(draft: Draft) -> str:
     """Summary: read files, measures, and unknown keys."""
     readings = draft.found.readings
-    used = sum(bool(one.to) for one in readings)
+    used = sum(bool(reading.to) for reading in readings)
     lines = [f"{draft.name}: {len(readings)} values and counters read, {used} used"]
-    packets = sum(len(one.instants_ns) for one in draft.found.arrivals)
+    packets = sum(len(arrival.instants_ns) for arrival in draft.found.arrivals)
     lines += [f"packets to replay: {packets}"] if packets else []
     if measured := draft.measured:
         rows = [

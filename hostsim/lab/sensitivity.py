@@ -256,7 +256,7 @@ class Sensitivity:
     def answer(self, done: Records) -> SearchAnswer:
         """The effect of each constant in the order of the result; empty after a failed run: see `Search`."""
         found = self.result(done)
-        return SearchAnswer(self.name, tuple(one.effect.mean for one in found.factors) if found else ())
+        return SearchAnswer(self.name, tuple(factor.effect.mean for factor in found.factors) if found else ())
 
     def result(self, done: Records) -> SensitivityResult | None:
         """The result of the runs; None if one is missing, has failed, or has no value of the metric."""
@@ -272,7 +272,9 @@ class Sensitivity:
             for number, (c, share) in enumerate(zip(self._left, closely, strict=True)):
                 at_ends = outcomes[2 * number], outcomes[2 * number + 1]
                 factors[c] = FactorSensitivity(c, found[c], share, at_ends)
-        order = sorted(factors.values(), key=lambda one: (one.share.total if one.share else -1.0, one.effect.mean))
+        order = sorted(
+            factors.values(), key=lambda factor: (factor.share.total if factor.share else -1.0, factor.effect.mean)
+        )
         return SensitivityResult(self._metric, self._at, base, tuple(reversed(order)))
 
     def _closer_look(self, done: Records) -> list[_Row]:
@@ -341,12 +343,12 @@ HEADINGS = ("constant", "varied", "known by", "effect", "spread", "share of vari
 
 def rows(result: SensitivityResult) -> list[tuple[str, ...]]:
     """The table of a sensitivity analysis: a row for each constant that affects the metric."""
-    return [_row(one) for one in result.factors if one.effect.mean]
+    return [_row(factor) for factor in result.factors if factor.effect.mean]
 
 
 def without_effect(result: SensitivityResult) -> list[str]:
     """Names of the constants without any effect on the metric."""
-    return [one.constant.name for one in result.factors if not one.effect.mean]
+    return [factor.constant.name for factor in result.factors if not factor.effect.mean]
 
 
 def interval_text(constant: Constant) -> str:
@@ -419,11 +421,11 @@ def _as_csv(result: SensitivityResult) -> str:
     names = ("constant", "origin", "value", "low", "high", "unit", "range_stated", "effect", "effect_half", "spread")
     more = ("total", "total_half", "first", "first_half", "metric_at_low", "metric_at_high")
     writer.writerow([*names, *more])
-    for one in result.factors:
-        constant, effect, share = one.constant, one.effect, one.share
+    for factor in result.factors:
+        constant, effect, share = factor.constant, factor.effect, factor.share
         cells = [constant.name, constant.origin.value, constant.value, *constant.ends, constant.unit]
         cells += [constant.range is not None, effect.mean, effect.half, effect.spread]
         cells += [share.total, share.total_half, share.first, share.first_half] if share else [math.nan] * 4
-        cells += one.at_ends or [math.nan] * 2
+        cells += factor.at_ends or [math.nan] * 2
         writer.writerow(["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells])
     return stream.getvalue()

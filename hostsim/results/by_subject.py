@@ -285,7 +285,9 @@ def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues
             intervals = [student(list(values.values()))]
             if is_ensemble:
                 intervals = [replication_interval(values), prediction_interval(values, 0.0)]
-            limits = [end if np.isfinite(end) else math.nan for one in intervals for end in (one.low, one.high)]
+            limits = [
+                end if np.isfinite(end) else math.nan for interval in intervals for end in (interval.low, interval.high)
+            ]
             found.append((*key, name, units.get(name, ""), intervals[0].mean, *limits, len(known)))
     made = pd.DataFrame(found, columns=[*keys, "measure", "unit", *ends, "runs"])
     if kind is not None:

@@ -249,7 +249,9 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
         known = group[figure.y].notna()
         if known.all() or (known.any() and not is_percentile(figure.y)):
             intervals = intervals_of(group[known], figure.y, signed=bool(figure.less))
-            ends = [end if np.isfinite(end) else np.nan for one in intervals for end in (one.low, one.high)]
+            ends = [
+                end if np.isfinite(end) else np.nan for interval in intervals for end in (interval.low, interval.high)
+            ]
             numbers = [intervals[0].mean, *ends]
         else:
             numbers = [np.nan] * len(names)

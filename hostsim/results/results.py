@@ -685,7 +685,7 @@ class Results:
         series = []
         for rows in [rows for _, rows in frame.groupby(keys, sort=False)] if keys else [frame]:
             values = [(axis, rows[axis].iloc[0]) for axis in keys]
-            words = [point_name(names, *one) if one[0] in self.axes else str(one[1]) for one in values]
+            words = [point_name(names, *value) if value[0] in self.axes else str(value[1]) for value in values]
             words += [subject] if subject else []
             own = [label or self.label] if label or ax is not None or not words else []
             series.append((", ".join([*own, *words]), rows))

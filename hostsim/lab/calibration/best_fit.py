@@ -278,7 +278,7 @@ class BestFit:
 
     def residuals(self, values: FloatArray) -> FloatArray:
         """Residuals of the observations, in half-widths, at most `WORST`."""
-        found = [one.residual(value) for one, value in zip(self.observations, values, strict=True)]
+        found = [observation.residual(value) for observation, value in zip(self.observations, values, strict=True)]
         return np.clip(np.nan_to_num(found, nan=WORST), -WORST, WORST)
 
     def values(self, variables: FloatArray, names: Collection[str]) -> FloatArray:
@@ -287,7 +287,7 @@ class BestFit:
         return self._values(self.runs.evaluate([(variables, self.seed, host) for host in hosts]))
 
     def _scales(self) -> FloatArray:
-        return np.array([one.half for one in self.observations])
+        return np.array([observation.half for observation in self.observations])
 
     def _move(self, jacobian: FloatArray, at: Step, width: float) -> FloatArray:
         """The step to the minimum of the linear model, limited to a width for each variable."""
@@ -308,7 +308,7 @@ class BestFit:
 
     def _values(self, answers: Iterable[Mapping[str, float]]) -> FloatArray:
         claims = {name: value for answer in answers for name, value in answer.items()}
-        return np.array([claims.get(one.name, np.nan) for one in self.observations])
+        return np.array([claims.get(observation.name, np.nan) for observation in self.observations])
 
     def _samples(self, variables: FloatArray, counts: Sequence[int]) -> list[FloatArray]:
         """Values of each claim, one for each root seed of its scenario."""
@@ -317,7 +317,7 @@ class BestFit:
         for answer in self.runs.evaluate(asked):
             for name, value in answer.items():
                 found.setdefault(name, []).append(value)
-        return [np.array(found.get(one.name, [np.nan])) for one in self.observations]
+        return [np.array(found.get(observation.name, [np.nan])) for observation in self.observations]
 
     def _step(self, variables: FloatArray) -> Step:
         values = np.array([float(np.mean(each)) for each in self._samples(variables, self.runs.seeds)])
@@ -365,7 +365,8 @@ class BestFit:
     def _derivatives(self, variables: FloatArray, effect: BoolArray, noise: FloatArray) -> FloatArray:
         """Derivatives of the claims by differences of runs; zero within noise."""
         rows = [
-            [row for row, one in enumerate(self.observations) if one.name in host.names] for host in self.runs.hosts
+            [row for row, observation in enumerate(self.observations) if observation.name in host.names]
+            for host in self.runs.hosts
         ]
         pairs = [(index, int(host)) for index, row in enumerate(effect) for host in np.flatnonzero(row)]
         counts = [count // 2 for count in self.runs.seeds]
@@ -397,7 +398,9 @@ class BestFit:
         return found
 
     def _report(self, step: Step) -> None:
-        inside = sum(one.holds(value) for one, value in zip(self.observations, step.values, strict=True))
+        inside = sum(
+            observation.holds(value) for observation, value in zip(self.observations, step.values, strict=True)
+        )
         worst = [place for place in np.argsort(-np.abs(step.residuals))[:12] if abs(step.residuals[place]) > 0.5]
         names = ", ".join(f"{self.observations[place].name} {step.residuals[place]:+.1f}" for place in worst)
         self.tell(

@@ -191,8 +191,8 @@ class Calibrated:
             "summary": self.summary.as_json(),
             "held": [one.name for one in self.held],
             "centre": {"member": self.centre, "values": dict(self.ensemble[self.centre])},
-            "residuals": [asdict(one) for one in self.residuals],
-            "predictions": [] if self.host is None else [asdict(one) for one in self.host.predictions()],
+            "residuals": [asdict(residual) for residual in self.residuals],
+            "predictions": [] if self.host is None else [asdict(prediction) for prediction in self.host.predictions()],
             "next": [asdict(one) for one in self.next],
         }
 
@@ -227,9 +227,11 @@ class Calibrated:
         from hostsim.views.plots.bars import draw_residuals
 
         rows = []
-        for one in self.residuals:
-            low, median, high = ((end - one.measured) / one.interval for end in (one.low, one.median, one.high))
-            rows.append((one.name, low, median, high))
+        for residual in self.residuals:
+            low, median, high = (
+                (end - residual.measured) / residual.interval for end in (residual.low, residual.median, residual.high)
+            )
+            rows.append((residual.name, low, median, high))
         return draw_residuals(rows, "Calibrated hosts beside what was measured", figure)
 
 
@@ -260,12 +262,12 @@ def _centre(joint: Joint, summary: Summary) -> int:
 
 def _residuals(joint: Joint) -> list[Residual]:
     found, wave = [], joint.last_wave()
-    for one in joint.observations:
-        outputs = claim_values(wave, one.name)
+    for observation in joint.observations:
+        outputs = claim_values(wave, observation.name)
         known = outputs[np.isfinite(outputs)]
         if len(known):
             low, median, high = (float(end) for end in np.quantile(known, QUANTILES, method="weibull"))
-            found.append(Residual(one.name, one.centre, one.half, low, median, high))
+            found.append(Residual(observation.name, observation.centre, observation.half, low, median, high))
     return found
 
 
@@ -309,7 +311,7 @@ class Calibration:
         """Each measurement beside the ensemble: 5, 50 and 95 %."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(one) for one in self.found.residuals]).set_index("name")
+        return pd.DataFrame([asdict(residual) for residual in self.found.residuals]).set_index("name")
 
     @property
     def predictions(self) -> pd.DataFrame:

@@ -59,7 +59,7 @@ class Joint:
     @property
     def experiments(self) -> tuple[str, ...]:
         """Names of the experiments, each once."""
-        return tuple(dict.fromkeys(one.experiment for one in self.observations))
+        return tuple(dict.fromkeys(observation.experiment for observation in self.observations))
 
     def run(
         self,
@@ -134,10 +134,10 @@ class Joint:
         numbers = [number for number, one in members.items() if not one.error]
         inputs = np.array([shares[number] for number in numbers])
         found = {}
-        for one in self.observations:
-            outputs = np.array([one.distance(members[number].claims[one.name]) for number in numbers])
+        for observation in self.observations:
+            outputs = np.array([observation.distance(members[number].claims[observation.name]) for number in numbers])
             if np.count_nonzero(np.isfinite(outputs)) >= LEAST:
-                found[one.name] = train(inputs, np.clip(outputs, -FARTHEST, FARTHEST), self.design.seed)
+                found[observation.name] = train(inputs, np.clip(outputs, -FARTHEST, FARTHEST), self.design.seed)
         if not found:
             raise InputError(
                 Fault(
@@ -166,9 +166,11 @@ class Joint:
         """
         experiments = self.experiments
         targets = [
-            Target(one, experiments.index(one.experiment), emulators[one.name])
-            for one in self.observations
-            if one.experiment != without and one.name in emulators and emulators[one.name].spread > 0
+            Target(observation, experiments.index(observation.experiment), emulators[observation.name])
+            for observation in self.observations
+            if observation.experiment != without
+            and observation.name in emulators
+            and emulators[observation.name].spread > 0
         ]
         return sample(targets, len(self.design.priors), len(experiments), chains=chains, seed=seed)
 
@@ -217,7 +219,7 @@ class Joint:
             "priors": _digest([repr(prior) for prior in self.design.priors]),
             "hosts": _digest(sorted(hosts)),
             "predictions": _digest(sorted(name for host in self.hosts for name in host.names)),
-            "measurements": _digest([repr(one) for one in self.observations]),
+            "measurements": _digest([repr(observation) for observation in self.observations]),
             "version": code_digest(),
         }
 

@@ -85,7 +85,7 @@ class OwnHost:
             return []
         wave = self.joint.last_wave()
         aim = claim_values(wave, self.wanted.name)
-        halves = [one.half / max(abs(one.centre), 1e-12) for one in self.joint.observations]
+        halves = [observation.half / max(abs(observation.centre), 1e-12) for observation in self.joint.observations]
         noise = float(np.median(halves)) / 2
         asked = (self.wanted, *self.candidates)
         shares = [explained(claim_values(wave, one.name), aim, noise) for one in asked]
@@ -145,14 +145,14 @@ def prepare(
     if not observations:
         allowed = "measurements with --to FILE, or expectations with a band that has a width"
         raise InputError(Fault("has no measurements to calibrate to", scenario.name, allowed=allowed))
-    observed = {one.name for one in observations}
+    observed = {observation.name for observation in observations}
     wanted = None if predicted is None else expected_at(*predicted)
     if wanted is not None and wanted.name in observed:
         raise InputError(Fault("was measured", "--predict", repr(wanted.name), "a measure without a measurement"))
     metrics = dict.fromkeys(one.form.metric for one in measured if isinstance(one.form, At))
     taken = observed | {one.name for one in measured} | ({wanted.name} if wanted else set())
     others = [expected_at(metric, point) for metric in metrics for point in _sweep(scenario)] if wanted else []
-    candidates = tuple(one for one in others if one.name not in taken)
+    candidates = tuple(other for other in others if other.name not in taken)
     every = (*measured, *candidates, *((wanted,) if wanted else ()))
     asked = replace(scenario, expectations=every, searched=())
     names = [one.name for one in every if one.name in observed or one not in measured]

@@ -172,7 +172,7 @@ def prepare_shipped(
         if entry.name in own and (not experiments or claims()[entry.name].experiment in experiments)
     ]
     observations = observations_of(entries)
-    observed = {one.name for one in observations}
+    observed = {observation.name for observation in observations}
     subjects = [(scenario, own & observed) for scenario, own in select(*names) if own & observed]
     priors = priors_of(subjects)
     known = {constant.name: constant for constant in shipped_constants()} | {
@@ -196,7 +196,7 @@ def _is_asked(entry: Expectation) -> bool:
 def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:
     """Results of a best fit for numbers and claims; each experiment is predicted by the others, with one run of their best host."""
     best, jacobian = fitted.best, fitted.jacobian
-    scales = np.array([one.half for one in fit.observations])
+    scales = np.array([observation.half for observation in fit.observations])
     spread = covariance(jacobian, scales)
     left = _left_out(fit, fitted)
     return ShippedFit(
@@ -230,14 +230,14 @@ def draw_hosts(
         seed: of the draws.
     """
     random = np.random.default_rng(seed)
-    scales = np.array([one.half for one in fit.observations])
+    scales = np.array([observation.half for observation in fit.observations])
     root = np.linalg.cholesky(covariance(fitted.jacobian, scales))
     costs = [name for prior in fit.priors if prior.unit == COST_UNIT for name in prior.members]
     found: dict[int, dict[str, float]] = {}
     while len(found) < count:
         variables = fitted.best.variables + root @ random.standard_normal(len(root))
         for index, prior in enumerate(fit.priors):
-            if own := [one for one in fitted.choices if one.name == prior.name]:
+            if own := [choice for choice in fitted.choices if choice.name == prior.name]:
                 weights = np.exp(-0.5 * np.array([one.objective - fitted.best.objective for one in own]))
                 word = round(prior.low) + int(random.choice(len(own), p=weights / weights.sum()))
                 variables[index] = prior.variable(word)
@@ -278,13 +278,22 @@ def _numbers(fit: BestFit, at: FloatArray, spread: FloatArray, weighted: FloatAr
 
 def _claims(fit: BestFit, fitted: Fitted, spread: FloatArray) -> list[FittedClaim]:
     best, found = fitted.best, []
-    for row, one in enumerate(fit.observations):
+    for row, observation in enumerate(fit.observations):
         slope = fitted.jacobian[row]
         wide = math.hypot(math.sqrt(float(slope @ spread @ slope)), fitted.noise[row])
-        ends = _ends(one, float(best.values[row]), wide)
+        ends = _ends(observation, float(best.values[row]), wide)
         value, noise = float(best.values[row]), float(fitted.noise[row])
         found.append(
-            FittedClaim(one.name, one.experiment, one.centre, one.half, value, float(best.residuals[row]), ends, noise)
+            FittedClaim(
+                observation.name,
+                observation.experiment,
+                observation.centre,
+                observation.half,
+                value,
+                float(best.residuals[row]),
+                ends,
+                noise,
+            )
         )
     return [one for one in found if math.isfinite(one.value)]
 
@@ -292,13 +301,13 @@ def _claims(fit: BestFit, fitted: Fitted, spread: FloatArray) -> list[FittedClai
 def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]]:
     """Prediction of each claim by the other experiments, with its error and the standard deviation of the prediction, as shares of the value."""
     best, jacobian = fitted.best, fitted.jacobian
-    scales = np.array([one.half for one in fit.observations])
+    scales = np.array([observation.half for observation in fit.observations])
     rows: list[tuple[Observation, float, float, float]] = []
-    for name in dict.fromkeys(one.experiment for one in fit.observations):
-        others = np.array([one.experiment != name for one in fit.observations])
+    for name in dict.fromkeys(observation.experiment for observation in fit.observations):
+        others = np.array([observation.experiment != name for observation in fit.observations])
         at = linear_fit(fit, jacobian, best, others)
         spread = covariance(jacobian[others], scales[others])
-        own = [row for row, one in enumerate(fit.observations) if one.experiment == name]
+        own = [row for row, observation in enumerate(fit.observations) if observation.experiment == name]
         values = fit.values(at, {fit.observations[row].name for row in own})
         for row in own:
             slope = jacobian[row]

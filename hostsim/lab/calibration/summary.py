@@ -126,7 +126,7 @@ def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
     evaluated = joint.evaluated().values()
     names = joint.experiments if len(joint.experiments) > 1 else ()
     without = {name: joint.posterior(emulators, without=name, chains=chains) for name in names}
-    pulls = [one for name, other in without.items() for one in _pulls(joint, name, posterior, other)]
+    pulls = [pull for name, other in without.items() for pull in _pulls(joint, name, posterior, other)]
     return Summary(
         len(evaluated),
         sum(one.processor_s for one in evaluated) / 3600,
@@ -134,13 +134,13 @@ def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
         posterior.mixing,
         tuple(_learnt(joint, posterior)),
         tuple(
-            _observed(joint, one, emulators[one.name], prior, posterior)
-            for one in joint.observations
-            if one.name in emulators
+            _observed(joint, observation, emulators[observation.name], prior, posterior)
+            for observation in joint.observations
+            if observation.name in emulators
         ),
         {name: _quantiles(posterior.discrepancies[:, index]) for index, name in enumerate(joint.experiments)},
         tuple(entry for name, other in without.items() for entry in left_out(joint, name, emulators, prior, other)),
-        tuple(sorted(pulls, key=lambda one: -abs(one.by))),
+        tuple(sorted(pulls, key=lambda pull: -abs(pull.by))),
     )
 
 
@@ -161,18 +161,20 @@ def left_out(
     random = np.random.default_rng(joint.design.seed)
     place = joint.experiments.index(experiment)
     found = []
-    for one in joint.observations:
-        if one.experiment != experiment or one.name not in emulators:
+    for observation in joint.observations:
+        if observation.experiment != experiment or observation.name not in emulators:
             continue
-        emulator = emulators[one.name]
+        emulator = emulators[observation.name]
         predicted, noise = emulator.predict(posterior.shares), random.standard_normal(len(prior))
         wide = np.hypot(emulator.error, posterior.discrepancies[:, place])
         before = emulator.predict(prior) + emulator.error * random.standard_normal(len(prior))
-        low, median, high = _in_units(one, _quantiles(predicted + wide * noise))
-        lowest, _, highest = _in_units(one, _quantiles(predicted + emulator.error * noise))
-        least, _, most = _in_units(one, _quantiles(before))
+        low, median, high = _in_units(observation, _quantiles(predicted + wide * noise))
+        lowest, _, highest = _in_units(observation, _quantiles(predicted + emulator.error * noise))
+        least, _, most = _in_units(observation, _quantiles(before))
         ends = (lowest, highest), (least, most)
-        found.append(LeftOut(one.name, experiment, one.centre, one.half, low, median, high, *ends))
+        found.append(
+            LeftOut(observation.name, experiment, observation.centre, observation.half, low, median, high, *ends)
+        )
     return found
 
 

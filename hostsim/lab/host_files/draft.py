@@ -100,14 +100,14 @@ class Draft:
 
     def _groups(self, kind: str) -> list[str]:
         """Names of NICs, switches or VMs in the files, in their order."""
-        names = (one.to.split(".")[1] for one in self.found.readings if one.to.startswith(f"{kind}."))
+        names = (reading.to.split(".")[1] for reading in self.found.readings if reading.to.startswith(f"{kind}."))
         return list(dict.fromkeys(names))
 
     @cached_property
     def _nics(self) -> list[str]:
         """NICs whose link is up or unknown."""
-        down = {one.to.split(".")[1] for one in self.found.readings if one.to.endswith(".down")}
-        named = {one.given for one in self.found.readings if one.to.endswith(".uplinks")}
+        down = {reading.to.split(".")[1] for reading in self.found.readings if reading.to.endswith(".down")}
+        named = {reading.given for reading in self.found.readings if reading.to.endswith(".uplinks")}
         return sorted({*self._groups("nics"), *named} - down, key=lambda nic: (len(nic), nic))
 
     @cached_property
@@ -115,27 +115,27 @@ class Draft:
         """Uplinks of each switch whose link is up."""
         nics = self._nics
         switches: dict[str, dict[str, Reading]] = {}
-        for one in self.found.readings:
-            if one.to.endswith(".uplinks") and one.given in nics:
-                switches.setdefault(one.to.split(".")[1], {}).setdefault(str(one.given), one)
+        for reading in self.found.readings:
+            if reading.to.endswith(".uplinks") and reading.given in nics:
+                switches.setdefault(reading.to.split(".")[1], {}).setdefault(str(reading.given), reading)
         return {name: list(uplinks.values()) for name, uplinks in switches.items()}
 
     @cached_property
     def _without_uplinks(self) -> list[str]:
         """Switches of VMs for which the files have no uplink whose link is up."""
-        used = dict.fromkeys(str(one.given) for one in self.found.readings if one.to.endswith(".networks"))
+        used = dict.fromkeys(str(reading.given) for reading in self.found.readings if reading.to.endswith(".networks"))
         return [name for name in used if name not in self._switches]
 
     def conflicts(self) -> list[str]:
         """Keys with several values in the files; the draft has the first."""
         values: dict[str, dict[str, Reading]] = {}
-        for one in self.found.readings:
+        for reading in self.found.readings:
             if (
-                one.given is not None
-                and one.to.partition(".")[0] not in ("network", "traffic")
-                and "networks" not in one.to
+                reading.given is not None
+                and reading.to.partition(".")[0] not in ("network", "traffic")
+                and "networks" not in reading.to
             ):
-                values.setdefault(one.to, {}).setdefault(str(one.given), one)
+                values.setdefault(reading.to, {}).setdefault(str(reading.given), reading)
         return [
             f"{key}: " + ", then ".join(f"{value} ({one.place})" for value, one in stated.items())
             for key, stated in values.items()
@@ -144,8 +144,10 @@ class Draft:
 
     def _ordered(self) -> list[Reading]:
         """All readings, file by file in the order of their lines and columns."""
-        files = {file: index for index, file in enumerate(dict.fromkeys(one.file for one in self.found.readings))}
-        return sorted(self.found.readings, key=lambda one: (files[one.file], one.line, one.column))
+        files = {
+            file: index for index, file in enumerate(dict.fromkeys(reading.file for reading in self.found.readings))
+        }
+        return sorted(self.found.readings, key=lambda reading: (files[reading.file], reading.line, reading.column))
 
     # --- files
 
@@ -158,7 +160,7 @@ class Draft:
             lines += self._keys(f"nics.{nic}", _OPTIONAL, "    ", optional=set(_OPTIONAL))
         if not self._nics:
             lines.append("  # unknown, required: the physical NICs; `esxcli network nic list`")
-        down = [one for one in self.found.readings if one.to.endswith(".down")]
+        down = [reading for reading in self.found.readings if reading.to.endswith(".down")]
         lines += [f"  # {one.to.split('.')[1]} is left out: its link is not up ({one.place})" for one in down]
         return "\n".join([*self._heading(), *lines, ""])
 
@@ -172,7 +174,9 @@ class Draft:
         return "\n".join([*self._heading(), *lines, ""])
 
     def _heading(self) -> list[str]:
-        files = dict.fromkeys([*(one.file for one in self.found.readings), *(one.file for one in self.found.arrivals)])
+        files = dict.fromkeys(
+            [*(reading.file for reading in self.found.readings), *(arrival.file for arrival in self.found.arrivals)]
+        )
         return [
             f"# Draft of `hostsim import` from {_comment(', '.join(files))}.",
             "# Behind each value is the file and the line that states it. Give each key that is marked as required a value.",
@@ -193,9 +197,11 @@ class Draft:
     def _network(self) -> list[str]:
         lines = []
         for switch, uplinks in self._switches.items():
-            places = _comment(", ".join(dict.fromkeys(one.place for one in uplinks)))
-            names = ", ".join(str(one.given) for one in uplinks)
-            sizes = {self._values[f"mtu.{one.given}"].given for one in uplinks if f"mtu.{one.given}" in self._values}
+            places = _comment(", ".join(dict.fromkeys(uplink.place for uplink in uplinks)))
+            names = ", ".join(str(uplink.given) for uplink in uplinks)
+            sizes = {
+                self._values[f"mtu.{uplink.given}"].given for uplink in uplinks if f"mtu.{uplink.given}" in self._values
+            }
             mtu = next(iter(sizes)) if len(sizes) == 1 else None
             lines += [f"  {switch}:", f"    uplinks: [{names}]  # {places}"]
             if isinstance(mtu, int) and 1280 <= mtu <= 9000:
@@ -215,10 +221,10 @@ class Draft:
         for vm in self._groups("vms"):
             path = f"vms.{vm}"
             lines += [f"  {vm}:", "    count: 1", *self._keys(path, _VM, "    ", optional={"vcpus"})]
-            ports = [one for one in self.found.readings if one.to == f"{path}.networks"]
-            own = list({one.subject: one for one in ports if one.file == ports[0].file}.values()) if ports else []
+            ports = [reading for reading in self.found.readings if reading.to == f"{path}.networks"]
+            own = list({port.subject: port for port in ports if port.file == ports[0].file}.values()) if ports else []
             if ports and ports[0].column:  # esxtop has a column for each port, all with the name of the VM
-                own = [one for one in ports if one.file == ports[0].file]
+                own = [port for port in ports if port.file == ports[0].file]
             if own:
                 places = _comment(", ".join(dict.fromkeys(one.place for one in own)))
                 lines.append(f"    networks: [{', '.join(str(one.given) for one in own)}]  # {places}")
@@ -232,9 +238,9 @@ class Draft:
     def _traffic(self) -> list[str]:
         lines = ["  # unknown, required: the traffic of the VMs, whose kinds no file states (hostsim schema)"]
         lines += [
-            f"  # {_comment(one.subject)} {_comment(str(one.given))} ({_comment(one.place)})"
-            for one in self.found.readings
-            if one.to.startswith("traffic.")
+            f"  # {_comment(reading.subject)} {_comment(str(reading.given))} ({_comment(reading.place)})"
+            for reading in self.found.readings
+            if reading.to.startswith("traffic.")
         ]
         for number, arrivals in enumerate(self.found.arrivals):
             _, kept, seconds = _trace(arrivals)
@@ -259,7 +265,7 @@ class Draft:
         contents: dict[str, str] = {
             HARDWARE: self.hardware(),
             SCENARIO: self.scenario(),
-            **{_trace_name(number): _trace(one)[0] for number, one in enumerate(self.found.arrivals)},
+            **{_trace_name(number): _trace(arrival)[0] for number, arrival in enumerate(self.found.arrivals)},
             ALL: _table(_ALL_COLUMNS, map(_row, self._ordered())),
         }
         if rows := [

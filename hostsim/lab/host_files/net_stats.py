@@ -145,7 +145,7 @@ def _measure(intervals: list[dict[str, Any]], file: str, found: Found) -> Callab
     polls = worlds("sys", "used", _NETPOLL.search)
     found.measure("netpoll_cpu", list(polls.values()), _HUNDREDTH, f"{file}: used of {len(polls)} NetPolls", mean=False)
     if polls:
-        name = max(polls, key=lambda one: float(np.nan_to_num(polls[one]).mean()))
+        name = max(polls, key=lambda poll: float(np.nan_to_num(polls[poll]).mean()))
         found.measure("busiest_netpoll", [polls[name]], _HUNDREDTH, f"{file}: used of {name}", mean=True)
     nets = worlds("sys", "used", _NETWORLD.search)
     found.measure("networld_cpu", list(nets.values()), _HUNDREDTH, f"{file}: used of {len(nets)} NetWorlds", mean=False)

@@ -208,7 +208,7 @@ def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
         return
     for intervals, alpha in ((curve.predicted, LIGHTER), (curve.points, BAND)):
         if intervals:
-            low, high = np.array([(one.low, one.high) for one in intervals]).T
+            low, high = np.array([(interval.low, interval.high) for interval in intervals]).T
             shown = np.isfinite(low) & np.isfinite(high)
             axes.fill_between(curve.x, low, high, where=shown.tolist(), color=look.colour, alpha=alpha, linewidth=0)
     axes.plot(
