@@ -7,12 +7,13 @@ import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hostsim.cli.option import Root, complete_scenario, option
-from hostsim.cli.output import columns, duration
+from hostsim.cli.output import about, columns, duration
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
@@ -235,14 +236,17 @@ def _own_forecast(host: OwnHost, budget: float | Waves, options: RunOptions) -> 
 
 def _host_seconds(joint: Joint, options: RunOptions) -> float:
     """Processor time of a host, measured or estimated."""
+    from hostsim.campaign.store import Store
     from hostsim.cli.forecast import forecast
     from hostsim.scenario.plan import Fidelity
 
     known = joint.evaluated().values()
     if known:
         return sum(one.processor_s for one in known) / len(known)
-    store, fidelity = options.execution().store, Fidelity(quick=True, seed=options.seed)
-    return sum(forecast(host.plan(host.scenario, fidelity), store, 1).seconds for host in joint.hosts)
+    fidelity = Fidelity(quick=True, seed=options.seed)
+    with TemporaryDirectory() as empty:  # a host costs all its runs, whatever is stored of the shipped one
+        store = Store(Path(empty))
+        return sum(forecast(host.plan(host.scenario, fidelity), store, 1).seconds for host in joint.hosts)
 
 
 def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> str:
@@ -257,10 +261,10 @@ def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> s
         ("calibrated", f"{len(joint.design.priors)} constants and inputs"),
         ("to", f"{len(joint.observations)} measurements of {', '.join(joint.experiments)}"),
         ("hosts", f"{sum(sizes)}: {' + '.join(map(str, sizes))}, of which {done} are in {joint.folder}"),
-        ("processor time", f"at most about {duration(each * left)}, {duration(each)} each"),
+        ("processor time", f"at most {about(each * left)}, {about(each)} each"),
         (
             "takes",
-            f"at most about {duration(each * left / jobs)} on {jobs} processors, and a few minutes for emulators and chains",
+            f"at most {about(each * left / jobs)} on {jobs} processors, and a few minutes for emulators and chains",
         ),
     ]
     return columns(("", ""), rows).strip("\n")

@@ -11,7 +11,7 @@ import typer
 
 from hostsim.campaign.interim_analysis import make_plan
 from hostsim.campaign.run_option import SHIPPED
-from hostsim.cli.output import columns, duration, say_warnings
+from hostsim.cli.output import about, columns, say_warnings
 from hostsim.errors import StoreError
 from hostsim.results.estimate import members_of
 from hostsim.results.expect import VerdictState
@@ -189,7 +189,8 @@ def _row(known: Forecast) -> tuple[object, ...]:
     """A forecast as a row of the table."""
     missing = known.runs - known.stored
     more = f"{'about' if known.is_known else 'up to'} {known.searched}" if known.searched else "none"
-    took = f"about {duration(known.seconds)}" if missing else "nothing"
+    most = "" if known.is_known or not known.searched else "at most "  # searches seldom need all that they may request
+    took = f"{most}{about(known.seconds)}" if missing else "nothing"
     return known.scenario, known.points, known.runs, known.stored, missing, more, took
 
 

@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
+    from hostsim.results.results import Results
     from hostsim.scenario.scenario import Scenario
 
 __all__ = [
@@ -26,8 +27,11 @@ __all__ = [
     "complete_axis",
     "complete_change",
     "complete_drawn",
+    "complete_drawn_subject",
     "complete_metric",
+    "complete_own_subject",
     "complete_path",
+    "complete_results",
     "complete_scenario",
     "complete_shipped",
     "complete_subject",
@@ -51,20 +55,24 @@ def complete_shipped(incomplete: str) -> list[str]:
 
 def complete_scenario(incomplete: str) -> list[str]:
     """Names of shipped scenarios, and paths of YAML files and folders, for the completion of a shell."""
+    return complete_shipped(incomplete) + _paths(incomplete)
+
+
+def _paths(incomplete: str) -> list[str]:
+    """Paths of YAML files and folders."""
     folder, _, start = incomplete.rpartition("/")
     try:
         places = sorted(Path(folder or ("/" if incomplete.startswith("/") else ".")).iterdir())
     except OSError:
         places = []
     prefix = incomplete[: len(incomplete) - len(start)]
-    files = [
+    return [
         f"{prefix}{place.name}{'/' if place.is_dir() else ''}"
         for place in places
         if place.name.startswith(start or "")
         and not place.name.startswith(".")
         and (place.is_dir() or place.suffix in (".yaml", ".yml"))
     ]
-    return complete_shipped(incomplete) + files
 
 
 def complete_subject(incomplete: str) -> list[str]:
@@ -114,16 +122,52 @@ def complete_change(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_drawn(ctx: typer.Context, incomplete: str) -> list[str]:
     """Axes of the results on the command line."""
+    found = _drawn(ctx)
+    return [axis for axis in found.axes if axis.startswith(incomplete)] if found else []
+
+
+def complete_own_subject(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Subjects of measures that the scenario on the command line names."""
+    from hostsim.scenario.option_text import subject_names
+
+    loaded = _loaded(ctx)
+    return [name for name in subject_names(loaded) if name.startswith(incomplete)] if loaded else []
+
+
+def complete_drawn_subject(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Subjects of measures in the first stored run of the results on the command line."""
     from hostsim.errors import StoreError
-    from hostsim.results.folder import read
+    from hostsim.results.metrics.subject import KINDS, subjects
+
+    try:
+        record = next(iter(found.records), None) if (found := _drawn(ctx)) else None
+    except StoreError:
+        record = None
+    if record is None:
+        return []
+    names = dict.fromkeys(name for kind in KINDS for name in subjects(record, kind))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_results(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Scenarios with results below the results folder, and paths of YAML files and folders."""
+    folder = Path(ctx.params.get("results") or "results")
+    names = sorted(file.parent.name for file in folder.glob("*/results.json"))
+    return [name for name in names if name.startswith(incomplete)] + _paths(incomplete)
+
+
+def _drawn(ctx: typer.Context) -> Results | None:
+    """The results on the command line; None if there are none."""
+    from hostsim import api
+    from hostsim.errors import StoreError
 
     subject = _first(ctx, "subject", "subjects")
     for folder in (Path(ctx.params.get("results") or "results", subject), Path(subject)):
         try:
-            return [axis for axis in read(folder).axes if axis.startswith(incomplete)]
+            return api.open_results(folder)
         except StoreError:
             continue
-    return []
+    return None
 
 
 def complete_metric(incomplete: str) -> list[str]:

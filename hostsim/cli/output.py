@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BEGAN",
     "Reporter",
+    "about",
     "coloured",
     "columns",
     "duration",
@@ -109,6 +110,11 @@ def verdict_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str
         start = len(line) - len(row[-1])
         coloured.append(line[:start] + typer.style(row[-1], fg=_COLOURS.get(row[-1].split(" ", 1)[0])))
     return "\n".join(coloured)
+
+
+def about(seconds: float) -> str:
+    """Format an estimate of a duration."""
+    return duration(seconds) if seconds < 1 else f"about {duration(seconds)}"
 
 
 def duration(seconds: float) -> str:

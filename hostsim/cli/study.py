@@ -18,12 +18,13 @@ from hostsim.cli.option import (
     complete_axis,
     complete_change,
     complete_metric,
+    complete_own_subject,
     complete_path,
     option,
     pairs,
     repeated,
 )
-from hostsim.cli.output import coloured, columns, duration, plain, print_json, say_failed, say_warnings
+from hostsim.cli.output import about, coloured, columns, plain, print_json, say_failed, say_warnings
 from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
 from hostsim.units import MOST_REPLICATIONS
@@ -69,7 +70,12 @@ def what_if(
     ] = None,
     of: Annotated[
         str | None,
-        option("--of", "SUBJECT", "Compare the measures of a traffic entry, VM group, VM, NIC port, queue or world."),
+        option(
+            "--of",
+            "SUBJECT",
+            "Compare the measures of a traffic entry, VM group, VM, NIC port, queue or world.",
+            complete_own_subject,
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print strict JSON instead of a table, every measure.")
@@ -134,13 +140,12 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
     """The default ensemble of a comparison, or None if it takes long, and a note on it."""
     from hostsim.campaign.run_option import SHIPPED
     from hostsim.cli.forecast import ensemble_adds_s
-    from hostsim.cli.output import duration
 
     try:
         seconds = ensemble_adds_s([replace(side, expectations=()) for side in (before, after)], options)
     except InputError as error:
         return None, f"no prediction intervals: {error.faults[0]}"
-    added = "no time" if not seconds else f"about {duration(seconds)}"
+    added = "no time" if not seconds else about(seconds)
     if seconds < LONGEST_S:
         told = f"which add {added}; --no-ensemble leaves them out"
         return SHIPPED, f"runs of the shipped ensemble of hosts give prediction intervals, {told}"
@@ -178,7 +183,12 @@ def sensitivity(
     metric: Annotated[str, option("--metric", "NAME", "Measure to explain, as `metrics` lists it.", complete_metric)],
     of: Annotated[
         str | None,
-        option("--of", "SUBJECT", "Subject of the measure: a traffic entry, VM group, VM, NIC port, queue or world."),
+        option(
+            "--of",
+            "SUBJECT",
+            "Subject of the measure: a traffic entry, VM group, VM, NIC port, queue or world.",
+            complete_own_subject,
+        ),
     ] = None,
     at: Annotated[
         Texts, repeated("--at", "AXIS=VALUE", "The point; other axes have their first value.", complete_axis)
@@ -284,7 +294,7 @@ def _announcement(constants: tuple[Constant, ...], screening: int, known: Foreca
     """
     without = sum(constant.range is None for constant in constants)
     closer = f"{known.runs - screening}" if known.runs > screening else f"up to {known.searched}"
-    took = f"about {duration(known.seconds)} at most" if known.stored < known.runs else "nothing to run"
+    took = f"{about(known.seconds)} at most" if known.stored < known.runs else "nothing to run"
     return (
         f"{len(constants)} constants, {len(constants) - without} over their ranges, {without} by 20 % to either side: {screening} runs to screen them, "
         f"then {closer} on those that matter; {known.stored} of them are in the results folder; {took}"

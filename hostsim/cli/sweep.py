@@ -17,8 +17,10 @@ from hostsim.cli.option import (
     Texts,
     complete_axis,
     complete_drawn,
+    complete_drawn_subject,
     complete_metric,
     complete_path,
+    complete_results,
     complete_shipped,
     option,
     pairs,
@@ -201,7 +203,11 @@ def plot(
     context: typer.Context,
     subject: Annotated[
         str,
-        typer.Argument(metavar="DIR|SCENARIO", help="Folder that `run` wrote, or a scenario below the results folder."),
+        typer.Argument(
+            metavar="DIR|SCENARIO",
+            help="Folder that `run` wrote, or a scenario below the results folder.",
+            autocompletion=complete_results,
+        ),
     ],
     warm_up: Annotated[
         bool,
@@ -225,6 +231,7 @@ def plot(
             "--of",
             "SUBJECT",
             "Subject of the measure: a traffic entry, VM group, VM, NIC port, queue or world.",
+            complete_drawn_subject,
         ),
     ] = None,
     by: Annotated[
@@ -300,7 +307,11 @@ def report(
     context: typer.Context,
     subjects: Annotated[
         list[str],
-        typer.Argument(metavar="DIR|SCENARIO", help="Folders that `run` wrote, or scenarios below the results folder."),
+        typer.Argument(
+            metavar="DIR|SCENARIO",
+            help="Folders that `run` wrote, or scenarios below the results folder.",
+            autocompletion=complete_results,
+        ),
     ],
     output: Annotated[
         Path | None, option("-o --output", "FILE", "The page; report.html in the first folder by default.")
@@ -364,8 +375,12 @@ def _is_given(name: str, context: typer.Context) -> bool:
 def _folders(subject: str, results: Path, context: typer.Context) -> list[Path]:
     """The results folders of a subject: the subject itself, the scenario below ``--results``, or all folders of results inside it.
 
-    With ``--results`` the scenario below it has priority over a folder of the same name.
+    A file is a scenario, as `run` takes it. With ``--results`` the scenario below it has priority over a folder of the same name.
     """
+    if Path(subject).is_file():
+        from hostsim import api
+
+        subject = api.load(subject).name
     places = [Path(subject), results / subject]
     if _is_given("results", context):
         places.reverse()

@@ -793,19 +793,25 @@ class _Path:
         count = flow.answered if flow.asked else flow.packets
         unit = "requests" if flow.asked else "bursts" if flow.is_work else "packets"
         rate = count * SECOND / self._record.window_ps
-        fullest = (
-            f"the fullest on the way, {name}, is busy for {share:.3g} % of the time" if name else "nothing is busy"
-        )
+        whole = len(self.flows) == 1  # else other traffic may use the fullest
+        fullest = f"the fullest{' on the way' if whole else ''}, {name}, is busy for {share:.3g} % of the time"
+        fullest = fullest if name else "nothing is busy"
         world = self.worlds.get(name.partition(" ")[2])
         spread = self._spread(world) if world is not None and world.kind == "vcpu" else ("", "")
         spread = spread if spread[0] else ("", "")
-        reason = f"All that is offered of {flow.name} is carried, {rate:,.0f} {unit} a second; {fullest}{spread[0]}.{self._longest_wait(flow)}"
+        until = "" if whole or not name else f" until {name} is full"
+        offered = (
+            f"All that is offered of {flow.name} is carried, "
+            if whole
+            else f"All that is offered is carried, of {flow.name} "
+        )
+        reason = f"{offered}{rate:,.0f} {unit} a second; {fullest}{spread[0]}.{self._longest_wait(flow)}"
         return Bottleneck(
             "load",
             flow.name,
             share,
             reason=reason,
-            relief=f"A higher load is carried{', and more with ' if spread[1] else ''}{spread[1]}.",
+            relief=f"A higher load is carried{until}{', and more with ' if spread[1] else ''}{spread[1]}.",
         )
 
     def _longest_wait(self, flow: _Flow) -> str:

@@ -82,20 +82,23 @@ def curve_spec(
     return figure
 
 
-def require_axes(table: pd.DataFrame, names: Sequence[str]) -> None:
+def require_axes(table: pd.DataFrame, names: Sequence[str], besides: Sequence[str] = ()) -> None:
     """Check that a table has some axes.
+
+    Args:
+        table: one row for each point and replication.
+        names: of axes.
+        besides: what is allowed in their place, for the error.
 
     Raises:
         InputError: with all missing ones.
     """
     from hostsim.results.table import axes_of
 
-    axes = axes_of(table)
+    axes = [*axes_of(table), *besides]
     allowed = "one of " + ", ".join(axes) if axes else "nothing: there are no axes"
     if faults := [
-        Fault("unknown axis", given=repr(name), allowed=allowed, nearest=nearest_name(name, axes))
-        for name in names
-        if name not in axes
+        Fault("unknown axis", "by", repr(name), allowed, nearest_name(name, axes)) for name in names if name not in axes
     ]:
         raise InputError(faults)
 

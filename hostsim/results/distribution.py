@@ -125,7 +125,7 @@ def _parts_at(
     time, asked = known_time(name), (by,) if isinstance(by, str) else tuple(by)
     kinds = [key for key in asked if key in ("traffic", "group") and key not in axes_of(results.table)]
     keys = tuple(key for key in asked if key not in kinds)
-    require_axes(results.table, keys)
+    require_axes(results.table, keys, besides=("traffic", "group"))
     if subject:
         require_subject(results, [f"latency_mean{OF}{subject}"])
     rows_at(results.table, at or {})  # an unknown value is a fault

@@ -28,7 +28,15 @@ from hostsim.scenario.yaml.settings_file import FILE
 from hostsim.scenario.yaml.source_tree import SETTINGS, Place, Tree, dotted, keys
 from hostsim.scenario.yaml.validation import schema_of, walk
 
-__all__ = ["measures_of", "option_texts", "parse_point", "require_measures", "unit_reader", "unsettable"]
+__all__ = [
+    "measures_of",
+    "option_texts",
+    "parse_point",
+    "require_measures",
+    "subject_names",
+    "unit_reader",
+    "unsettable",
+]
 
 
 def option_texts(
@@ -201,12 +209,21 @@ def require_measures(scenario: Scenario, names: Iterable[str], option: str) -> N
 def faults_of(scenario: Scenario, names: Iterable[str], option: str) -> list[Fault]:
     """The faults of `require_measures`."""
     listed = list(names)
-    place = Place(option)
-    tree = Tree({"metric": tuple(listed)}, {("metric",): place}, option)
-    lookup = Lookup(tree, scenario.axes, scenario.resolver.tree)
+    lookup = _lookup(scenario, listed, option)
     for name in listed:
         lookup.metric(name, ("metric",))
-    return [replace(fault, path=option, file="", line=0) for fault in lookup.faults]
+    return [replace(fault, path=option, file="", line=None) for fault in lookup.faults]
+
+
+def subject_names(scenario: Scenario) -> list[str]:
+    """Names of the traffic entries, groups of VMs and ports of physical NICs in a scenario, each once."""
+    known = _lookup(scenario, (), "of").subjects()
+    return list(dict.fromkeys(name for names in known.values() for name in names))
+
+
+def _lookup(scenario: Scenario, names: Sequence[str], option: str) -> Lookup:
+    tree = Tree({"metric": tuple(names)}, {("metric",): Place(option)}, option)
+    return Lookup(tree, scenario.axes, scenario.resolver.tree)
 
 
 def measures_of(scenario: Scenario, subject: str, names: Iterable[str] = (), option: str = "of") -> list[str]:

@@ -258,6 +258,15 @@ def test_a_dry_run_says_what_is_missing_and_runs_nothing(cli, tiny):
     assert "up to" in cli("check", tiny, "--dry-run").stdout
 
 
+def test_a_dry_run_of_a_calibration_counts_runs_that_the_shipped_host_has(cli, tiny, monkeypatch):
+    """Other hosts have to run what is stored of it."""
+    Path("measured.csv").write_text("receivers,rate,metric,value,interval\n1,5 kpps,guest_cpu,6.9,0.3\n")
+    arguments = ("calibrate", "tiny.yaml", "--to", "measured.csv", "--dry-run")
+    assert cli("run", tiny, "--quick", "--jobs", "1").exit_code == 0
+    monkeypatch.setattr("hostsim.cli.forecast._seconds", lambda task: 1.0)
+    assert "processor time  at most about 6 min 40 s, about 1 s each" in cli(*arguments).stdout
+
+
 @pytest.mark.parametrize("command", ["run", "calibrate"])
 def test_a_dry_run_counts_processors_on_every_system(cli, tiny, monkeypatch, command):
     """Windows and macOS do not say which processors a process may use."""

@@ -11,7 +11,16 @@ import typer
 from typer.testing import CliRunner
 
 from hostsim.cli.app import app
-from hostsim.cli.option import complete_axis, complete_change, complete_drawn, complete_metric, complete_path
+from hostsim.cli.option import (
+    complete_axis,
+    complete_change,
+    complete_drawn,
+    complete_drawn_subject,
+    complete_metric,
+    complete_own_subject,
+    complete_path,
+    complete_results,
+)
 
 
 def test_warnings_precede_the_answer_and_are_coloured_in_a_terminal(tiny, monkeypatch):
@@ -49,7 +58,11 @@ def test_the_example_of_a_command_has_its_options(cli, name):
         (["run", "--quick", "--set"], complete_path, "vms.", []),
         (["run", "no.yaml", "--set"], complete_path, "vms.", []),
         (["what-if", "tiny.yaml", "--set"], complete_change, "rece", ["receivers="]),
+        (["what-if", "tiny.yaml", "--of"], complete_own_subject, "", ["stream", "receiver", "vmnic0"]),
+        (["sensitivity", "tiny.yaml", "--metric", "loss", "--of"], complete_own_subject, "rec", ["receiver"]),
         (["plot", "tiny", "--x"], complete_drawn, "", []),
+        (["plot", "tiny", "--of"], complete_drawn_subject, "", []),
+        (["plot"], complete_results, "ti", ["tiny.yaml"]),
     ],
 )
 def test_shells_complete_axes_and_paths(tiny, words, complete, start, found):
@@ -80,6 +93,9 @@ def test_plot_draws_any_measure_against_an_axis(cli, tiny):
     command = typer.main.get_command(app).commands["plot"]
     with command.make_context("plot", ["tiny", "--x"], resilient_parsing=True) as context:
         assert complete_drawn(context, "r") == ["receivers", "rate"]
+        assert complete_drawn_subject(context, "vmnic0-") == ["vmnic0-rx0", "vmnic0-pollWorld-0"]
+        assert complete_results(context, "ti") == ["tiny", "tiny.yaml"]
+    assert cli("plot", "tiny.yaml", "--y", "loss").stdout == cli("plot", "tiny", "--y", "loss").stdout
     for wrong, said in (
         (("--x", "recivers", "--y", "loss"), "x: unknown axis; given recivers"),
         (("--y", "los"), "did you mean 'loss'?"),

@@ -48,11 +48,12 @@ def test_measures_of_a_subject_are_compared_in_place_of_the_hosts(cli, tiny):
     own = cli("what-if", tiny, *change, "--metric", "guest_cpu of receiver[0]")
     assert "guest_cpu of receiver[0]" in own.stdout
     for arguments, words in (
-        (("--of", "strem"), "did you mean 'stream'"),
+        (("--of", "strem"), "--of: unknown subject; given 'strem'"),
         (("--of", "stream", "--metric", "guest_cpu"), "VM groups, VMs, worlds"),
     ):
         done = cli("what-if", tiny, *change, *arguments)
         assert done.exit_code == 2, done.stdout
+        assert done.stderr.splitlines()[-1].startswith("--")
         assert words in done.stderr
 
 

@@ -85,11 +85,12 @@ def test_a_time_series_is_a_share_a_rate_or_a_level(found) -> None:
         (lambda found: found.plot_cdf("latenc"), "unknown distribution.*did you mean 'latency'"),
         (lambda found: found.plot_cdf("response_time"), "no run observes a response time"),
         (lambda found: found.plot_histogram(by="rat"), "unknown axis.*did you mean 'rate'"),
+        (lambda found: found.plot_cdf(by="trafic"), "by: unknown axis.*did you mean 'traffic'"),
         (lambda found: found.plot_cdf(at={"rate": 7}), "no point is there"),
         (lambda found: found.plot_series("queue.insid"), "unknown counter.*did you mean 'queue.inside'"),
         (lambda found: found.record(replication=7), "replication: no such run; given 7; allowed: one of 0"),
     ],
-    ids=["time", "no such traffic", "axis", "value", "counter", "replication"],
+    ids=["time", "no such traffic", "axis", "kind of subject", "value", "counter", "replication"],
 )
 def test_what_is_not_there_is_refused_with_the_nearest(found, ask, words) -> None:
     """An empty plot would say that nothing was measured."""

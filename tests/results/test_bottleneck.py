@@ -69,6 +69,19 @@ def test_what_is_full_is_named_where_something_waits_for_it(busy: Mapping[str, t
     assert str(bottleneck(host_record({**QUEUES, **busy}))) == expected
 
 
+def test_the_fullest_of_a_host_is_not_said_to_be_on_the_way_of_its_largest_traffic() -> None:
+    """A vCPU of a database serves no pages, and a higher load of all is carried until it is full."""
+    record = host_record({**QUEUES, "vcpu.used_ps": percent(20, 0, 90), "port.ring_inside": (0, 0, 0)})
+    alone, mixed = (
+        bottleneck(with_traffic(record, **flows)) for flows in ({"feed": FEED}, {"feed": FEED, "other": FEED})
+    )
+    assert alone.reason.startswith("All that is offered of feed is carried, ")
+    assert "the fullest on the way, context b.vcpu0, is busy for 90 %" in alone.reason
+    assert mixed.reason.startswith("All that is offered is carried, of feed ")
+    assert "the fullest, context b.vcpu0, is busy for 90 %" in mixed.reason
+    assert mixed.relief == "A higher load is carried until context b.vcpu0 is full."
+
+
 def test_what_is_merely_busy_is_not_a_bottleneck() -> None:
     """A full context before which nothing piles up, of an open-loop feed that is all delivered: the load limits."""
     record = host_record({**QUEUES, "netpoll.used_ps": percent(100, 100), "port.ring_inside": (0, 0, 0)})

@@ -71,11 +71,15 @@ class Lookup:
             self._subject(CATALOGUE[measure], subject, path)
         return CATALOGUE[measure].unit
 
+    def subjects(self) -> dict[str, list[str]]:
+        """Names of subjects in the file of the scenario, by kind: traffic entries, groups of VMs, ports of physical NICs."""
+        return {"traffic": self._traffic(), "group": self._keys("vms"), "port": self._ports()}
+
     def _subject(self, metric: Metric, subject: str, path: KeyPath) -> None:
         """Check that the scenario can have a subject, and that the subject has the metric."""
         beside = (*path[:-1], "of")
         path = beside if self._tree.get(beside) == subject else path
-        known = {"traffic": self._traffic(), "group": self._keys("vms"), "port": self._ports()}
+        known = self.subjects()
         kind, name = words(subject)
         found = [one for one in named(name, *known.values()) if kind in ("", one.kind)]
         if not found:
