@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +19,7 @@ from hostsim_docs import score
 from hostsim_docs.session import EXAMPLES, fences, run_python, run_session
 
 from hostsim.cli.app import app
+from tests.conftest import HANGS_S
 from tests.trace_processor import TraceProcessor
 from tests.writable_copy import copy_tree
 
@@ -95,6 +101,72 @@ def test_a_command_that_is_named_is_there(where: str, command: str) -> None:
         assert (ROOT / words[-1]).exists()
     else:
         assert words[0] in ("pip", "."), f"{where}: {command!r} is not checked by anything"
+
+
+NOT_RUN = {
+    "pip install *": "needs a package index; test_wheel installs a wheel",
+    "make *": "builds in the checkout; CI runs these targets",
+    ". .venv/bin/activate": "the environment that `make setup` makes",
+    "hostsim calibrate receivers.yaml *-o calibrated": "takes ten minutes; the notebook `calibration` calibrates this host",
+    "hostsim run receivers.yaml --replications 31 *": "needs that calibration",
+    "hostsim run my.yaml*": "names a file of the reader",
+    "hostsim merge shards/*": "needs the folders of the jobs of a batch system; test_shard_command merges some",
+}
+"""Patterns of printed lines that are not run, and why."""
+PRINTED = [page for page in PAGES if page == "README.md" or page.startswith("docs/guide/")]
+
+
+def printed_lines(page: str) -> Iterator[tuple[str, str, int]]:
+    """Commands of a page with their place and exit status, in order: those of blocks, and whole ones in running text.
+
+    A command in running text is whole without placeholders (``SCENARIO``) if it is more than the name of a command.
+    """
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = {fence.line: fence for fence in fences(text)}
+    ends = {line: line + len(fence.lines) + len(fence.options) + 1 for line, fence in blocks.items()}
+    inside = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if number in blocks:
+            fence, inside = blocks[number], ends[number]
+            runs = fence.lines if fence.kind in ("", "sh", "{session}") else []
+            status = int(fence.options.get("status", 0))
+            yield from ((f"{page}:{number}", command, status) for command in runs if command.strip())
+        elif number > inside:
+            for command in re.findall(r"`((?:hostsim|make|pip) [^`]+)`", line):
+                words = command.split()
+                if len(words) > 2 - (words[0] != "hostsim") and not re.search(r"\b[A-Z]{3,}\b|\.\.\.", command):
+                    yield f"{page}:{number}", command, 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PRINTED)
+def test_every_printed_line_runs(page: str, folder: Path) -> None:
+    """As a reader would run them one after another: in a shell, in a folder with the files of the guides."""
+    scripts = folder / "scripts"
+    scripts.mkdir()
+    (scripts / "hostsim").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m hostsim "$@"\n')
+    (scripts / "hostsim").chmod(0o755)
+    variables = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "HOSTSIM_PURE": ""}
+    for where, line, status in printed_lines(page):
+        if any(fnmatchcase(line, pattern) for pattern in NOT_RUN):
+            continue
+        done = subprocess.run(
+            ["sh", "-c", line],
+            check=False,
+            cwd=folder,
+            env=variables,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=HANGS_S,
+        )
+        assert done.returncode == status, f"{where}: {line}\n{done.stdout}{done.stderr}"
+        assert done.stdout or done.stderr, f"{where}: {line} prints nothing"
+
+
+def test_no_exception_is_left_over() -> None:
+    """A reason for a line that no page has any more is dead."""
+    lines = [line for page in PRINTED for _, line, _ in printed_lines(page)]
+    assert [pattern for pattern in NOT_RUN if not any(fnmatchcase(line, pattern) for line in lines)] == []
 
 
 def test_ci_runs_what_its_page_shows() -> None:
