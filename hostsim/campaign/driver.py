@@ -206,7 +206,7 @@ def _simulate() -> Simulate:
     return simulate
 
 
-def _say_nothing(plan: Plan, told: object) -> None:
+def _say_nothing(plan: Plan, progress: object) -> None:
     pass
 
 
@@ -408,11 +408,11 @@ class _Sweep:
         answers: dict[str, SearchAnswer] = {}
         order = [task.key for task in self.plan.tasks]
         for index, search in enumerate(self.plan.searches):
-            told: dict[RecordKey, RunRecord] = {}
-            while wanted := [task.key for task in search.wants(told)]:
+            records: dict[RecordKey, RunRecord] = {}
+            while wanted := [task.key for task in search.wants(records)]:
                 order += wanted
-                told |= {key: self._done[key] for key in wanted if key in self._done}
-                if not told.keys() >= set(wanted):
+                records |= {key: self._done[key] for key in wanted if key in self._done}
+                if not records.keys() >= set(wanted):
                     break
             if index not in self._open:
                 answers[search.name] = search.answer(self._done)

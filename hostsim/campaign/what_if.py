@@ -88,8 +88,8 @@ class WhatIf:
 
     def sentence_of(self, metrics: Iterable[str]) -> str:
         """The change of some measures in one sentence; empty if no runs can be compared."""
-        told = self.differences.sentence(metrics)
-        return told and f"{', '.join(f'{name} = {value}' for name, value in self.changes.items())}: {told}"
+        text = self.differences.sentence(metrics)
+        return text and f"{', '.join(f'{name} = {value}' for name, value in self.changes.items())}: {text}"
 
     @property
     def _changed_axes(self) -> set[str]:
@@ -139,8 +139,8 @@ class WhatIf:
         return page
 
     def __repr__(self) -> str:
-        told = filter(None, [self.sentence])
-        return "\n".join([self.question, *told, *self.notes, repr(self.differences.distinct.certain)])
+        text = filter(None, [self.sentence])
+        return "\n".join([self.question, *text, *self.notes, repr(self.differences.distinct.certain)])
 
 
 def what_if(

@@ -90,9 +90,9 @@ def _last_run(plan: Plan, folder: Path) -> Results | None:
         found = read(folder / scenario.name)
     except StoreError:
         return None
-    told = found.provenance
+    provenance = found.provenance
     changes = "; ".join(f"{path}={value}" for path, value in scenario.departures.items())
-    is_same = (told.get("set", ""), told.get("ensemble", "")) == (changes, ensemble_words(fidelity))
+    is_same = (provenance.get("set", ""), provenance.get("ensemble", "")) == (changes, ensemble_words(fidelity))
     is_same = is_same and (found.scenario, found.quick) == (scenario.name, fidelity.quick)
     return found if is_same and found.usage.runs else None
 

@@ -115,9 +115,9 @@ def what_if(
     require_measures(before, metrics or (), "--metric")
     own = measures_of(before, of, metrics or (), "--of") if of else [name for name in metrics or () if parsed(name)[1]]
     if not no_ensemble and not options.ensemble:
-        ensemble, told = _default_ensemble(before, after, options)
+        ensemble, note = _default_ensemble(before, after, options)
         options = options.model_copy(update={"ensemble": ensemble})
-        typer.echo(f"note: {told}", err=True)
+        typer.echo(f"note: {note}", err=True)
     if dry_run:
         least = with_least_replications(before, options.fidelity()).replications
         options = options.model_copy(update={"replications": least})
@@ -147,8 +147,8 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
         return None, f"no prediction intervals: {error.faults[0]}"
     added = "no time" if not seconds else about(seconds)
     if seconds < LONGEST_S:
-        told = f"which add {added}; --no-ensemble leaves them out"
-        return SHIPPED, f"runs of the shipped ensemble of hosts give prediction intervals, {told}"
+        note = f"which add {added}; --no-ensemble leaves them out"
+        return SHIPPED, f"runs of the shipped ensemble of hosts give prediction intervals, {note}"
     return None, f"--ensemble gives prediction intervals, which say how sure the model is, and adds {added}"
 
 

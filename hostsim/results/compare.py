@@ -76,7 +76,7 @@ def read_baseline(
             ("seed", str(found.provenance["seed"]), str(seed)),
             (
                 "ensemble",
-                *(told.rpartition(" ")[2] or "none" for told in (found.provenance.get("ensemble", ""), ensemble)),
+                *(words.rpartition(" ")[2] or "none" for words in (found.provenance.get("ensemble", ""), ensemble)),
             ),
         )
         if then != now
@@ -305,13 +305,13 @@ class PairedDifference:
         before, after = (_formatted(self.metric, value) for value in (self.before, self.after))
         if not math.isfinite(self.difference.mean):
             return f"{where}{before} -> {after} {self.unit}"
-        told = ""
+        prediction = ""
         if self.prediction is not None:
-            told = f"; {PREDICTION} {self.prediction.low:.4g} to {self.prediction.high:.4g}"
+            prediction = f"; {PREDICTION} {self.prediction.low:.4g} to {self.prediction.high:.4g}"
         paired = "" if math.isnan(self.ratio) else f"; pairing leaves {self.ratio:.2g} of its variance"
         return (
             f"{where}{before} -> {after} {self.unit}"
-            f" ({self.relative:+.2%}; difference {self.difference.low:.4g} to {self.difference.high:.4g}{paired}{told})"
+            f" ({self.relative:+.2%}; difference {self.difference.low:.4g} to {self.difference.high:.4g}{paired}{prediction})"
         )
 
 

@@ -61,20 +61,20 @@ def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
         folder: of the results, if the command writes them there again.
     """
     provenance = kept.get("provenance")
-    told: Mapping[str, Any] = provenance if isinstance(provenance, Mapping) else {}
-    if "source" in told:  # the scenario has no file
+    known: Mapping[str, Any] = provenance if isinstance(provenance, Mapping) else {}
+    if "source" in known:  # the scenario has no file
         return "hostsim.run"
-    words = ["hostsim", "run", _text(told.get("file") or kept.get("scenario"))]
+    words = ["hostsim", "run", _text(known.get("file") or kept.get("scenario"))]
     words += ["--quick"] if kept.get("quick") is True else []
-    if _text(told.get("seed", "1")) != "1":
-        words += ["--seed", _text(told["seed"])]
-    for change in filter(None, _text(told.get("set", "")).split("; ")):
+    if _text(known.get("seed", "1")) != "1":
+        words += ["--seed", _text(known["seed"])]
+    for change in filter(None, _text(known.get("set", "")).split("; ")):
         value = change.partition("=")[2]
         words += ["--axis" if "," in value and not value.startswith("[") else "--set", change]
-    for plugin in filter(None, _text(told.get("plugins", "")).split("; ")):
+    for plugin in filter(None, _text(known.get("plugins", "")).split("; ")):
         words += ["--plugin", plugin.partition(" ")[0]]
-    if told.get("ensemble"):
-        words += [f"--ensemble={_text(told['ensemble']).rpartition(' ')[0]}"]
+    if known.get("ensemble"):
+        words += [f"--ensemble={_text(known['ensemble']).rpartition(' ')[0]}"]
     if folder is not None and folder.name != kept.get("scenario"):
         words += ["--output", str(folder)]
     return shlex.join(words)
@@ -189,8 +189,8 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
     is_later = isinstance(given, int) and given > FORMAT
     which, first = ("a later", "install that one, or run ") if is_later else ("an earlier", "")
     command = f"`{rerun_command(kept, folder)}`"
-    told, own = kept.get("provenance"), ""
-    if not (isinstance(told, dict) and told.keys() & {"file", "source"}):
+    provenance, own = kept.get("provenance"), ""
+    if not (isinstance(provenance, dict) and provenance.keys() & {"file", "source"}):
         own = "; for a scenario of your own give its file in place of its name"
     how = f"{first}{command}{'' if is_later else ' writes it again, from stored runs'}{own}"
     raise StoreError(

@@ -124,8 +124,8 @@ def _with_determinism(estimate: PointEstimate) -> tuple[str, ...]:
 def _noise_notes(estimate: PointEstimate) -> tuple[str, ...]:
     """A note on the basis of a prediction interval."""
     share = noise_share(estimate.values) if estimate.values else math.nan
-    told = f"about {share:.0%} of the variance behind the prediction interval is the noise of the runs"
-    return () if math.isnan(share) else (f"{told}, the rest is between hosts",)
+    text = f"about {share:.0%} of the variance behind the prediction interval is the noise of the runs"
+    return () if math.isnan(share) else (f"{text}, the rest is between hosts",)
 
 
 @dataclass(frozen=True)

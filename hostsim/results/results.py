@@ -170,7 +170,7 @@ def runs_frame(runs: Iterable[tuple[str, int, int, AxisValues, Sequence[str], st
     """The frame of `Results.runs` from point, replication, seed, axes, warnings and flag of each run."""
     import pandas as pd
 
-    rows = [(*key, json.dumps(dict(axes)), json.dumps(list(told)), flag) for *key, axes, told, flag in runs]
+    rows = [(*key, json.dumps(dict(axes)), json.dumps(list(warnings)), flag) for *key, axes, warnings, flag in runs]
     kinds = dict.fromkeys(("point", "axes", "warnings", "flag"), "str") | {"replication": "int64", "seed": "uint64"}
     return pd.DataFrame(rows, columns=["point", "replication", "seed", "axes", "warnings", "flag"]).astype(kinds)
 

@@ -150,8 +150,8 @@ def _entitle(schema: dict[str, Any], what: str) -> None:
 def _names(kind: str) -> dict[str, Any]:
     """The schema of the name of a shipped component, or of a path to a file of one."""
     names = list(shipped_parts(kind))
-    told = f"one of {', '.join(names)}, or a path with a slash"
-    return {"anyOf": [{"enum": names}, {"type": "string", "pattern": r"/|\.ya?ml$", "patternErrorMessage": told}]}
+    allowed = f"one of {', '.join(names)}, or a path with a slash"
+    return {"anyOf": [{"enum": names}, {"type": "string", "pattern": r"/|\.ya?ml$", "patternErrorMessage": allowed}]}
 
 
 def _hardware_in_place(definitions: dict[str, Any]) -> dict[str, Any]:

@@ -402,7 +402,7 @@ class _Loading:
         base = self._resolver.resolve((), length)
         self._faults += base.faults
         axes = points.axes
-        warnings, judged = list(base.told), [] if axes else [base.effects]
+        warnings, judged = list(base.notices), [] if axes else [base.effects]
         if (len(self._faults) and not axes) or len(self._faults) > MOST_FAULTS:
             return tuple(warnings)
         first = {name: axis.values[0] for name, axis in axes.items()}
@@ -420,7 +420,7 @@ class _Loading:
             resolution = points.resolve(point, shortest, place)
             if resolution.spec is None and shortest < length:  # traffic may have arrivals in the longer runs only
                 resolution = points.resolve(point, length, place)
-            warnings += resolution.told
+            warnings += resolution.notices
             judged.append(resolution.effects)
             new = [fault for fault in resolution.faults if fault not in known]
             known.update(new)

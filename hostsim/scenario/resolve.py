@@ -75,7 +75,7 @@ class Resolution:
     """Flags of its runs."""
     effects: Effects = field(default_factory=dict)
     """Judged settings, see `hostsim.scenario.check.effect`."""
-    told: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
     """Warnings except those of settings without effect."""
     simulated: PointSpec | None = None
     """The spec of runs: settings without effect have their defaults."""
@@ -232,7 +232,7 @@ class _PointBuilder:
         self._tree = tree
         self._inside = inside
         self.faults = faults
-        self._told = warnings
+        self._notices = warnings
         self.warnings = [*warnings]
         data = tree.data if isinstance(tree.data, dict) else {}
         data = {key: value for key, value in data.items() if key in PointFile.model_fields}
@@ -270,7 +270,7 @@ class _PointBuilder:
         traffic = {name: flow for name in self._mapping(("traffic",)) if (flow := self._flow(name))}
         policies = self._choices(("policies",), {role: role for role in DEFAULT_POLICIES})
         loops = self._choices(("control_loops",), dict.fromkeys(self._mapping(("control_loops",)), "control_loop"))
-        spec, simulated, told, judged = None, None, self._told, dict[str, str]()
+        spec, simulated, notices, judged = None, None, self._notices, dict[str, str]()
         if self._file and platform and hardware and settings and not self.faults:
             self.faults += contradictions(self._tree, self._file, hardware, platform)
             self.faults += pool_faults(self._tree, self._file)
@@ -294,7 +294,7 @@ class _PointBuilder:
             if peer and platform.hypervisor:
                 found += assumption_warnings(self._tree, self._file, peer, groups, traffic, settings)
             found += extrapolation_warnings(hardware, platform)
-            told += found
+            notices += found
             self.warnings += found
         if self._file and platform and hardware and peer and settings and not self.faults:
             spec = PointSpec.model_validate(
@@ -326,7 +326,7 @@ class _PointBuilder:
             judged |= self._plugin_effects(spec)
         warnings = tuple(dict.fromkeys(self.warnings))
         faults = tuple(map(self._resolver.with_remedy, self.faults))
-        return Resolution(spec, faults, warnings, judged, tuple(dict.fromkeys(told)), simulated)
+        return Resolution(spec, faults, warnings, judged, tuple(dict.fromkeys(notices)), simulated)
 
     def _simulated(self, spec: PointSpec, judged: Effects, platform: PlatformSpec) -> PointSpec:
         """A spec with defaults for settings without effect, so that otherwise equal hosts share their runs."""

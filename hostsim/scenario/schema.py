@@ -86,11 +86,11 @@ class _ByName:
         if not self._models:
             return {"not": {}, "x-allowed": self._plugins}
         made = handler(schema)
-        told = {"x-what": self._what, "x-plugins": self._plugins}
+        extra = {"x-what": self._what, "x-plugins": self._plugins}
         if not self._is_short:
-            return {**made, **told}
+            return {**made, **extra}
         alone = {"type": "string", "enum": list(self._models)}
-        return {"anyOf": [alone, made], "discriminator": made["discriminator"], **told}
+        return {"anyOf": [alone, made], "discriminator": made["discriminator"], **extra}
 
     def _long(self, value: Any) -> Any:
         return {self._key: value} if isinstance(value, str) else value

@@ -523,11 +523,11 @@ def depends_on_length(path: str) -> bool:
 
 def without_effect(points: Iterable[Effects]) -> list[str]:
     """Warnings of settings without effect at any point."""
-    told: dict[str, str] = {}
+    warned: dict[str, str] = {}
     for judged in points:
         for path, warning in judged.items():
-            told[path] = warning and told.get(path, warning)
-    return [warning for warning in told.values() if warning]
+            warned[path] = warning and warned.get(path, warning)
+    return [warning for warning in warned.values() if warning]
 
 
 def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, str]]:

@@ -135,8 +135,8 @@ def read_figure(
     if part.answers:
         _check_answers(part, look, asked, require_answer, (*path, "answers"))
         if part.kind == "table":
-            told = {answer: claims()[answer] for answer in part.answers if answer in claims()}
-            conditions = {answer: f"{claim.condition}: {claim.metric}" for answer, claim in told.items()}
+            published = {answer: claims()[answer] for answer in part.answers if answer in claims()}
+            conditions = {answer: f"{claim.condition}: {claim.metric}" for answer, claim in published.items()}
             return TableSpec(name, part.answers, title=part.title, size=part.size, conditions=conditions)
         labels = {answer: asked[answer].label for answer in part.answers if answer in asked and asked[answer].label}
         return AnswersSpec(name, part.answers, part.title, part.size, part.label, labels)

@@ -174,12 +174,12 @@ def _faults(model: type[BaseModel], tree: Tree, at: KeyPath, errors: Sequence[An
         if error["type"] == "too_short" and any(_is_inside(other["loc"], error["loc"]) for other in errors):
             continue  # pydantic counts valid entries only
         by_path.setdefault(_path(tree, at, error), []).append(error)
-    told = [_fault(model, tree, at, path, group) for path, group in itertools.islice(by_path.items(), MOST_FAULTS)]
+    listed = [_fault(model, tree, at, path, group) for path, group in itertools.islice(by_path.items(), MOST_FAULTS)]
     if len(by_path) > MOST_FAULTS:
         place = tree.place(at)
         more = f"has {len(by_path) - MOST_FAULTS} faults more, which are not listed"
-        told.append(Fault(more, dotted(at), file=place.file, line=place.line))
-    return told
+        listed.append(Fault(more, dotted(at), file=place.file, line=place.line))
+    return listed
 
 
 def _is_inside(loc: KeyPath, outer: KeyPath) -> bool:
@@ -219,8 +219,8 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
         if error["type"] == "union_tag_invalid" and "x-what" in union:
             message, allowed = f"unknown {union['x-what']}", f"{allowed}; {union['x-plugins']}"
     if error["type"] == "value_error":
-        message, _, told = str(error["ctx"]["error"]).partition("|")
-        allowed = told or allowed
+        message, _, named = str(error["ctx"]["error"]).partition("|")
+        allowed = named or allowed
         given = "" if isinstance(tree.get(path), dict) else None
     elif error["type"] in _BOUNDS and isinstance(tree.get(path), str):
         allowed = f"{allowed}; {_BOUNDS[error['type']]} {next(iter(error['ctx'].values()))}"

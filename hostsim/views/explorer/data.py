@@ -603,8 +603,8 @@ def explorer_of(results: Results, against: Results | str | Path | None = None) -
 
 
 def _earlier(results: Results, against: Results | str | Path) -> Results:
-    told = results.provenance
-    seed, ensemble = int(told["seed"]), told.get("ensemble", "")
+    provenance = results.provenance
+    seed, ensemble = int(provenance["seed"]), provenance.get("ensemble", "")
     return read_baseline(against, results.scenario, quick=results.quick, seed=seed, ensemble=ensemble)
 
 
