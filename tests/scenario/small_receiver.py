@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
+from tests.scenario import changed_text
 
 TEXT = """\
 scenario: small
@@ -28,15 +28,9 @@ traffic:
 
 def changed(*changes: tuple[str, str]) -> str:
     """The text with the first place of each old text replaced."""
-    text = TEXT
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new, 1)
-    return text
+    return changed_text.changed(TEXT, *changes)
 
 
 def load_text(folder: Path, *changes: tuple[str, str], **options: dict[str, str]) -> Scenario:
     """Loads the changed text from a file of its own."""
-    file = folder / "small.yaml"
-    file.write_text(changed(*changes), encoding="utf-8")
-    return load(file, **options)
+    return changed_text.load_changed(folder / "small.yaml", TEXT, *changes, **options)

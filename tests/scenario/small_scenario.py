@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from hostsim.engine.record import RunRecord, Scalar, Series
-from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
+from tests.scenario import changed_text
 
 TEXT = """\
 scenario: small
@@ -42,11 +42,7 @@ expect:
 
 def changed(*changes: tuple[str, str]) -> str:
     """The text with the first place of each old text replaced."""
-    text = TEXT
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new, 1)
-    return text
+    return changed_text.changed(TEXT, *changes)
 
 
 def load_text(
@@ -56,9 +52,7 @@ def load_text(
     axes: Mapping[str, str] | None = None,
 ) -> Scenario:
     """Loads the changed text from a file of its own."""
-    file = folder / "small.yaml"
-    file.write_text(changed(*changes), encoding="utf-8")
-    return load(file, overrides, axes)
+    return changed_text.load_changed(folder / "small.yaml", TEXT, *changes, overrides=overrides, axes=axes)
 
 
 def record(

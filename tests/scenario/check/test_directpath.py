@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
+from tests.scenario.changed_text import load_changed
 
 TEXT = """\
 scenario: direct
@@ -24,20 +24,11 @@ traffic:
 """
 
 
-@pytest.fixture(autouse=True)
-def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Faults name files from the working folder."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("inside")
 
 
 def load_text(folder: Path, *changes: tuple[str, str]) -> Scenario:
-    text = TEXT
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new, 1)
-    file = folder / "direct.yaml"
-    file.write_text(text)
-    return load(file)
+    return load_changed(folder / "direct.yaml", TEXT, *changes)
 
 
 OTHER = "other: {count: 1, guest: sles11, networks: vSwitch0"

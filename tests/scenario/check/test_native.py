@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.scenario.scenario import Scenario
+from tests.scenario.changed_text import load_changed
 
 TEXT = """\
 scenario: alone
@@ -31,20 +31,11 @@ NOTHING = "allowed: nothing: the platform has no hypervisor"
 SERVER = "server: {count: 1, vcpus: 4, guest: rhel6, networks: net"
 
 
-@pytest.fixture(autouse=True)
-def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Faults name files from the working folder."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("inside")
 
 
 def load_text(*changes: tuple[str, str], plugins: Sequence[Path] = ()) -> Scenario:
-    text = TEXT
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new, 1)
-    file = Path("alone.yaml")
-    file.write_text(text)
-    return load(file, plugins=plugins)
+    return load_changed(Path("alone.yaml"), TEXT, *changes, plugins=plugins)
 
 
 @pytest.mark.parametrize("name", ["kernel", "vmx", "advanced"])

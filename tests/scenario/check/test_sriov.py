@@ -8,9 +8,9 @@ import pytest
 
 from hostsim.config.platform import FunctionSettings
 from hostsim.errors import InputError
-from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
 from hostsim.units import SECOND
+from tests.scenario.changed_text import load_changed
 
 TEXT = """\
 scenario: functions
@@ -32,20 +32,11 @@ traffic:
 """
 
 
-@pytest.fixture(autouse=True)
-def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Faults name files from the working folder."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("inside")
 
 
 def load_text(folder: Path, *changes: tuple[str, str]) -> Scenario:
-    text = TEXT
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new, 1)
-    file = folder / "functions.yaml"
-    file.write_text(text)
-    return load(file)
+    return load_changed(folder / "functions.yaml", TEXT, *changes)
 
 
 def test_each_vm_of_a_group_has_a_function_with_the_queues_of_its_model(tmp_path: Path) -> None:

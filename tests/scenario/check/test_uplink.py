@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hostsim.config.host import _later_switch_keys
-from hostsim.errors import InputError
 from hostsim.scenario.plan import point_at
-from tests.scenario.small_receiver import load_text
+from tests.scenario.changed_text import faults_of
+from tests.scenario.small_receiver import TEXT, load_text
 
 SWITCH = "vSwitch0: {uplinks: [vmnic0], mtu: 9000"
 SYSTEM = SWITCH + ", nioc: {system: "
@@ -23,16 +23,11 @@ LOCAL = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Faults name files from the working folder."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("inside")
 
 
 def faults(tmp_path: Path, *changes: tuple[str, str]) -> list[str]:
-    with pytest.raises(InputError) as caught:
-        load_text(tmp_path, *changes)
-    return str(caught.value).splitlines()
+    return faults_of(tmp_path / "small.yaml", TEXT, *changes).splitlines()
 
 
 @pytest.mark.parametrize(

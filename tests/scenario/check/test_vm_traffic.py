@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.errors import InputError
 from hostsim.scenario.load import load
+from tests.scenario.changed_text import faults_of
 
 TEXT = """
 scenario: local
@@ -27,15 +27,7 @@ run: {length: 10 ms, replications: 1}
 
 
 def faults(folder: Path, *changes: tuple[str, str]) -> str:
-    text = TEXT
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / "local.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as caught:
-        load(path)
-    return str(caught.value)
+    return faults_of(folder / "local.yaml", TEXT, *changes)
 
 
 def test_the_scenario_is_sound_without_changes(tmp_path: Path) -> None:
