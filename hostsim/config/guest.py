@@ -132,6 +132,8 @@ class GuestSpec(Spec):
     """Small writes wait while earlier packets of the socket do, even with ``TCP_NODELAY`` (``net.ipv4.tcp_autocorking``)."""
     checksum_per_byte: Annotated[Cost | None, UNHASHED] = None
     """The checksum of a byte, where the kernel makes or checks it in place of the device (``vms.X.offloads``); unknown where nothing is said."""
+    connection: Cost | None = None
+    """A TCP connection accepted and closed by a process, its packets apart: sockets made and taken apart, system calls (``keep_alive: false``); unknown where nothing is said."""
     paths: PacketPaths | None = None
     """Costs of packets that do not go through its sockets, for guests that poll their devices or run XDP programs; none where nothing is said."""
     timer_jitter: Duration = 0

@@ -32,6 +32,7 @@ from hostsim.config.platform import (
 from hostsim.config.plugin import ChoiceSpec, PluginSpec
 from hostsim.config.quantity import Duration, PositiveDuration
 from hostsim.config.traffic import Traffic
+from hostsim.config.workload import HttpSpec
 from hostsim.plugin.module import module_of
 
 __all__ = ["LENGTHENING", "FirmwareSpec", "HardwareSpec", "PointSpec", "ResourcePoolSpec", "VmGroupSpec", "links"]
@@ -183,9 +184,11 @@ def _later_cpu_keys(cpu: CpuSpec) -> dict[str, Any]:
     return keys
 
 
-def _later_vm_keys(group: VmGroupSpec) -> dict[str, Any]:
-    """Keys of a group of VMs that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
+def _later_vm_keys(group: VmGroupSpec, *, opens: bool) -> dict[str, Any]:
+    """Keys of a group of VMs that are newer than stored runs, where they are at their defaults: they do not count in the hash; ``opens``: its VMs open connections for single files."""
     keys: dict[str, Any] = {} if group.pool else {"pool": True}
+    if not opens:
+        keys["guest"] = {"connection"}
     if settings := _later_settings(group.settings):
         keys["settings"] = settings
     return keys
@@ -257,7 +260,17 @@ class PointSpec(Spec):
             unused["hypervisor"] = True
         if self.lengthening == LENGTHENING:  # the code that is the default for all is in the store's key
             unused["lengthening"] = True
-        if of_vms := {place: left_out for place, group in enumerate(self.vms) if (left_out := _later_vm_keys(group))}:
+        opening = {
+            name
+            for traffic in self.traffic.values()
+            if isinstance(traffic, HttpSpec) and not traffic.keep_alive
+            for name in traffic.to
+        }
+        if of_vms := {
+            place: left_out
+            for place, group in enumerate(self.vms)
+            if (left_out := _later_vm_keys(group, opens=group.name in opening))
+        }:
             unused["vms"] = of_vms
         if of_traffic := {
             name: left_out for name, traffic in self.traffic.items() if (left_out := _later_keys(traffic))

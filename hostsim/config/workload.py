@@ -409,6 +409,7 @@ class HttpSpec(RoutedTcpSpec):
     """Files fetched from, or posted to, a web server in each VM, one after the other on each connection."""
 
     server_port, has_answers = 80, True
+    later_defaults: ClassVar[Mapping[str, object]] = {**RoutedTcpSpec.later_defaults, "keep_alive": True}
     kind: Literal["http"]
     """What kind of traffic this is."""
     method: Literal["get", "post"]
@@ -416,7 +417,10 @@ class HttpSpec(RoutedTcpSpec):
     size: DataSize
     """Bytes of a file."""
     connections: Count
-    """Connections of each VM, kept open."""
+    """Users of each VM, each with one connection at a time."""
+    keep_alive: bool = True
+    """A user keeps its connection for all files. Else it opens one for each file, which the server closes behind it: six further packets a file, and what a ``connection``
+    costs the guest; response times include the opening. The connections of a user have the same ports."""
     request_size: Size = 0
     """Bytes of data of what asks for a file; one segment. Of ``get`` only."""
     think_time: Duration = 0

@@ -12,9 +12,10 @@ import numpy as np
 from hostsim.config.host import VmGroupSpec, links
 from hostsim.config.nic import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
 from hostsim.config.traffic import Connected
-from hostsim.config.workload import ExchangeSpec, ForwardedStreamSpec, RoutedTcpSpec, TcpSpec, WebSpec
+from hostsim.config.workload import ExchangeSpec, ForwardedStreamSpec, HttpSpec, RoutedTcpSpec, TcpSpec, WebSpec
 from hostsim.engine.arrivals import Jitter
 from hostsim.engine.random_stream import Streams
+from hostsim.errors import WiringError
 from hostsim.model.contract import STAGES, Flow, GuestStream, PacketSink, RoundTrip, Sender
 from hostsim.model.guest.device import GuestDevice, VirtualMachine
 from hostsim.model.host import Host
@@ -23,6 +24,7 @@ from hostsim.model.receive.wire import ClosedLoopWire
 from hostsim.model.traffic.address import PEER, nic_hash
 from hostsim.model.traffic.arrival_source import make_arrivals
 from hostsim.model.traffic.forwarded import ForwardedStream, forwarding
+from hostsim.model.traffic.handshake import ClosingReceiver, ClosingSender
 from hostsim.model.traffic.service import constant_ps, make_service
 from hostsim.model.traffic.tcp import (
     ENDLESS,
@@ -211,41 +213,91 @@ def _connect_tcp(
         if control == "cubic"
         else Congestion(segments, guest.initial_window)
     )
-    flow.windows.append((congestion, size))
+    closes = isinstance(traffic, HttpSpec) and not traffic.keep_alive
+    if not closes:
+        flow.windows.append((congestion, size))
     path = None
     if share:
         scope = ("traffic", host.flows.index(flow), host.vms.index(vm), place, "loss")
         path = PathLoss(share, host.streams.stream(*scope))
     file = ENDLESS if transfer is None else -(-transfer // size)
+    small_ps, connection_ps = wire_ps(host, vm, traffic, 0), 0
+    if closes:
+        connection_ps = _connection_ps(host, vm)
     if traffic.receives:
-        frame_ps = wire_ps(host, vm, traffic, size)
+        frame_ps, burst = wire_ps(host, vm, traffic, size), _burst(host, traffic, size, segments)
+        if closes:
+            posted = ClosingReceiver(
+                endpoints,
+                congestion,
+                file,
+                connection_ps=connection_ps,
+                small_ps=small_ps,
+                size=size,
+                frame_ps=frame_ps,
+                burst=burst,
+                full=full,
+                think=think,
+            )
+            posted.path_loss = path
+            return posted, [posted.data, *posted.handshakes.senders]
         receiving = TcpReceiver(
             endpoints,
             congestion,
             file,
             size=size,
             frame_ps=frame_ps,
-            burst=_burst(host, traffic, size, segments),
+            burst=burst,
             full=full,
             think=think,
         )
         receiving.path_loss = path
         return receiving, [receiving.data]
     device = vm.devices[traffic.vnic]
+    acks_every, joined = traffic.peer_acks_every or ACKS_EVERY, _joined(host, vm, traffic, size)
+    request = (traffic.request, wire_ps(host, vm, traffic, traffic.request))
+    if closes:
+        fetched = ClosingSender(
+            endpoints,
+            congestion,
+            file,
+            connection_ps=connection_ps,
+            size=size,
+            small_ps=small_ps,
+            full=full and device.tso,
+            acks_every=acks_every,
+            joined=joined,
+            request=request,
+            think=think,
+        )
+        fetched.path_loss = path
+        return fetched, [fetched.acks, fetched.requests, *fetched.handshakes.senders]
     sending = TcpSender(
         endpoints,
         congestion,
         file,
         size=size,
-        small_ps=wire_ps(host, vm, traffic, 0),
+        small_ps=small_ps,
         full=full and device.tso,
-        acks_every=traffic.peer_acks_every or ACKS_EVERY,
-        joined=_joined(host, vm, traffic, size),
-        request=(traffic.request, wire_ps(host, vm, traffic, traffic.request)),
+        acks_every=acks_every,
+        joined=joined,
+        request=request,
         think=think,
     )
     sending.path_loss = path
     return sending, [sending.acks, sending.requests]
+
+
+def _connection_ps(host: Host, vm: VirtualMachine) -> int:
+    """Return what a connection costs a guest, its packets apart.
+
+    Raises:
+        WiringError: its guest has no such cost.
+    """
+    cost = vm.group.guest.connection
+    if cost is None:
+        raise WiringError(f"the guest of {vm.name} has no cost of a connection")
+    return cost.ps(cycle_rate(host))
 
 
 def _burst(host: Host, traffic: TcpSpec, size: int, segments: int) -> int:

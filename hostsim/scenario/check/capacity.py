@@ -16,6 +16,7 @@ from hostsim.config.workload import (
     BridgedSpec,
     ExchangeSpec,
     ForwardedStreamSpec,
+    HttpSpec,
     MulticastSpec,
     TcpSpec,
     UdpStreamSpec,
@@ -193,7 +194,16 @@ def _(flow: UdpStreamSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
 
 @_faults.register
 def _(flow: Connected, path: KeyPath, host: _Host) -> Iterable[Fault]:
-    return _number_faults(host, path, flow) or _connection_faults(host, path, flow)
+    return _number_faults(host, path, flow) or [*_cost_faults(host, path, flow), *_connection_faults(host, path, flow)]
+
+
+def _cost_faults(host: _Host, path: KeyPath, flow: Connected) -> Iterator[Fault]:
+    """Connections for single files in guests whose files have no cost of one."""
+    if isinstance(flow, HttpSpec) and not flow.keep_alive:
+        for name in flow.to:
+            if host.groups[name].guest.connection is None:
+                message = f"opens connections for single files, whose cost the guest of {name} does not have"
+                yield host.tree.fault((*path, "keep_alive"), message, "true, or a guest with connection")
 
 
 @_faults.register
