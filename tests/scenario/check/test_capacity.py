@@ -229,6 +229,17 @@ def test_nonsense_is_refused(tmp_path: Path, old: str, new: str, expected: str) 
     assert faults(tmp_path, (old, new)) == [expected]
 
 
+def test_connections_for_single_files_need_their_cost(tmp_path: Path) -> None:
+    """An ideal guest has none; one of rhel6 has."""
+    closes = ("connections: 10", "connections: 10, keep_alive: false")
+    load_text(tmp_path, closes)
+    expected = (
+        "small.yaml:15: traffic.files.keep_alive: opens connections for single files, whose cost the guest of big does not have; "
+        "given false; allowed: true, or a guest with connection"
+    )
+    assert expected in faults(tmp_path, closes, ("vcpus: 4, guest: rhel6", "vcpus: 4, guest: ideal"))
+
+
 def test_a_nic_without_rss_has_one_ring(tmp_path: Path) -> None:
     """Each option that asks for more is told."""
     assert faults(
