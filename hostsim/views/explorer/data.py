@@ -150,7 +150,7 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
         "missing": missing,
         "context_columns": _CONTEXT,
         "series": _SERIES,
-        "times": {name: f"{time.label} ({time.unit})" for name, time in TIMES.items()},
+        "times": {name: f"{time.label} ({'µs' if time.unit == 'us' else time.unit})" for name, time in TIMES.items()},
         "stages": [name for name in CATALOGUE if name.startswith("stage_")],
         "start": _start(now.results, texts),
         "looks": [look.colour for look in LOOKS],

@@ -566,7 +566,7 @@
   }
   function drawClaims() {
     $("claims-section").hidden = !data.claims.length;
-    const rows = data.claims.map(claim => [cell(claim.name), cell(claim.claim ? claim.published : `own: ${claim.published}`), cell(claim.value), cell(claim.interval), cell(claim.band), cell(claim.outcome, claim.outcome, { chip: claim.outcome.replace(" ", "-") })]);
+    const rows = data.claims.map(claim => [cell(claim.name), cell(claim.claim ? claim.published : claim.published ? `own: ${claim.published}` : "own"), cell(claim.value), cell(claim.interval), cell(claim.band), cell(claim.outcome, claim.outcome, { chip: claim.outcome.replace(" ", "-") })]);
     if (rows.length) drawTable($("claims"), "claims", ["Name", "Published", "Simulated", "95 % interval", "Accepted", "Verdict"], rows, { caption: "Expectations" });
   }
 
@@ -606,7 +606,8 @@
     keep();
     await drawPoint();
     drawPoints();
-    $("point").scrollIntoView({ block: "nearest" });
+    const point = $("point"); // a tall one is read from its head, wherever it was opened
+    point.scrollIntoView({ block: point.offsetHeight > innerHeight ? "start" : "nearest" });
     $("point-title").focus({ preventScroll: true });
     say(`Opened ${pointName(row)}`);
   }
