@@ -81,7 +81,15 @@ _SYSTEM = ("networld", "splitrx")
 _TWICE = ("round_trip_mean", "busiest_netpoll", "cpu_total", "rx_queues_used")
 """Measures of a subject that equal another one."""
 _IN_ESXTOP = {
-    "world": ("guest_cpu", "guest_ready", "guest_costop", "netpoll_cpu", "networld_cpu", "splitrx_cpu"),
+    "world": (
+        "guest_cpu",
+        "guest_ready",
+        "guest_limited",
+        "guest_costop",
+        "netpoll_cpu",
+        "networld_cpu",
+        "splitrx_cpu",
+    ),
     "port": ("rx_rate", "tx_rate"),
 }
 """Measures that equal columns of esxtop, by kind of subject."""
@@ -166,7 +174,13 @@ def _require_kind(kind: str) -> None:
     if kind not in KINDS:
         known = list(KINDS)
         raise InputError(
-            Fault("unknown kind of subject", "by", repr(kind), "one of " + ", ".join(known), nearest_name(kind, known))
+            Fault(
+                "unknown kind of subject",
+                "by",
+                repr(kind),
+                "one of " + ", ".join(known),
+                nearest_name(str(kind), known),
+            )
         )
 
 

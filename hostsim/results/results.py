@@ -250,10 +250,15 @@ class Results:
             StoreError: the results folder does not hold the runs any more.
         """
         try:
-            table = self.with_measures(measure).table
+            table = self.with_measures(str(measure)).table
         except InputError as error:
             raise UnknownMeasureError(error.faults) from None
-        column = table.set_index([*self.axes, "replication"])[measure].copy()
+        index = [*self.axes, "replication"]
+        if measure in index:
+            raise UnknownMeasureError(
+                Fault("is an axis", given=repr(measure), allowed=f"a column of table, table[{measure!r}]")
+            )
+        column = table.set_index(index)[measure].copy()
         column.attrs.clear()
         subject = parsed(measure)[1]
         column.attrs["unit"] = table.attrs["units"].get(measure, "")

@@ -124,7 +124,7 @@ def test_subjects_of_every_kind_have_frames(mixed):
         assert len(frame) == 2 * sizes.get(kind, frame["subject"].nunique())
         assert "numa_io" not in frame
         assert all(name in frame.attrs["units"] for name in frame.columns[3:-1])
-    assert "guest_cpu" not in mixed.by("world")  # that is %RUN
+    assert not {"guest_cpu", "guest_limited"} & set(mixed.by("world"))  # these are %RUN and %MLMTD
     assert mixed.by("traffic").attrs["units"]["response_time_mean"] == "us"
     vms = mixed.by("vm").set_index("subject")
     assert vms.loc["split[0]", "latency_mean"].isna().all()
@@ -179,6 +179,26 @@ def test_what_esxtop_shows_adds_up(record):
     assert esxtop(record, Subject("port", "vmnic0"))["PKTRX/s"] == pytest.approx(
         1e3 * CATALOGUE["rx_rate"].evaluate(record)
     )
+
+
+def test_a_queue_of_a_vnic_has_its_own_packets(mixed, record):
+    """Those of its port, and no 0 for want of a queue of a NIC; a transmit queue receives none."""
+    queues = mixed.by("queue", at={"interval": "0 us"}).query("replication == 0").set_index("subject")
+    came = queues.loc[queues.index.str.contains("]") & ~queues.index.str.contains("-tx"), "rx_rate"]
+    port = record.series["port.received"]
+    assert list(came) == pytest.approx(list(record.window("port.received") * 1e9 / record.window_ps))
+    assert tuple(came.index) == port.entities
+    assert came["web[0].eth0"] > 0
+    assert queues.loc[queues.index.str.contains("-tx"), "rx_rate"].isna().all()
+    with pytest.raises(hostsim.InputError, match="rx_rate is not a measure of queues"):
+        mixed["rx_rate of feed[0].eth0-tx0"]
+
+
+@pytest.mark.parametrize("name", [3, "interval", "replication", ["latency_p95", "loss"]])
+def test_what_is_not_a_measure_is_refused(mixed, name):
+    """By the error of a misspelt measure."""
+    with pytest.raises(hostsim.InputError):
+        mixed[name]
 
 
 @pytest.mark.parametrize(

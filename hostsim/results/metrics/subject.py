@@ -106,7 +106,12 @@ _TRAFFIC = {
     "guest.read": "flow.delivered",
 }
 """Traffic counters whose sum equals counters of other entities."""
-_QUEUE = {"nic.rx_frames": "queue.taken", "nic.rx_dropped": "queue.dropped"}
+_QUEUE: dict[str, dict[str, str]] = {
+    "queue": {"nic.rx_frames": "queue.taken", "nic.rx_dropped": "queue.dropped"},
+    "port": {"nic.rx_frames": "port.received", "nic.rx_dropped": "port.ring_dropped"},
+    "tx": {},
+}
+"""Counters of queues by the kind of their entities: receive queues of NICs, receive and transmit queues of vNICs."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,7 @@ KINDS = {
     "vm": Kind("VMs", _BY_VM | {"flow", "trip", "tcp"}, has_traffic=True),
     "vnic": Kind("vNICs", frozenset({"port", "tx", "local", "switched"})),
     "port": Kind("ports of physical NICs", frozenset({"nic", "queue", "netpoll"})),
-    "queue": Kind("queues", frozenset({"queue", "port", "tx"}), _QUEUE),
+    "queue": Kind("queues", frozenset({"queue", "port", "tx"}), _QUEUE["queue"]),
     "world": Kind("worlds", frozenset({*_WORLDS.values(), "firmware", "guest", "work"})),
     "pcpu": Kind("PCPUs", frozenset({"pcpu"})),
     "node": Kind("NUMA nodes", frozenset({"pcpu", "node"})),
@@ -198,12 +203,10 @@ def has(metric: Metric, kind: str, name: str = "") -> bool:
     """
     if metric.name.endswith("_per_nic"):  # the measure without its subject
         return False
-    known = KINDS[kind]
+    known, instead = KINDS[kind], _instead(kind, name)
     return any(
         all(
-            known.has_traffic
-            if read.startswith("time ")
-            else read in known.instead or read.partition(".")[0] in counters
+            known.has_traffic if read.startswith("time ") else read in instead or read.partition(".")[0] in counters
             for read in _reads(metric)
         )
         for counters in _counters(kind, name)
@@ -217,12 +220,19 @@ def _counters(kind: str, name: str) -> list[frozenset[str]]:
             owns = [_world_kind(name)] if name else [*_WORLDS.values(), "firmware"]
             return [frozenset({own, *(("guest", "work") if own == "vcpu" else ())}) for own in owns]
         case "queue":
-            owns = (
-                ["tx" if "-tx" in name else "port" if _VM.match(name) else "queue"] if name else ["queue", "port", "tx"]
-            )
+            owns = [_queue_kind(name)] if name else [*_QUEUE]
             return [frozenset({own}) for own in owns]
         case _:
             return [KINDS[kind].counters]
+
+
+def _queue_kind(name: str) -> str:
+    return "tx" if "-tx" in name else "port" if _VM.match(name) else "queue"
+
+
+def _instead(kind: str, name: str) -> Mapping[str, str]:
+    """Counters of a subject that replace others of the same meaning."""
+    return _QUEUE[_queue_kind(name)] if kind == "queue" and name else KINDS[kind].instead
 
 
 def kinds_with(metric: Metric) -> str:
@@ -418,12 +428,13 @@ class _Restricted(Mapping[str, Series]):
 
     def __init__(self, record: RunRecord, subject: Subject) -> None:
         self._record, self._subject, self._kind = record, subject, KINDS[subject.kind]
+        self._instead = _instead(subject.kind, subject.name)
 
     def __getitem__(self, name: str) -> Series:
         if name not in self:
             raise KeyError(name)
         record, subject = self._record, self._subject
-        source = self._kind.instead.get(name, name)
+        source = self._instead.get(name, name)
         if source not in record.series:
             raise _lacking(source)
         series, kind = record.series[source], source.partition(".")[0]
@@ -438,7 +449,7 @@ class _Restricted(Mapping[str, Series]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._record.series and (
-            name in self._kind.instead or str(name).partition(".")[0] in self._kind.counters
+            name in self._instead or str(name).partition(".")[0] in self._kind.counters
         )
 
     def __iter__(self) -> Iterator[str]:
