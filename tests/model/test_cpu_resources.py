@@ -35,9 +35,10 @@ def vm(
     reserved: int = 0,
     limit: int | None = None,
     pool: str = "",
+    nodes: tuple[int, ...] = (),
 ) -> VmGroupSpec:
     """VMs; amounts of CPU in MHz, a PCPU having 1,000."""
-    made = group(name, count=count, vcpus=vcpus, shares=shares, networks=())
+    made = group(name, count=count, vcpus=vcpus, shares=shares, networks=(), nodes=nodes)
     settings = made.settings.model_copy(update={"cpu_reservation_mhz": reserved, "cpu_limit_mhz": limit})
     return made.model_copy(update={"settings": settings, "pool": pool})
 
@@ -113,16 +114,29 @@ def test_a_reservation_holds_on_a_contended_host_and_the_rest_is_divided():
     assert found.used == pytest.approx({"a[0]": 0.6, "b[0]": 0.2, "b[1]": 0.2}, abs=SLACK)
 
 
-def test_one_that_becomes_busy_has_its_reservation_at_once():
-    """Idle for two seconds beside four busy VMs; in the next second it has 0.6 of it but for two quanta, not the fifth of its shares."""
-    spec = spec_of([vm("a", reserved=600), vm("b", count=4)])
+def test_a_reservation_holds_on_the_node_that_its_vm_is_bound_to():
+    """Two nodes of a PCPU, the second one idle: claims to both PCPUs, 0.6 and 0.47 three times, would leave 0.3 of the first one."""
+    bound = [vm("a", reserved=600, nodes=(0,)), vm("b", count=3, nodes=(0,))]
+    found = delivered(spec_of(bound, sockets=2))
+    assert found.used == pytest.approx({"a[0]": 0.6} | {f"b[{place}]": 0.4 / 3 for place in range(3)}, abs=2 * SLACK)
+
+
+@pytest.mark.parametrize("of_pool", [False, True])
+def test_one_that_becomes_busy_has_its_reservation_at_once(*, of_pool: bool):
+    """Idle for two seconds beside nine busy VMs: in the next one it has 0.9 of it, but for a quantum of each of them, not the tenth of its shares.
+
+    So it is where a pool that it is in has the reservation.
+    """
+    pools = [ResourcePoolSpec(name="p", shares=1000, reservation_mhz=900)] if of_pool else []
+    own = vm("a", pool="p") if of_pool else vm("a", reserved=900)
+    spec = spec_of([own, vm("b", count=9)], pools)
     instants = tuple(range(2 * SECOND, 4 * SECOND, 10 * MS))
     late = {"kind": "work", "to": "a", "arrivals": {"process": "replay", "timestamps_ps": instants}}
     late["service"] = {"distribution": "constant", "mean": "13 ms"}
     traffic = spec.traffic | {"a": WorkSpec.model_validate(late)}
     host = build_host(spec.model_copy(update={"traffic": traffic}), Streams(1, 0))
     host.clock.advance(3 * SECOND)
-    assert _times(host)["a[0]"][0] >= 600 * MS - 2 * QUANTUM
+    assert _times(host)["a[0]"][0] >= 900 * MS - 9 * QUANTUM
 
 
 def test_many_small_vms_do_not_take_from_a_large_one():
