@@ -33,6 +33,7 @@ from hostsim.config.workload import (
     MulticastSpec,
     TcpSpec,
     UdpStreamSpec,
+    VmDatagramsSpec,
     VmTcpStreamSpec,
     VmTraffic,
     WorkSpec,
@@ -378,8 +379,7 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
         here = [vnic for vnic in point.vnics if vnic.group.name == group.name and vnic.number == number]
         if all(vnic.queues == 1 for vnic in here):
             return "the vNIC has one queue"
-        into = (flow for flow in point.flows if isinstance(flow, UdpStreamSpec) and group.name in flow.to)
-        is_used = any(flow.direction == "receive" and flow.vnic == number for flow in into)
+        is_used = any(_unicast_into(flow) == number for flow in point.flows if group.name in flow.to)
         return "" if is_used else "no datagrams come to the vNIC by unicast"
     if key == "numa.nodeAffinity":
         nodes = point.spec.hardware.cpu.nodes
@@ -405,6 +405,13 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
     if key == "sched.cpu.latencySensitivity" and not settings.exclusive:
         return "of its degrees only high is modelled"
     return ""
+
+
+def _unicast_into(flow: Traffic) -> int | None:
+    """Number of the vNIC that datagrams come to by unicast; None of other traffic."""
+    if isinstance(flow, VmDatagramsSpec):
+        return flow.to_vnic
+    return flow.vnic if isinstance(flow, UdpStreamSpec) and flow.direction == "receive" else None
 
 
 def _prefers_threads(point: _Point, group: VmGroupSpec) -> str:

@@ -227,6 +227,24 @@ def test_a_setting_with_an_effect_is_not_told(file: Path, path: str, value: str,
     assert simulated(scenario) != simulated(load(file, others))
 
 
+def test_datagrams_from_a_vm_of_the_host_are_hashed_too(tmp_path: Path) -> None:
+    """Not only those from outside come by unicast."""
+    text = (
+        TEXT.replace("HARDWARE", "xeon-8160")
+        .replace("esxi-6.0", "esxi-7.0")
+        .replace("idle: {count: 0", "idle: {count: 1")
+    )
+    text = text.replace("    guest: rhel6\n", "    guest: linux5\n    vcpus: 4\n")
+    stream = "{kind: tcp_stream, to: web, direction: send, window: 64 KiB}"
+    assert stream in text
+    local = "{kind: vm_datagrams, sender: idle, to: web, packet_size: 200 B, rate: 1 kpps}"
+    (tmp_path / "local.yaml").write_text(text.replace(stream, local), encoding="utf-8")
+    path = "vms.web.vmx.ethernet0.udpRSS"
+    plain, hashed = (load(tmp_path / "local.yaml", {path: value}) for value in ("2", "1"))
+    assert told(hashed, path) == []
+    assert simulated(hashed) != simulated(plain)
+
+
 @pytest.mark.parametrize(
     ("threads", "family", "within_vms", "reason"),
     [
