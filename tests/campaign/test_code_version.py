@@ -7,8 +7,6 @@ import json
 import logging
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,7 +14,8 @@ import pytest
 from toy_runs import toy_record
 
 import hostsim.errors
-from hostsim.campaign.code_version import ABOUT, PACKAGE, import_closure, read_code, write_cache
+from hostsim.campaign import store as store_module
+from hostsim.campaign.code_version import ABOUT, PACKAGE, Code, import_closure, read_code, write_cache
 from hostsim.campaign.store import Store, code_digest
 from hostsim.errors import StoreError
 from tests.writable_copy import copy_tree
@@ -69,67 +68,37 @@ WITH_EFFECT = {
     "the kind of an error": ("hostsim/model/build.py", r"raise WiringError\(", "raise ValueError("),
 }
 
-PROGRAM = """
-import json
-import sys
-from pathlib import Path
 
-results, toys, *copies = sys.argv[1:]
-for copy in copies:
-    for name in [name for name in sys.modules if name.split(".")[0] == "hostsim"]:
-        del sys.modules[name]
-    sys.path[:] = [copy, *(place for place in sys.path if place not in ("", *copies))]
-    from hostsim.campaign.store import Store, _code
-    assert sys.modules["hostsim"].__file__.startswith(copy + "/")
-    if copy == copies[0]:
-        sys.path.append(toys)
-        from toy_runs import toy_record
-        Store(Path(results)).put(toy_record(1, 0))
-    is_found = Store(Path(results)).get(("ab" * 16, 0, 1)) is not None
-    print(json.dumps([Path(copy).name, [is_found, _code().parts]]))
-"""
-"""Takes a run to the store with the first copy of the package, and says of all of them whether it is found by them, and by what parts."""
-
-
-def copied(folder: Path, name: str) -> Path:
+def copied(folder: Path) -> Path:
     """A copy of the package and of what is shipped with it."""
-    copy = folder / name
-    copy_tree(PACKAGE, copy / "hostsim")
-    copy_tree(PACKAGE.parent / "scenarios", copy / "scenarios")
-    return copy
+    copy_tree(PACKAGE, folder / "hostsim")
+    copy_tree(PACKAGE.parent / "scenarios", folder / "scenarios")
+    return folder / "hostsim"
 
 
 @pytest.fixture(scope="module")
-def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package for each change, and one without any."""
-    folder = tmp_path_factory.mktemp("copies").resolve()
-    copied(folder, "unchanged")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bool, Mapping[str, str]]]:
+    """Whether a run of the unchanged code is found after each change to a copy of the package; and the parts of its code."""
+    folder, results = tmp_path_factory.mktemp("copy").resolve(), tmp_path_factory.mktemp("results")
+    package, cache = copied(folder), folder / "cache.json"
+    write_cache(cache, package)
+
+    def look(code: Code) -> tuple[bool, Mapping[str, str]]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(store_module, "_code", lambda: code)
+            return Store(results).get(("ab" * 16, 0, 1)) is not None, code.parts
+
+    Store(results).put(toy_record(1, 0))
+    looks = {"unchanged": look(read_code(package, cache))}
     for name, (file, pattern, replacement) in {**WITHOUT_EFFECT, **WITH_EFFECT}.items():
-        source = copied(folder, name) / file
-        before = source.read_text(encoding="utf-8")
+        before = (folder / file).read_text(encoding="utf-8")
         after, count = re.subn(pattern, replacement, before, count=1)
         assert count == 1, name
         assert after != before, name
-        source.write_text(after, encoding="utf-8")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def found(copies: Path) -> dict[str, tuple[bool, dict[str, str]]]:
-    """Whether the store of each copy finds a run that was made by the copy without a change; and the parts of its code."""
-    names = ["unchanged", *WITHOUT_EFFECT, *WITH_EFFECT]
-    command = [
-        sys.executable,
-        "-c",
-        PROGRAM,
-        copies / "results",
-        Path(__file__).parent,
-        *(copies / name for name in names),
-    ]
-    environment = {**os.environ, "PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=copies, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return {name: tuple(what) for name, what in map(json.loads, done.stdout.splitlines())}
+        (folder / file).write_text(after, encoding="utf-8")
+        looks[name] = look(read_code(package, cache))
+        (folder / file).write_text(before, encoding="utf-8")
+    return looks
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +108,7 @@ def parts() -> Mapping[str, str]:
 
 
 def test_a_stored_run_is_found_by_the_code_that_made_it(
-    found: dict[str, tuple[bool, dict[str, str]]], parts: Mapping[str, str]
+    found: dict[str, tuple[bool, Mapping[str, str]]], parts: Mapping[str, str]
 ) -> None:
     """Wherever the code is installed."""
     assert found["unchanged"] == (True, parts)
@@ -147,7 +116,7 @@ def test_a_stored_run_is_found_by_the_code_that_made_it(
 
 @pytest.mark.parametrize("change", WITHOUT_EFFECT)
 def test_a_stored_run_is_found_after_a_change_that_no_run_depends_on(
-    found: dict[str, tuple[bool, dict[str, str]]], parts: Mapping[str, str], change: str
+    found: dict[str, tuple[bool, Mapping[str, str]]], parts: Mapping[str, str], change: str
 ) -> None:
     """A night of runs outlives it."""
     assert found[change] == (True, parts)
@@ -155,7 +124,7 @@ def test_a_stored_run_is_found_after_a_change_that_no_run_depends_on(
 
 @pytest.mark.parametrize("change", WITH_EFFECT)
 def test_a_stored_run_is_not_found_after_a_change_that_a_run_depends_on(
-    found: dict[str, tuple[bool, dict[str, str]]], parts: Mapping[str, str], change: str
+    found: dict[str, tuple[bool, Mapping[str, str]]], parts: Mapping[str, str], change: str
 ) -> None:
     """The module that was changed is named, and what the old code made is no result of the new code."""
     is_found, now = found[change]
@@ -167,7 +136,7 @@ def test_a_stored_run_is_not_found_after_a_change_that_a_run_depends_on(
 
 def test_layout_does_not_count(tmp_path: Path, parts: Mapping[str, str]) -> None:
     """All modules of a run written anew from their syntax trees, without a comment and in another layout."""
-    package = copied(tmp_path, "copy") / "hostsim"
+    package = copied(tmp_path)
     rewritten = 0
     for name in import_closure(package):
         source = package / f"{name}.py"
