@@ -15,8 +15,10 @@ CHECK ?=
 NOTEBOOKS ?=
 MUTANTS ?=
 WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py model/test_own_policy.py theory/test_oracles.py theory/test_ciw.py)
-OUTER := $(addprefix tests/,analysis calibration campaign cli docs explorer faults host_files notebook plots report results scenario verification)
-RUNS := $(addprefix tests/,test_api.py test_common_random_numbers.py test_coverage.py test_interim_analysis.py test_same_points.py test_shipped.py $(addprefix model/test_,jitter.py path_loss.py tiers.py transaction.py latency_stage.py moderation.py receive.py steering.py tcp.py vectors.py))
+APART := $(addprefix tests/,$(addprefix engine/test_,arrivals.py event_queue.py jitter.py machine_integers.py ring.py ring_recall.py) \
+	$(addprefix model/test_,closed_loop_wire.py coalesced_arrivals.py flat.py invariants.py lro.py networld.py shared_tx.py taken_back.py transmit.py \
+		tx_completion.py vcpu.py vnic.py vnic_lock.py) \
+	test_fingerprint.py test_stock_environment.py theory/test_seeded_faults.py)
 
 COMPILED := build/.compiled
 # All that compiled modules depend on (hostsim/engine/compiled.py), with the folders, which a file that goes changes.
@@ -57,12 +59,12 @@ reproduce: setup
 check: setup
 	$(BIN)/hostsim check $(QUICK) --results $(RESULTS) $(CHECK)
 
-# Tests of what is compiled run the sources, for they take hosts apart; that both give the same bytes is tested where it is there.
-# Tests of what is not (OUTER), and those that only run hosts and look at them (RUNS), take what is compiled where it fits, as users do.
-# So do those in WHOLE (`make long-tests`), which run whole points, long ones or with policies of a user's own.
-test: $(ALL)
-	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE) $(OUTER) $(RUNS))
-	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE)) $(OUTER) $(RUNS)
+# Tests in APART take hosts apart, which compiled classes do not allow, and run the sources. All others take what is compiled where it
+# fits, as users do; that both give the same bytes is tested where it is there. WHOLE is left to `make long-tests`: whole points, long
+# ones or with policies of a user's own.
+test: setup $(ALL)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(APART)
+	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE) $(APART))
 
 # Tests that take longer and that `.ci/run` has time for: whole points, compiled code, clusters.
 long-tests: whole-points long-code-tests

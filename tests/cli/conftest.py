@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,25 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "tiny.yaml"
     path.write_text(TINY)
     return path
+
+
+@pytest.fixture(scope="session")
+def results_of_tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results folder that `hostsim run tiny.yaml --quick` leaves, run once."""
+    folder = tmp_path_factory.mktemp("tiny")
+    (folder / "tiny.yaml").write_text(TINY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = CliRunner().invoke(app, ["run", "tiny.yaml", "--quick", "--jobs", "1"])
+    assert done.exit_code == 0, done.output
+    return folder / "results"
+
+
+@pytest.fixture
+def tiny_run(tiny: Path, results_of_tiny: Path) -> Path:
+    """The scenario's file, in the working directory, with the results of that run."""
+    shutil.copytree(results_of_tiny, tiny.parent / "results")
+    return tiny
 
 
 @pytest.fixture

@@ -23,10 +23,10 @@ def test_a_scenario_is_run_and_its_page_written_beside_its_results(cli, tiny):
     assert "Does it run?" in Path("results/tiny/explore.html").read_text()
 
 
-def test_two_results_of_a_scenario_are_compared(cli, tiny):
+def test_two_results_of_a_scenario_are_compared(cli, tiny_run):
     """The page names both folders."""
-    cli("run", tiny, *POINT)
-    cli("run", tiny, *POINT, "--results", "other", "--set", "traffic.stream.packet_size=100 B")
+    Path("results").rename("other")
+    cli("run", tiny_run, *POINT, "--set", "traffic.stream.packet_size=100 B")
     done = cli("explore", "results/tiny", "--against", "other", "-o", "page.html")
     assert done.exit_code == 0
     assert '"name":"other/tiny"' in Path("page.html").read_text()
@@ -42,18 +42,16 @@ def test_two_results_of_a_scenario_are_compared(cli, tiny):
         (["."], ["contains no results"]),
     ],
 )
-def test_what_cannot_be_explored_is_a_fault(cli, tiny, arguments, words):
+def test_what_cannot_be_explored_is_a_fault(cli, tiny_run, arguments, words):
     """With status 2, and no page."""
-    cli("run", tiny, *POINT)
     done = cli("explore", *arguments, *(["--quick", "--jobs", "1"] if "tiny.yaml" in arguments else []))
     assert done.exit_code == 2
     assert all(word in done.stderr for word in words), done.stderr
     assert not Path("page.html").exists()
 
 
-def test_the_page_is_written_through_no_link_that_leads_out(cli, tiny):
+def test_the_page_is_written_through_no_link_that_leads_out(cli, tiny_run):
     """A folder may be somebody else's."""
-    cli("run", tiny, *POINT)
     mine = Path("mine")
     mine.write_text("untouched")
     Path("results/tiny/explore.html").symlink_to(mine.resolve())

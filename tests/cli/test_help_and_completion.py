@@ -77,9 +77,8 @@ def test_shells_complete_measures():
     assert complete_metric("latency_p9") == ["latency_p95", "latency_p99", "latency_p999", "latency_p9999"]
 
 
-def test_plot_draws_any_measure_against_an_axis(cli, tiny):
+def test_plot_draws_any_measure_against_an_axis(cli, tiny_run):
     """Files named by the measure and what tells lines apart; an error names the option that is wrong."""
-    assert cli("run", tiny, "--quick", "--jobs", "1").exit_code == 0
     done = cli("plot", "tiny", "--x", "receivers", "--y", "latency_p95", "--by", "rate")
     assert [Path(line).name for line in done.stdout.split()] == [
         "latency_p95-rate.svg",

@@ -15,10 +15,9 @@ OTHER = "0123456789abcdef"
 
 
 @pytest.fixture
-def stored(tiny: Path, cli: Cli) -> Path:
+def stored(tiny_run: Path) -> Path:
     """The runs of a saved sweep, and a copy of them as if another version had made them."""
-    assert cli("run", tiny, "--quick", "--jobs", "1").exit_code == 0
-    [version] = Path("results/runs").iterdir()
+    [version] = (tiny_run.parent / "results/runs").iterdir()
     shutil.copytree(version, version.with_name(OTHER))
     return version
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -10,10 +11,11 @@ import pytest
 from hostsim.config.peer import PeerSpec
 from hostsim.engine.arrivals import Arrivals, ConstantArrivals, RecordedArrivals
 from hostsim.model.policy.moderation import CoalescingDepth
+from hostsim.model.receive.nic import RxQueue
 from hostsim.model.traffic.arrival_source import CoalescedArrivals
 from hostsim.units import MS, SECOND, US
 
-from .small_point import CALM, datagrams, group, nic, point, run
+from .small_point import CALM, datagrams, group, nic, point, run, stream
 
 FLOW = SimpleNamespace(size=64)
 VM = PeerSpec.model_validate(
@@ -70,3 +72,24 @@ def test_a_nic_interrupts_for_calls_and_not_for_packets():
     assert alone.queues[0].interrupts == pytest.approx(20_000, rel=0.01)
     assert vm.queues[0].interrupts == pytest.approx(2 * 4_000, rel=0.02)
     assert vm.flows[0].delivered == pytest.approx(alone.flows[0].delivered, abs=10)
+
+
+def test_a_queue_that_is_polled_is_not_interrupted(monkeypatch):
+    """Bursts of several frames, spaced and moderated: no interrupt while masked, none before its time, none in the past."""
+    taken: dict[RxQueue, list[int]] = {}
+    original = RxQueue._interrupt
+
+    def noted(queue: RxQueue, now: int) -> None:
+        assert not queue._masked
+        before = queue.interrupts
+        original(queue, now)
+        if queue.interrupts > before:
+            taken.setdefault(queue, []).append(now)
+
+    monkeypatch.setattr(RxQueue, "_interrupt", noted)
+    host = run(
+        point(traffic={"s": stream("receive", streams=3)}, nics={"vmnic0": nic(interrupt_interval="50 us")}), 50 * MS
+    )
+    (instants,) = taken.values()
+    assert len(instants) == host.queues[0].interrupts > 500
+    assert min(after - before for before, after in pairwise(instants)) >= 50 * US

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +11,7 @@ from hostsim.config.nic import VSwitchSpec
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Train
 from hostsim.model.contract import Flow
+from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.receive.nic import Pnic
 from hostsim.model.receive.wire import OpenLoopWire
 from hostsim.model.traffic.udp import Datagram
@@ -25,7 +24,7 @@ from hostsim.model.transmit.egress import (
     UplinkScheduler,
 )
 from hostsim.units import MS, SECOND, US
-from tests.model.small_point import CALM, arrived, cost_table, datagrams, group, nic, point, run, stream
+from tests.model.small_point import CALM, arrived, cost_table, cpu, datagrams, group, nic, point, run, settings, stream
 
 SLOW = {"vmnic0": nic(line_rate="1 Gbit/s")}
 
@@ -151,7 +150,8 @@ class Rig:
 
     def __init__(self, nioc: NiocSpec) -> None:
         self.clock = Clock()
-        self.nic = Pnic("vmnic0", SimpleNamespace(), OpenLoopWire(), 1 << 20)
+        (node,) = Scheduler(self.clock, 1, cpu(cores=1).cores, cost_table(), settings()).nodes
+        self.nic = Pnic("vmnic0", node, OpenLoopWire(), 1 << 20)
         self.scheduler = UplinkScheduler(self.clock, self.nic, 10e9)
         self.nioc = nioc
 

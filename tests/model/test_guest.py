@@ -10,7 +10,7 @@ from hostsim.config.host import PointSpec
 from hostsim.engine.clock import Clock
 from hostsim.engine.ring import Train
 from hostsim.model.contract import Flow, Sender
-from hostsim.model.guest.vcpu import Ticks, Vcpu, joined
+from hostsim.model.guest.vcpu import Ticks, joined
 from hostsim.model.host import Host
 from hostsim.units import MS, NS, US
 from tests.model.small_point import (
@@ -60,13 +60,6 @@ def test_a_vm_with_work_of_its_own_answers_as_soon_as_one_without() -> None:
     assert later == pytest.approx(expected, rel=0.05)
     assert busy.flows[1].delivered > 5
     assert busy.vcpus[0].used > 0.99 * 49 * MS
-
-
-def test_without_interrupts_in_its_midst_a_burst_of_work_delays_every_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each request waits for the end of a burst, which is 5 ms."""
-    monkeypatch.setattr(Vcpu, "_attend", lambda _self, _now: None)
-    host = run(answering(works=True), 100 * MS)
-    assert response(host) > 4 * MS
 
 
 def test_work_takes_as_much_longer_as_what_interrupts_it() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
 from hostsim.config.workload import HttpSpec, TcpStreamSpec
@@ -11,7 +9,6 @@ from hostsim.engine.random_stream import Streams
 from hostsim.engine.record import RunRecord
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.model.receive.nic import RxQueue
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.units import MS, NS, US, transmission_ps
 
@@ -150,27 +147,6 @@ def test_whoever_looks_at_a_queue_changes_nothing():
         ended.append((rings, [queue.wakes for queue in host.transmits], [world.used for world in host.worlds()]))
     assert ended[0] == ended[1]
     assert sum(dropped for _, dropped, _ in ended[0][0]) > 500
-
-
-def test_a_queue_that_is_polled_is_not_interrupted(monkeypatch):
-    """Bursts of several frames, spaced and moderated: no interrupt while masked, none before its time, none in the past."""
-    taken: dict[RxQueue, list[int]] = {}
-    original = RxQueue._interrupt
-
-    def noted(queue: RxQueue, now: int) -> None:
-        assert not queue._masked
-        before = queue.interrupts
-        original(queue, now)
-        if queue.interrupts > before:
-            taken.setdefault(queue, []).append(now)
-
-    monkeypatch.setattr(RxQueue, "_interrupt", noted)
-    host = run(
-        point(traffic={"s": stream("receive", streams=3)}, nics={"vmnic0": nic(interrupt_interval="50 us")}), 50 * MS
-    )
-    (instants,) = taken.values()
-    assert len(instants) == host.queues[0].interrupts > 500
-    assert min(after - before for before, after in pairwise(instants)) >= 50 * US
 
 
 def fill(host: Host) -> int:

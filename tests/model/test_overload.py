@@ -9,12 +9,10 @@ import pytest
 
 from hostsim.config.costs import Cost
 from hostsim.config.guest import GuestSpec
-from hostsim.config.nic import NicOptions, VSwitchSpec
+from hostsim.config.nic import VSwitchSpec
 from hostsim.config.platform import Coalescing
 from hostsim.config.workload import BridgedSpec, MulticastSpec, WebSpec
-from hostsim.model.guest.directpath import DirectRing
 from hostsim.model.host import Host
-from hostsim.model.receive.vnic import Vnic
 from hostsim.units import MS, NS, SECOND, US
 from tests.model.small_point import (
     CALM,
@@ -145,62 +143,6 @@ def test_a_reader_that_keeps_up_stays_where_its_softirqs_are() -> None:
         host = run(point(group(guest=own, vcpus=2), traffic={"s": datagrams("receive", **flow)}, cost=cost), 50 * MS)
         assert host.vcpus[0].read > 100
         assert host.vcpus[1].read == 0
-
-
-@pytest.mark.parametrize("rate", ["10 kpps", "100 kpps"])
-def test_what_a_driver_frees_at_once_is_bounded_by_its_ring(rate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bridge's packets are copied, and completed at once; the driver has each descriptor of 32 back when it frees the packet, and is interrupted when it has none."""
-    freed: list[int] = []
-
-    def reclaim(port: Vnic, now: int, plain: Callable[[Vnic, int], int] = Vnic.reclaim) -> int:
-        count = plain(port, now)
-        queue = port.transmits[0].completions
-        assert queue.in_flight + queue.unclaimed <= 32
-        freed.append(count)
-        return count
-
-    monkeypatch.setattr(Vnic, "reclaim", reclaim)
-    flow = {"kind": "bridged", "to": "vm", "enters": 0, "leaves": 1, "frame_size": "64 B", "rate": rate}
-    vm = group(networks=("lan", "wan"), vnics=(vnic(tx_ring=32), vnic(tx_ring=32)))
-    switches = {"lan": VSwitchSpec(uplinks="vmnic0"), "wan": VSwitchSpec(uplinks="vmnic1")}
-    nics = {"vmnic0": nic(), "vmnic1": nic()}
-    traffic = {"frames": BridgedSpec.model_validate(flow)}
-    host = run(
-        point(vm, traffic=traffic, nics=nics, switches=switches, cost=CALM, tx_completion_delay=SECOND), 100 * MS
-    )
-    (flow_,) = host.flows
-    assert flow_.delivered > 900
-    assert flow_.lost_out == 0
-    assert max(freed) == 32
-    assert sum(freed) == pytest.approx(flow_.delivered, abs=64)
-    assert host.transmits[1].ring.dropped == 0
-
-
-@pytest.mark.parametrize(("frame_size", "each"), [("64 B", 1), ("9000 B", 3)])
-def test_what_a_driver_of_a_passed_through_nic_frees_at_once_is_bounded_by_its_ring(
-    frame_size: str, each: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An interrupt every 20 ms frees 64 descriptors, of which 120 packets a millisecond, or a third as many large ones, find no more; each that is sent is freed, but for the last ring."""
-    freed: list[int] = []
-
-    def reclaim(port: DirectRing, now: int, plain: Callable[[DirectRing, int], int] = DirectRing.reclaim) -> int:
-        freed.append(plain(port, now))
-        return freed[-1]
-
-    monkeypatch.setattr(DirectRing, "reclaim", reclaim)
-    mtu = max(1500, int(frame_size.split(maxsplit=1)[0]))
-    own = nic(tx_queue=64, tx_interrupt_delay=None, interrupt_interval="20 ms")
-    nics = {"vmnic0": nic(), "vmnic1": own}
-    flow = {"packet_size": frame_size, "rate": None, "interval": "1 ms", "burst": 120 // each, "vnic": 1}
-    vm = group(passthrough=("vmnic1",), reserved=1.0)
-    options = {"vmnic1": NicOptions(mtu=mtu)}
-    traffic = {"out": datagrams("send", **flow)}
-    host = run(point(vm, traffic=traffic, nics=nics, options=options, cost=CALM), 200 * MS)
-    port = host.nics["vmnic1"]
-    port.depart(200 * MS)
-    assert max(freed) == 64 // each
-    assert port.tx_packets == pytest.approx(10 * (64 // each), abs=64 // each)
-    assert sum(freed) == pytest.approx(port.tx_packets, abs=64 // each)
 
 
 def test_a_passed_through_nic_sends_what_waited_when_its_driver_has_freed_descriptors() -> None:

@@ -18,7 +18,8 @@ from hostsim.model.services import Services
 from hostsim.units import MS, NS, US
 
 from .small_host import Labourer
-from .small_point import ROUND, cost_table, guest, settings
+from .small_point import ROUND, cost_table, guest, run, settings
+from .test_guest import answering, response
 
 COST = cost_table()
 STACK = ROUND["guest_rx_packet"] * NS
@@ -223,3 +224,10 @@ def test_a_process_is_woken_once_in_a_burst():
         rig.packets(1, at)
     rig.clock.advance(1 * MS)
     assert woken == [True, False, True]
+
+
+def test_without_interrupts_in_its_midst_a_burst_of_work_delays_every_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request waits for the end of a burst, which is 5 ms."""
+    monkeypatch.setattr(Vcpu, "_attend", lambda _self, _now: None)
+    host = run(answering(works=True), 100 * MS)
+    assert response(host) > 4 * MS
