@@ -153,6 +153,7 @@ def test_a_word_comes_back() -> None:
     assert [PRIORS[2].at(PRIORS[2].variable(place)) for place in (0, 1)] == [0, 1]
 
 
+@pytest.mark.slow  # both read all shipped scenarios, and it runs a whole experiment
 def test_a_fit_that_was_killed_goes_on_from_its_log(tmp_path, monkeypatch) -> None:
     """Hosts of the log are not run again; a number that is behind no point of a scenario makes no other host of it."""
     from hostsim.campaign.pipeline import ExecutionOptions

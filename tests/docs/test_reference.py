@@ -26,9 +26,16 @@ from tests.tables import to_table
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    files = write_pages(tmp_path_factory.mktemp("docs") / "reference")
-    return {file.stem: file.read_text(encoding="utf-8") for file in files}
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the pages are."""
+    made = tmp_path_factory.mktemp("docs") / "reference"
+    write_pages(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def pages(folder: Path) -> dict[str, str]:
+    return {file.stem: file.read_text(encoding="utf-8") for file in folder.iterdir()}
 
 
 def rows(page: str) -> dict[str, list[str]]:
@@ -172,10 +179,10 @@ def test_the_run_options_are_documented(pages: dict[str, str]) -> None:
         assert f" {declared.help} " in pages["api"]
 
 
-def test_a_page_that_says_what_it_said_is_not_written_again(tmp_path: Path) -> None:
+def test_a_page_that_says_what_it_said_is_not_written_again(folder: Path) -> None:
     """So that a second build has nothing to do."""
-    first = {file: file.stat().st_mtime_ns for file in write_pages(tmp_path / "reference")}
-    assert {file: file.stat().st_mtime_ns for file in write_pages(tmp_path / "reference")} == first
+    first = {file: file.stat().st_mtime_ns for file in folder.iterdir()}
+    assert {file: file.stat().st_mtime_ns for file in write_pages(folder)} == first
     assert len(first) == len(PAGES)
 
 

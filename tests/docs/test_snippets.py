@@ -48,7 +48,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [*RUN, pytest.param("README.md", marks=pytest.mark.slow)])
+@pytest.mark.slow  # `make docs` runs the same blocks, and CI runs that
+@pytest.mark.parametrize("page", [*RUN, "README.md"])
 def test_a_page_runs_from_top_to_bottom(page: str, folder: Path) -> None:
     """One block after another, as a reader would go through it."""
     names: dict[str, Any] = {}

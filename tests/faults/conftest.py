@@ -11,7 +11,7 @@ from tests.faults import sweep
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """All that may be compared of it."""
     folder = sweep.write(tmp_path_factory.mktemp("undisturbed"))
-    status, told = sweep.run(folder)
+    status, told = sweep.run(folder, "--jobs", "1")
     assert status == 0, told
     found = sweep.content(folder)
     assert len(found) == sweep.RUNS + 4

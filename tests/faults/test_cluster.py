@@ -174,7 +174,6 @@ def test_without_a_worker_the_command_says_so_and_ends_at_ctrl_c(tmp_path: Path,
             "import msgpack_of_another_world",
             r"import of distributed fails \(ModuleNotFoundError: No module named 'msgpack_",
         ),
-        ("distributed", "raise AttributeError('too old')", r"import of distributed fails \(AttributeError: too old\)"),
     ],
 )
 def test_an_import_that_fails_says_why(tmp_path: Path, module: str, text: str, words: str) -> None:

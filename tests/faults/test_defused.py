@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import pickle
@@ -13,7 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from hostsim.cli.app import app
 from tests.faults import sweep
 
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -66,10 +69,10 @@ expect:
   - {{name: '{MARKUP}', metric: loss, at: {{'{FORMULA}': 1}}, between: [0, 1 %]}}
 """
     (folder / "tiny.yaml").write_text(text)
-    done = _hostsim(folder, "run", "tiny.yaml", "--jobs", "1")
-    assert done.returncode == 0, done.stderr
-    done = _hostsim(folder, "report", "tiny")
-    assert done.returncode == 0, done.stderr
+    with contextlib.chdir(folder):
+        for command in (["run", "tiny.yaml", "--jobs", "1"], ["report", "tiny"]):
+            done = CliRunner().invoke(app, command)
+            assert done.exit_code == 0, done.stderr
     return folder
 
 

@@ -182,9 +182,9 @@ def test_a_law_finds_it(fault: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (cost_twice, "M/M/1, load 0.5"),
         (most_used_first, "Two classes, non-preemptive"),
-        (wait_although_a_pcpu_is_idle, "M/M/4, load 0.8"),
+        pytest.param(wait_although_a_pcpu_is_idle, "M/M/4, load 0.8", marks=pytest.mark.slow),
         (announce_one_late, "Timer 50 us and depth 4, 100 kpps"),
-        (forget_the_rate, "Rate-based vNIC coalescing, 400 kpps"),
+        pytest.param(forget_the_rate, "Rate-based vNIC coalescing, 400 kpps", marks=pytest.mark.slow),
     ],
 )
 def test_theory_finds_it(fault: Patch, name: str, monkeypatch: pytest.MonkeyPatch) -> None:

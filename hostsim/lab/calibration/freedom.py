@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from hostsim.errors import InputError, nearest_name
 from hostsim.results.expect import Ratio
 from hostsim.scenario.cost_model import Constant, scenario_inputs, shipped_constants
 from hostsim.scenario.load import load
+from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import claims, data_root, shipped, shipped_parts
 from hostsim.scenario.yaml.source_tree import Tree
 from hostsim.scenario.yaml.validation import validate
@@ -138,17 +140,25 @@ def _read(file: Path | None) -> _FittedInputs:
     return found
 
 
-def _inputs() -> dict[str, Constant]:
+@functools.cache
+def _scenarios() -> Mapping[str, Scenario]:
+    """The shipped scenarios by name; loading them takes a second."""
+    return {name: load(name) for name in shipped()}
+
+
+@functools.cache
+def _inputs() -> Mapping[str, Constant]:
     """Every input of the shipped scenarios by its name."""
-    return {f"{name}.{path}": constant for name in shipped() for path, constant in scenario_inputs(load(name)).items()}
+    found = {name: scenario_inputs(scenario) for name, scenario in _scenarios().items()}
+    return {f"{name}.{path}": constant for name, inputs in found.items() for path, constant in inputs.items()}
 
 
 def _switches() -> list[str]:
     """Names of boolean assumed inputs of shipped scenarios, which no study and no calibration changes."""
     return [
         f"{name}.{assumption.path}"
-        for name in shipped()
-        for assumption in load(name).assumptions
+        for name, scenario in _scenarios().items()
+        for assumption in scenario.assumptions
         if isinstance(assumption.value, bool)
     ]
 
@@ -166,7 +176,12 @@ def _defaults() -> list[str]:
 
 def _informative() -> tuple[str, ...]:
     """Claims that shipped scenarios expect, of a kind that can fail, and not computed from other expectations."""
-    forms = {entry.name: entry.form for name in shipped() for entry in load(name).expectations if entry.is_claim}
+    forms = {
+        entry.name: entry.form
+        for scenario in _scenarios().values()
+        for entry in scenario.expectations
+        if entry.is_claim
+    }
     return tuple(
         claim.id
         for claim in claims().values()
