@@ -408,11 +408,11 @@ class _Sweep:
         answers: dict[str, SearchAnswer] = {}
         order = [task.key for task in self.plan.tasks]
         for index, search in enumerate(self.plan.searches):
-            records: dict[RecordKey, RunRecord] = {}
-            while wanted := [task.key for task in search.wants(records)]:
+            ended: dict[RecordKey, RunRecord] = {}
+            while wanted := [task.key for task in search.wants(ended)]:
                 order += wanted
-                records |= {key: self._done[key] for key in wanted if key in self._done}
-                if not records.keys() >= set(wanted):
+                ended |= {key: self._done[key] for key in wanted if key in self._done}
+                if not ended.keys() >= set(wanted):
                     break
             if index not in self._open:
                 answers[search.name] = search.answer(self._done)
