@@ -397,6 +397,7 @@ _PLACES = (
     (re.compile(r".*\.virtualDev"), "devices"),
     (re.compile(r".*\.driver"), "drivers"),
     (re.compile(r"(.*\.)?cpu\.family"), "processors"),
+    (re.compile(r"(.*\.)?nics\..*\.model"), "nics"),
     (re.compile(r"traffic\..*\.kind"), "traffic"),
 )
 """Where a value is looked up, by the path of its key."""

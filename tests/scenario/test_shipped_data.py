@@ -312,6 +312,8 @@ def faults(old: str, new: str) -> str:
         ("vmxnet3", "pvrdma", "pvrdma", "vmxnet3"),
         ("i40en", "i40en_ens", "i40en_ens", "the driver without -ens"),
         ("skylake-sp", "zen5", "zen5", "zen4"),
+        ("model: X710, driver: i40en", "model: ConnectX-6 Dx", "ConnectX-6 Dx", "ConnectX-6"),
+        ("mtu: 1500", "lldp: true", "lldp", "leave it out"),
         ("kind: work", "kind: iscsi", "iscsi", "vmkernel_stream"),
         ("mtu: 1500", "lacp: true", "lacp", "explicit_failover"),
         ("Net.UseHwTSO: 1", "Net.TcpipHeapMax: 1024", "Net.TcpipHeapMax", "leave it out"),
@@ -349,6 +351,24 @@ def test_no_name_of_the_table_works() -> None:
         settings |= {key.casefold() for part in (spec.advanced, spec.kernel, spec.vmx) for key in part}
         assert not spec.costs.generations.keys() & table["processors"].keys()
     assert not settings & table["settings"].keys()
+    assert not {name.casefold() for name in shipped_parts("nics")} & table["nics"].keys()
     for section, kind in (("releases", "platforms"), ("guests", "guests"), ("traffic", "traffic")):
         assert not shipped_parts(kind).keys() & table[section].keys()
     assert all(row.source and row.changes and row.nearest for rows in table.values() for row in rows.values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "nearest"),
+    [
+        ("model: X710, driver: i40en", "model: X520", "82599"),
+        ("mtu: 1500", "jumbo: true", "mtu: 9000 of the network"),
+        ("kind: work", "kind: tcp_crr", "keep_alive: false"),
+        ("host: {", "host: {sriov: true, ", "max_vfs"),
+        ("{guest: rhel8", "{latency_sensitivity: high, guest: rhel8", "sched.cpu.latencySensitivity: high"),
+    ],
+)
+def test_another_name_of_what_is_there_leads_to_it(old: str, new: str, nearest: str) -> None:
+    """An engineer's word for a part, a key or a load."""
+    message = faults(old, new)
+    assert "is known by another name: it changes nothing" in message
+    assert nearest in message.partition("allowed: ")[2]
