@@ -25,7 +25,7 @@ COMPILED := build/.compiled
 SOURCES := $(addprefix hostsim/,errors.py units.py plugin/module.py plugin/registry.py) \
 	$(shell find hostsim/config hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
 
-.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs reference claims score cost-model predictions calibration-page verification-page clean
+.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs reference claims score cost-model predictions gallery calibration-page verification-page clean
 
 setup: $(COMPILED)
 
@@ -117,6 +117,10 @@ claims: setup
 # Those texts alone, from docs/claims.json: the forest plot, the levels of trust, the counts of README and changelog, and what the first command of the README prints.
 score: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.score
+
+# The gallery of the figures of the experiments, at quick fidelity, after the model, a figure or the style has changed.
+gallery: setup
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.gallery docs/explanation/gallery.md --results $(RESULTS)
 
 # The page about the joint calibration, after another one was shipped (.ci/ship_calibration.py).
 calibration-page: $(STAMP)
