@@ -1,1 +1,1 @@
-"""Specification of a host and its workload: frozen, checked values without behaviour. Text with units becomes numbers here."""
+"""Specifications of a host and its workload: frozen, checked values; text with units becomes numbers."""

@@ -1,4 +1,4 @@
-"""Arrival processes and service times: when something comes, and how long it takes."""
+"""Specs of arrival processes and service times."""
 
 from __future__ import annotations
 
@@ -24,57 +24,66 @@ __all__ = [
 ]
 
 MOST_CV = 1000
-"""Greatest coefficient of variation: with more nearly all gaps round to nothing, and a single instant holds arrivals without end."""
+"""Largest coefficient of variation. Beyond it nearly all gaps round to 0, so that one instant has an unlimited number
+of arrivals.
+"""
 
 LEAST_IN_SEGMENT = 1e-3
-"""Fewest arrivals between two changes of a rate, on average: with fewer the changes would be all that a run is about, and nothing would follow them."""
+"""Smallest mean number of arrivals between two changes of a rate. Below it a run would consist of changes of the
+rate.
+"""
 MOST_PHASES = 10_000
-"""Most phases of a profile, and lines of its file."""
+"""Largest number of phases of a profile, and of lines of its file."""
 
 
 class Phase(Spec):
-    """A phase of a load: a rate, and the time for which it holds."""
+    """A phase of a load: a rate and its duration."""
 
     rate: AnyRate
-    """Arrivals in a second, as a Poisson process; 0 for none."""
+    """Arrivals/s, as a Poisson process; 0 for none."""
     length: PositiveDuration
-    """Length of the phase; of a state of ``mmpp`` the mean of an exponential distribution."""
+    """Length of the phase; for a state of ``mmpp`` the mean of an exponential distribution."""
 
 
 class ArrivalKeys(Spec):
-    """Keys of an arrival process that a scenario and a point have alike."""
+    """Keys of an arrival process in both scenarios and points."""
 
     process: Literal["constant", "poisson", "gamma", "replay", "on_off", "mmpp", "profile"] = "constant"
-    """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``: instants from ``file``. ``on_off``: Poisson
-    for a time, then nothing for a time, both random; ``rate`` is the mean over both. ``mmpp``: Poisson at the rate of one of the ``phases``, which change at
-    random. ``profile``: Poisson at the rate of each of the ``phases`` in turn, or of those in ``file``, and again from the first one on."""
+    """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``:
+    instants from ``file``. ``on_off``: Poisson for a random time, then no arrivals for a random time; ``rate`` is the
+    mean over both. ``mmpp``: Poisson at the rate of one of the ``phases``, which change at random. ``profile``: Poisson
+    at the rate of each of the ``phases`` in turn, or of those in ``file``, in a cycle.
+    """
     cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
     """Coefficient of variation of the gaps, for ``gamma`` only."""
     on: PositiveDuration | None = None
-    """For ``on_off`` only: mean time, exponentially distributed, for which packets come."""
+    """For ``on_off`` only: mean time with arrivals; exponentially distributed."""
     off: PositiveDuration | None = None
-    """For ``on_off`` only: mean time, exponentially distributed, for which none come."""
+    """For ``on_off`` only: mean time without arrivals; exponentially distributed."""
     phases: Annotated[tuple[Phase, ...], Field(min_length=2, max_length=MOST_PHASES)] | None = None
-    """For ``profile``: the phases in their order, ``[{rate: 20 kpps, length: 5 ms}, ...]``, in place of ``file``. For ``mmpp``: the states, each followed by any of
-    the others with equal probability."""
+    """For ``profile``: the phases in sequence, ``[{rate: 20 kpps, length: 5 ms}, ...]``, in place of ``file``. For
+    ``mmpp``: the states, each followed by any of the others with equal probability.
+    """
     period: PositiveDuration | None = None
-    """For ``profile`` only: time in which all phases pass once, each shortened or lengthened alike; the sum of their lengths by default."""
+    """For ``profile`` only: time of one cycle of all phases, whose lengths are scaled to it; default: the sum of their
+    lengths.
+    """
 
     @property
     def has_rates(self) -> bool:
-        """True where the process has rates of its own, so that its traffic has no ``rate``."""
+        """True if the process has its own rates, so that its traffic has no ``rate``."""
         return self.process in ("mmpp", "profile")
 
     @property
     def own_rate(self) -> float | None:
-        """Arrivals in a second in the long run, of known phases; None of other processes."""
+        """Mean arrivals/s of the phases; None for other processes."""
         if self.phases is None:
             return None
         return sum(phase.rate * phase.length for phase in self.phases) / sum(phase.length for phase in self.phases)
 
     @property
     def segment_ps(self) -> float | None:
-        """Mean time for which a rate holds, in picoseconds; None where it never changes."""
+        """Mean time between two changes of the rate, in picoseconds; None if it never changes."""
         if self.on is not None and self.off is not None:
             return (self.on + self.off) / 2
         if self.phases is None:
@@ -83,15 +92,17 @@ class ArrivalKeys(Spec):
 
     @property
     def is_stationary(self) -> bool:
-        """False of a profile, whose rate depends on the time of the run."""
+        """False for a profile, whose rate depends on the time of the run."""
         return self.process != "profile"
 
 
 class ArrivalSpec(ArrivalKeys):
-    """The arrival process of an open-loop sender: the instants at which it puts packets on the wire."""
+    """The arrival process of an open-loop sender: the times at which it puts packets on the wire."""
 
     timestamps_ps: tuple[int, ...] | None = None
-    """For ``replay`` only: ascending instants in picoseconds. In a file: ``file: path`` to a text file of seconds, one a line."""
+    """For ``replay`` only: ascending times in picoseconds. In a file: ``file: path`` to a text file with a time in
+    seconds on each line.
+    """
 
     @model_validator(mode="after")
     def _fitting(self) -> ArrivalSpec:
@@ -110,7 +121,7 @@ class ArrivalSpec(ArrivalKeys):
         if self.period is not None and self.process != "profile":
             raise ValueError("has a period without a profile|process: profile; or no period")
         if self.phases is not None and not any(phase.rate for phase in self.phases):
-            raise ValueError("has no rate above 0 in any phase|phases: one rate above 0 at least")
+            raise ValueError("has no rate above 0 in any phase|phases: at least one rate above 0")
         return self
 
 
@@ -123,13 +134,13 @@ class ServiceSpec(Spec):
     distribution: Literal["constant", "exponential", "gamma", "lognormal", "empirical"] = "exponential"
     """``gamma`` and ``lognormal`` have the given ``cv``; ``empirical`` draws from ``values``."""
     mean: PositiveDuration | None = None
-    """Mean length on this host's own processor; or ``cycles``, or ``values``."""
+    """Mean length on this host's processor; or ``cycles``, or ``values``."""
     cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
     """Coefficient of variation, for ``gamma`` and ``lognormal`` only."""
     cycles: Annotated[float, Field(gt=0, le=MOST_CYCLES)] | None = None
-    """Mean length in Westmere-equivalent cycles, as the costs of guest files have it: the time then follows from the processor."""
+    """Mean length in Westmere-equivalent cycles, like the costs in guest files; the time follows from the processor."""
     values: Annotated[tuple[PositiveDuration, ...], Field(min_length=1, max_length=10_000)] | None = None
-    """For ``empirical`` only: measured lengths, each as likely as any other."""
+    """For ``empirical`` only: measured lengths with equal probability."""
 
     @model_validator(mode="after")
     def _fitting(self) -> ServiceSpec:
@@ -150,7 +161,7 @@ class ServiceSpec(Spec):
         """Mean length in picoseconds.
 
         Args:
-            hertz: Westmere-equivalent cycles in a second.
+            hertz: Westmere-equivalent cycles/s.
         """
         if self.values is not None:
             return sum(self.values) / len(self.values)
@@ -158,12 +169,12 @@ class ServiceSpec(Spec):
 
     @property
     def is_constant(self) -> bool:
-        """True where each length is the same."""
+        """True if all lengths are equal."""
         return self.distribution == "constant"
 
 
 class _Short:
-    """A service time may be written as a time alone, or as a list of times."""
+    """Validator of the short forms of a service time: a time, or a list of times."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self._long, handler(source))
@@ -185,4 +196,4 @@ class _Short:
 
 
 Service = Annotated[ServiceSpec, _Short()]
-"""A service time as a scenario writes it: a time, a list of times, or a mapping."""
+"""A service time as written in a scenario: a time, a list of times, or a mapping."""

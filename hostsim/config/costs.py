@@ -1,4 +1,4 @@
-"""The cost model: the cost of each step, in cycles or in time, with the provenance of each number."""
+"""The cost model: cycles or time of each step, with the provenance of each number."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ __all__ = ["LATER_GENERATIONS", "Cost", "CostModel", "Factor", "Generation", "Pr
 
 
 class Provenance(Spec):
-    """Provenance of a number: a source, which may have a range, or an assumption, which has one; and the prior median of one that a calibration moves."""
+    """Provenance of a number: a source or an assumption, its range, and its prior median.
+
+    A source may have a range; an assumption has one. A number that a calibration has moved has a prior median.
+    """
 
     source: Annotated[str | None, UNHASHED] = None
-    """A row of the facts, a paper or a data sheet."""
+    """A row of the bibliography, a paper or a data sheet."""
     assumed: Annotated[str | None, UNHASHED] = None
-    """Why this value is assumed; needs ``range``."""
+    """Reason of an assumed value; needs ``range``."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Provenance:
@@ -35,20 +38,24 @@ class Provenance(Spec):
 
 
 MOST_CYCLES = 10**9
-"""Most cycles of a cost: a thousand seconds of the slowest processor, so that four thousand packets end before `hostsim.units.END`."""
+"""Largest number of cycles of a cost: a thousand seconds of the slowest processor, so that four thousand packets end
+before `hostsim.units.END`.
+"""
 
 
 class Cost(Provenance):
-    """A cost: processor cycles (scaled by generation and clock) or a time that no clock changes."""
+    """A cost: processor cycles, which scale with generation and clock, or a time, which does not."""
 
     cycles: Cycles | None = None
     """Westmere-equivalent cycles."""
     time: Duration | None = None
     """A fixed time."""
     range: Annotated[tuple[Cycles, Cycles] | tuple[Duration, Duration] | None, UNHASHED] = None
-    """Low and high end of where the value may lie, in its unit; of a source too, where it leaves one."""
+    """Low and high end of the plausible values, in the unit of the value; also for a source that leaves a range."""
     prior: Annotated[Cycles | Duration | None, UNHASHED] = None
-    """Median of the prior distribution, where a calibration has moved the value: the value that source or reason gave, in the same unit."""
+    """Median of the prior distribution if a calibration has moved the value: the value of the source or reason, in the
+    same unit.
+    """
 
     @model_validator(mode="after")
     def _one_value(self) -> Cost:
@@ -64,11 +71,15 @@ class Cost(Provenance):
         return self
 
     def ps(self, hertz: float) -> int:
-        """The cost in picoseconds on a processor that does ``hertz`` Westmere-equivalent cycles in a second."""
+        """The cost in picoseconds.
+
+        Args:
+            hertz: Westmere-equivalent cycles/s of the processor.
+        """
         return self.time if self.time is not None else cycles_to_ps(self.cycles or 0.0, hertz)
 
     def per_byte(self, hertz: float) -> float:
-        """The cost of one byte in picoseconds, not rounded: it is multiplied by a number of bytes first."""
+        """The cost of a byte in picoseconds, not rounded, as it is multiplied by a number of bytes."""
         return float(self.time) if self.time is not None else (self.cycles or 0.0) * SECOND / hertz
 
 
@@ -78,23 +89,23 @@ class Factor(Provenance):
     value: Annotated[float, Field(gt=0)]
     range: Annotated[tuple[float, float] | None, UNHASHED] = None
     prior: Annotated[float | None, UNHASHED] = None
-    """As of a cost."""
+    """Median of the prior distribution if a calibration has moved the value."""
 
 
 def _smt_throughput(factor: Factor) -> Factor:
     if not 1 <= factor.value <= 2:
-        raise ValueError("two hyperthreads do no less than one and no more than two cores|1..2")
+        raise ValueError("is not between the throughput of one core and that of two|1..2")
     return factor
 
 
 def _line_fills(factor: Factor) -> Factor:
     if factor.value < 1:
-        raise ValueError("a processor that copies has a cache line in flight|at least 1")
+        raise ValueError("is less than one cache line in flight|at least 1")
     return factor
 
 
 def share(factor: Factor) -> Factor:
-    """Refuse a share above 1."""
+    """Reject a share above 1."""
     if factor.value > 1:
         raise ValueError("is more than 1|at most 1")
     return factor
@@ -110,11 +121,13 @@ class Generation(Factor):
     """The factor of a processor generation."""
 
     extrapolated: Annotated[bool, UNHASHED] = False
-    """True where no cost of a packet was measured on this generation or on one with its core, so that all costs on it are extrapolated."""
+    """True if no cost of a packet was measured on this generation or on one with its core, so that all costs are
+    extrapolated.
+    """
 
 
 LATER_GENERATIONS = ("cascade-lake", "emerald-rapids", "zen2", "zen3", "zen4")
-"""Generations that are newer than stored runs: those of other processors than a host's own do not count in its hash."""
+"""Generations that are newer than stored runs. They do not enter the hash of a host with another processor."""
 
 
 def _not_calibrated(factor: Generation) -> Generation:
@@ -128,113 +141,137 @@ class CostModel(Spec):
 
     # --- PCPU and scheduler
     context_switch: Cost
-    """A PCPU turns from one world, or from its idle loop, to another world."""
+    """A PCPU switches from one world, or from its idle loop, to another world."""
     cache_refill_same: Cost
-    """A world resumes on the PCPU where it last ran, after others, or the idle loop, ran there."""
+    """Refill of caches: a world resumes on the PCPU where it last ran, after other worlds or the idle loop ran
+    there.
+    """
     cache_refill_migrated: Cost
-    """A world resumes on another PCPU than it last ran on."""
+    """Refill of caches: a world resumes on another PCPU than its last one."""
     guest_cache_refill: Cost
-    """Private caches of a guest refilled after an interlude: a call into the VMkernel, or another world on its PCPU. Beside ``vmk_call`` or ``cache_refill_same``."""
+    """Refill of a guest's private caches after a call into the VMkernel or another world on its PCPU. In addition to
+    ``vmk_call`` or ``cache_refill_same``.
+    """
     halt_exit: Cost
-    """A halted PCPU starts to execute again."""
+    """A halted PCPU resumes execution."""
     preemption: Cost
-    """Cutting a running world short, on the bill of the world that preempts."""
+    """Preemption of a running world; charged to the preempting world."""
     reschedule_ipi: Cost
-    """A PCPU makes another one reschedule by an interprocessor interrupt, until it is taken there; on the bill of the world that is woken."""
+    """An interprocessor interrupt by which a PCPU makes another one reschedule, until that takes it; charged to the
+    woken world.
+    """
     vcpu_preemption_lead: Cost
-    """Virtual time by which a waking vCPU must lag behind a running one to cut it short. A threshold, never charged."""
+    """Virtual time by which a waking vCPU must lag behind a running one to preempt it. A threshold, never charged."""
     smt_throughput: Annotated[Factor, AfterValidator(_smt_throughput)]
-    """Throughput of a core with both hyperthreads busy, one thread alone being 1. Between 1 and 2."""
+    """Throughput of a core with both hyperthreads busy, relative to one thread alone. Between 1 and 2."""
     # --- copies and memory
     copy_per_byte: Cost
-    """One byte copied, by the VMkernel into guest memory or by a guest between stack and application, both ends in the last-level cache of the node."""
+    """Copy of one byte, by the VMkernel into guest memory or by a guest between stack and application, with both ends
+    in the last-level cache of the node.
+    """
     line_fills: Annotated[Factor, AfterValidator(_line_fills)]
-    """Cache lines that a processor has in flight to and from memory while it copies: the latency of memory is shared by so many. At least 1."""
+    """Cache lines in flight to and from memory during a copy, which share the latency of memory. At least 1."""
     memory_service: Annotated[Cost, AfterValidator(_is_time)]
-    """Time that memory takes for a cache line, its latency apart: what other lines queue for. A time."""
+    """Service time of memory for a cache line without its latency, for which other lines queue. A time."""
     memory_usable: Annotated[Factor, AfterValidator(share)]
-    """Share of the peak bandwidth of a node's memory channels that can be used. At most 1."""
+    """Usable share of the peak bandwidth of a node's memory channels. At most 1."""
     reserved_far: Annotated[Factor, AfterValidator(share)]
-    """Share of the memory accesses of a VM whose memory is reserved that go to another node, over that of a VM whose memory is not. At most 1."""
+    """Share of memory accesses to other nodes of a VM with reserved memory, relative to a VM without reservation. At
+    most 1.
+    """
     # --- physical NIC and receive path
     interrupt: Cost
-    """A physical interrupt, from the vector to the poll world made ready."""
+    """A physical interrupt, from the vector until the poll world is ready."""
     poll_entry: Cost
-    """A receive or transmit context that was woken enters its poll loop."""
+    """A woken receive or transmit context enters its poll loop."""
     driver_rx: Cost
-    """The NIC driver takes one frame off its ring."""
+    """The NIC driver takes one frame from its ring."""
     vmklinux_conversion: Cost
     """Conversion of one frame between the structures of a Linux driver and the VMkernel's."""
     switch_forward: Cost
     """Port look-up and forwarding of one packet in the virtual switch."""
     sw_lro: Cost
-    """Software LRO looks at one frame and joins it to those before it of the same connection."""
+    """Software LRO examines one frame and appends it to earlier ones of its connection."""
     vxlan_decap: Cost
-    """One VXLAN frame taken out of its outer headers."""
+    """Decapsulation of one VXLAN frame."""
     replicate_clone: Cost
-    """One further copy of a multicast packet: clone of its descriptor and of its bookkeeping."""
+    """One further copy of a multicast packet: clone of its descriptor and its bookkeeping."""
     vnic_deliver: Cost
-    """One packet put on a vNIC's receive ring: mapping of guest memory, completion."""
+    """Delivery of one packet to a vNIC's receive ring: mapping of guest memory, completion."""
     vnic_hand_over: Cost
-    """The lock of a vNIC passes from one receive context to another, with the cache lines that it guards, where they deliver one at a time."""
+    """The lock of a vNIC passes from one receive context to another, with its protected cache lines, if they deliver
+    one at a time.
+    """
     shared_lines: Cost
-    """Cache lines of one frame that NIC, VMkernel and guest write in turn: descriptors, completions, headers. Between nodes they take as much longer as memory does."""
+    """Cache lines of one frame that NIC, VMkernel and guest write in turn: descriptors, completions, headers. Between
+    nodes they take longer in the ratio of memory latencies.
+    """
     split_enqueue: Cost
     """One packet queued to a vNIC's own receive context."""
     # --- transmit path
     vmk_call: Cost
-    """A guest's call into the VMkernel that wakes a sleeping transmit context: exit, wake-up, entry. ``guest_cache_refill`` comes on top."""
+    """A guest's call into the VMkernel that wakes a sleeping transmit context: exit, wake-up, entry.
+    ``guest_cache_refill`` is added.
+    """
     e1000_doorbell: Cost
-    """A guest's write to a register of an e1000 that announces packets: an exit that the monitor answers by itself."""
+    """A guest's write to an e1000 register that announces packets: an exit that the monitor handles."""
     e1000_interrupt: Cost
-    """What a guest reads and writes in registers of an e1000 for an interrupt, in exits, beside the interrupt itself."""
+    """A guest's register accesses of an e1000 for an interrupt, as exits, in addition to the interrupt itself."""
     networld_tx: Cost
-    """One packet taken off a vNIC's transmit ring: descriptor, mapping of guest memory."""
+    """One packet taken from a vNIC's transmit ring: descriptor, mapping of guest memory."""
     networld_tx_completion: Cost
-    """One packet that the NIC has sent, or that was copied, completed: mapping undone, completion descriptor for the guest."""
+    """Completion of one packet that the NIC has sent or that was copied: mapping undone, completion descriptor for the
+    guest.
+    """
     driver_tx: Cost
     """The NIC driver puts one packet on its ring."""
     driver_tx_completion: Cost
-    """The NIC driver finds one packet sent, and frees its descriptors."""
+    """The NIC driver detects one sent packet, and frees its descriptors."""
     segment_software: Cost
-    """One frame cut off a large TCP packet by the VMkernel, where the NIC cannot: its headers, its share of the data found."""
+    """Segmentation by the VMkernel of one frame from a TSO packet, if the NIC cannot: its headers, its share of the
+    data.
+    """
     segment_per_byte: Cost
     """One byte of such a frame: read for its checksum, or copied."""
     vxlan_encap: Cost
-    """One packet put into VXLAN headers: look-up of the tunnel's end, headers."""
+    """Encapsulation of one packet in VXLAN: look-up of the tunnel endpoint, headers."""
     # --- vCPU and guest
     vcpu_wake: Cost
-    """A halted vCPU resumes: return from the halt, exit and entry, guest's own wake-up."""
+    """A halted vCPU resumes: return from the halt, exit and entry, the guest's wake-up."""
     virtual_interrupt: Cost
-    """A running guest is made to take an interrupt: exit and entry. A halted one pays ``vcpu_wake`` instead."""
+    """An interrupt of a running guest: exit and entry. A halted guest has ``vcpu_wake`` instead."""
     guest_interrupt: Cost
-    """The guest's part of an interrupt, halted or running before: injection, handler, end of interrupt."""
+    """The guest's part of an interrupt, running or halted before: injection, handler, end of interrupt."""
     guest_rx_packet: Cost
-    """Guest network stack, one packet received, socket look-up included."""
+    """Guest network stack, one received packet, including socket look-up."""
     guest_rx_ack: Cost
-    """Guest network stack, one acknowledgement without data received, up to what it lets the connection send."""
+    """Guest network stack, one received acknowledgement without data, up to the transmission that it allows."""
     guest_gro_frame: Cost
-    """One further frame that GRO of the guest joins to a packet: taken off the driver's ring, compared, chained."""
+    """Each further frame that the guest's GRO joins to a packet: taken from the driver's ring, compared, chained."""
     guest_tx_packet: Cost
-    """Guest network stack, one packet of data sent: stack, driver."""
+    """Guest network stack, one sent data packet: stack, driver."""
     guest_ack: Cost
-    """Guest network stack, one acknowledgement made and sent."""
+    """Guest network stack, one acknowledgement built and sent."""
     guest_tx_completion: Cost
-    """A guest's driver finds one packet completed, and frees it: descriptors, buffer, the socket's account."""
+    """The guest's driver detects one completed packet, and frees it: descriptors, buffer, socket accounting."""
     guest_ipi: Cost
-    """A guest's interrupt from one of its vCPUs to another that is halted: exit on the sender's side."""
+    """An interrupt from a vCPU of a guest to a halted one: exit on the sender's side."""
     guest_process_wake: Cost
-    """A process that sleeps in a system call is made to run: its waker's part, the guest's scheduler, the switch. Once for all that it then finds."""
+    """Wake-up of a process that sleeps in a system call: the waker's part, the guest's scheduler, the switch. Once for
+    all data that it then finds.
+    """
     guest_timer_tick: Cost
-    """One tick of a guest's timer: its interrupts, their handlers, what the kernel does at each tick."""
+    """One tick of a guest's timer: interrupts, handlers, and the kernel's work at each tick."""
     guest_housekeeping: Cost
-    """Housekeeping of an idle guest: its daemons and the kernel's own timers, each ``housekeeping_period`` of the guest."""
+    """Housekeeping of an idle guest by daemons and kernel timers, once per ``housekeeping_period`` of the guest."""
     # --- processor generations
     generations: dict[str, Annotated[Generation, AfterValidator(_not_calibrated)]]
-    """Cycles that the same work takes on a processor family, Westmere-EX being 1. Never calibrated: ratios of a host cannot tell a slow processor from more work."""
+    """Cycles of the same work on a processor family, relative to Westmere-EX. Never calibrated: ratios of a host cannot
+    distinguish a slow processor from more work.
+    """
 
     def cycle_rate(self, family: str, clock_hz: float) -> float:
-        """Westmere-equivalent cycles in a second of a processor.
+        """Westmere-equivalent cycles/s of a processor.
 
         Raises:
             KeyError: the family is not in ``generations``.

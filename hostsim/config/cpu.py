@@ -12,7 +12,7 @@ from hostsim.config.quantity import Duration, Frequency, PositiveDuration, Rate
 __all__ = ["L1TF", "LATER_KEYS", "CoreComplexSpec", "CpuSpec", "MemorySpec"]
 
 L1TF = ("nehalem", "westmere", "westmere-ex", "sandy-bridge", "ivy-bridge", "haswell", "broadwell", "skylake-sp")
-"""Processor families with the L1 terminal fault, on which side-channel aware scheduling acts (Broadcom KB 330041)."""
+"""Processor families with the L1 terminal fault, for which side-channel aware schedulers exist (Broadcom KB 330041)."""
 
 BUS = 8
 """Bytes of a transfer on a memory channel."""
@@ -21,34 +21,38 @@ LATER_KEYS = ("nodes_per_socket", "core_complex", "all_core_turbo")
 
 
 class MemorySpec(Spec):
-    """The memory of each NUMA node of a server: latencies while nobody else uses it, and channels."""
+    """The memory of each NUMA node of a server: unloaded latencies, and channels."""
 
     latency: PositiveDuration
-    """Latency of a load from memory of the same node."""
+    """Latency of a load from memory of the same node, without other load."""
     hop: Duration
-    """Time by which memory of another node is farther; on average where some nodes are farther than others. With ``hop_in_socket``, of a node of another socket."""
+    """Additional latency of memory of another node; the mean if distances differ. With ``hop_in_socket``, of a node of
+    another socket.
+    """
     hop_in_socket: Duration | None = None
-    """The same of another node of the same socket, where a socket has several nodes; ``hop`` by default."""
+    """Additional latency of memory of another node of the same socket, if a socket has several nodes; default:
+    ``hop``.
+    """
     channels: SmallCount
     """Memory channels of a node."""
     transfers: Rate
-    """Transfers of 8 bytes in a second on each channel: 1.6e9 /s of DDR3-1600."""
+    """Transfers of 8 bytes/s on each channel: 1.6e9 /s for DDR3-1600."""
 
     @property
     def peak(self) -> float:
-        """Bytes in a second that the channels of a node carry at most."""
+        """Peak bandwidth of a node's channels, in bytes/s."""
         return self.channels * self.transfers * BUS
 
 
 class CoreComplexSpec(Spec):
-    """Core complexes (CCX): groups of cores of a NUMA node that each share a last-level cache, as in AMD EPYC."""
+    """Core complexes (CCX): groups of cores of a NUMA node with a shared last-level cache (AMD EPYC)."""
 
     cores: SmallCount
-    """Cores of a complex."""
+    """Number of cores of a complex."""
     near: PositiveDuration
-    """Time in which a core gets a cache line that another core of its complex has just written."""
+    """Latency of a cache line that another core of the complex has just written."""
     far: PositiveDuration
-    """The same of a core of another complex of the node."""
+    """Latency of a cache line that a core of another complex of the node has just written."""
 
     @model_validator(mode="after")
     def _is_nearer(self) -> CoreComplexSpec:
@@ -61,27 +65,31 @@ class CpuSpec(Spec):
     """The processors of a server, with their NUMA nodes and last-level caches."""
 
     model: Annotated[str, UNHASHED]
-    """Name on the data sheet; nothing depends on it."""
+    """Name on the data sheet; without effect on results."""
     family: str
-    """Processor generation, a key of the platform's ``generations``: how many cycles the same work takes on it."""
+    """Processor generation, a key of the platform's ``generations``, which has its cycles of the same work."""
     sockets: SmallCount
     """Number of sockets."""
     nodes_per_socket: Literal[1, 2, 4] = 1
-    """NUMA nodes of each socket: NPS of an AMD EPYC, sub-NUMA clustering (SNC) or cluster-on-die of an Intel Xeon. Nodes of a socket have neighbouring numbers."""
+    """NUMA nodes of each socket: NPS of an AMD EPYC, sub-NUMA clustering (SNC) or cluster-on-die of an Intel Xeon.
+    Nodes of a socket have consecutive numbers.
+    """
     cores: Annotated[int, Field(ge=1, le=256)]
     """Cores in each socket."""
     threads: Literal[1, 2] = 1
-    """PCPUs in each core: 2 with hyperthreading, where two neighbouring PCPUs share the throughput of their core."""
+    """PCPUs in each core: 2 with hyperthreading, where two consecutive PCPUs share the throughput of their core."""
     core_complex: CoreComplexSpec | None = None
-    """Last-level caches that only a part of a node's cores share; one cache for each node by default."""
+    """Last-level caches of groups of a node's cores; default: one cache for each node."""
     clock: Frequency
     """Nominal (base) clock."""
     all_core_turbo: Frequency | None = None
-    """Clock of all cores at work, with turbo, which all work then runs at; the nominal clock by default. Other turbo clocks are not modelled."""
+    """Clock with turbo and all cores busy, used for all work; default: the nominal clock. Other turbo clocks are not
+    modelled.
+    """
     ddio: bool = False
-    """True where the NIC writes packets into the last-level cache (Intel Data Direct I/O)."""
+    """True if the NIC writes packets into the last-level cache (Intel Data Direct I/O)."""
     memory: MemorySpec | None = None
-    """Its memory. Where nothing is said no copy ever waits for memory, on whichever node it lies."""
+    """Memory of the server. Without it no copy waits for memory, on any node."""
 
     @model_validator(mode="after")
     def _divides(self) -> CpuSpec:
@@ -102,7 +110,7 @@ class CpuSpec(Spec):
 
     @property
     def hertz(self) -> float:
-        """Clock at which the cores work."""
+        """Clock of the cores in Hz: all-core turbo, or the nominal clock."""
         return self.all_core_turbo or self.clock
 
     @property
@@ -117,12 +125,12 @@ class CpuSpec(Spec):
 
     @property
     def remote_ratio(self) -> float:
-        """Latency of memory of a node of another socket, that of the same node being 1."""
+        """Latency of memory of a node of another socket, relative to that of the same node."""
         return 1 + self.memory.hop / self.memory.latency if self.memory else 1.0
 
     @property
     def in_socket_ratio(self) -> float:
-        """The same of another node of the socket."""
+        """Latency of memory of another node of the same socket, relative to that of the same node."""
         memory = self.memory
         if memory is None or memory.hop_in_socket is None:
             return self.remote_ratio

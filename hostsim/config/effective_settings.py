@@ -1,4 +1,4 @@
-"""Effective settings: a platform's defaults with a scenario's own values over them, in the model's units."""
+"""Effective settings: a platform's defaults, overridden by a scenario's values, in the model's units."""
 
 from __future__ import annotations
 
@@ -28,44 +28,48 @@ from hostsim.units import MS, SECOND, US
 __all__ = ["PNIC_LRO", "PNIC_RSS", "Rings", "effective_offloads", "host_settings", "vm_settings", "vmx_table"]
 
 PNIC_LRO = 1
-"""Bit of ``ethernetX.pnicFeatures`` that asks for a queue with LRO."""
+"""Bit of ``ethernetX.pnicFeatures`` that requests a queue with LRO."""
 PNIC_RSS = 4
-"""Bit that asks for a queue with RSS."""
+"""Bit of ``ethernetX.pnicFeatures`` that requests a queue with RSS."""
 _CONTEXTS: dict[int, Literal["vm", "vnic", "queue"]] = {1: "vnic", 2: "vm", 3: "queue"}
 PASSTHROUGH = 4
-"""Devices that may be passed through to a VM (ESX 4.1; "Configuring VMDirectPath I/O pass-through devices")."""
+"""Largest number of passed-through devices of a VM (ESX 4.1; "Configuring VMDirectPath I/O pass-through devices")."""
 _SENSITIVITY = "sched.cpu.latencySensitivity"
 _SHARES = {"low": 500, "normal": 1000, "high": 2000}
 _THRESHOLD = re.compile(r"(?P<vms>\d{1,3})n (?P<vcpus>\d{1,3})n (?P<utilisation>\d{1,2}|100)")
 _STATIC_DEPTH = 64
-"""Packets of static coalescing where nobody sets them (``ethernetX.coalescingParams`` as documented)."""
+"""Default depth of static coalescing in packets (``ethernetX.coalescingParams`` as documented)."""
 _MOST_FAULTS = 100
-"""Faults of settings that are told: nobody reads more, and looking for nearest names takes time."""
+"""Largest number of reported faults of settings, as the search for nearest names takes time."""
 _CORE_STATES = (
     "Power.UseCStates",
     "Power.CStateMaxLatency",
     "Power.CStateResidencyCoef",
     "Power.CStatePredictionCoef",
 )
-"""Settings of the custom power policy; their defaults are what the balanced one does."""
+"""Settings of the custom power policy; their defaults equal the balanced policy."""
 _PREDICTION_UNIT = 1 << 20
-"""``Power.CStatePredictionCoef`` at which the predicted idle time is the mean: -ln(1 - p) times as much, p being the probability of an error."""
+"""``Power.CStatePredictionCoef`` at which the predicted idle time is the mean; it predicts -ln(1 - p) means, where p is
+the probability of an error.
+"""
 _WEIGHTS = 256
-"""One more than the greatest ``Net.vmxnetThroughputWeight``."""
+"""One more than the largest ``Net.vmxnetThroughputWeight``."""
 _UDP_RSS_ON = 1
-"""Value of ``ethernetX.udpRSS`` that hashes ports of datagrams too."""
+"""Value of ``ethernetX.udpRSS`` that includes datagram ports in the hash."""
 _VIRTUAL_NUMA = 9
-"""vCPUs from which on a VM has a virtual NUMA topology (``numa.vcpu.min``, by default)."""
+"""Smallest number of vCPUs of a VM with a virtual NUMA topology (default of ``numa.vcpu.min``)."""
 _STATIC_TIMEOUT = 4 * MS
-"""Static coalescing never waits longer (`ethernetX.coalescingParams` as documented)."""
+"""Longest wait of static coalescing (``ethernetX.coalescingParams`` as documented)."""
 _LAST_DEFAULTS: dict[str, int | str] = {"Net.MaxTxCompDelay": 50, "Net.NetNetqRxDynamicLB": 1}
-"""Settings that 6.5 and later no longer have: these do what 6.0 did by default (the balancer of NetQueue is on, see ``esxcli network nic queue loadbalancer``)."""
+"""Settings that 6.5 and later do not have, with the defaults of 6.0, which these releases keep (NetQueue's balancer is
+on, see ``esxcli network nic queue loadbalancer``).
+"""
 
 
 _Values = Mapping[str, int | str]
-"""Settings in force, by name."""
+"""Effective settings by name."""
 _Written = Mapping[str, object]
-"""Settings that a scenario gives, by name."""
+"""Settings of a scenario by name."""
 
 
 def _resolve(
@@ -107,11 +111,11 @@ def host_settings(
 
     Args:
         platform: the platform whose defaults apply.
-        advanced: what the scenario sets, by dotted name.
-        kernel: what the scenario sets, by name.
+        advanced: advanced settings of the scenario, by dotted name.
+        kernel: boot settings of the scenario, by name.
 
     Returns:
-        The settings (None when there are faults), the faults (without line), and warnings.
+        The settings (None with faults), the faults (without line), and warnings.
     """
     faults: list[Fault] = []
     warnings: list[str] = []
@@ -157,14 +161,17 @@ def host_settings(
 
 @dataclass(frozen=True)
 class Rings:
-    """Ring sizes of a vNIC in descriptors, where a scenario sets them; None leaves them to the guest's driver."""
+    """Ring sizes of a vNIC in descriptors from a scenario; None for the default of the guest's driver."""
 
     rx: int | None = None
     tx: int | None = None
 
 
 def vmx_table(platform: PlatformSpec, vnics: int) -> dict[str, SettingSpec]:
-    """The ``.vmx`` keys of a VM, those of ``ethernetX.`` once for each of its vNICs, those of ``pciPassthruX.`` for each device that it may have."""
+    """The ``.vmx`` keys of a VM.
+
+    Keys of ``ethernetX.`` are repeated for each vNIC, those of ``pciPassthruX.`` for each possible device.
+    """
     table: dict[str, SettingSpec] = {}
     for name, setting in platform.vmx.items():
         if name.startswith(("ethernetX.", "pciPassthruX.")):
@@ -185,20 +192,20 @@ def vm_settings(
     rings: Rings = Rings(),
     vcpus: int = 1,
 ) -> tuple[VmSettings | None, list[Fault], list[str]]:
-    """The effective settings of one group of VMs.
+    """The effective settings of a group of VMs.
 
     Args:
         platform: the platform whose defaults apply.
-        advanced: the host's own settings as the scenario gives them: defaults of its vNICs hang on them.
-        vmx: what the scenario sets, by ``.vmx`` key with the vNIC's number (``ethernet0.emuRxMode``).
-        guest: what its drivers ask for.
+        advanced: the scenario's advanced settings of the host, on which defaults of its vNICs depend.
+        vmx: settings of the scenario, by ``.vmx`` key with the vNIC's number (``ethernet0.emuRxMode``).
+        guest: the guest, with the requests of its drivers.
         vnics: number of vNICs.
-        path: where the group stands in the file (``vms.receiver``), for faults.
-        rings: descriptors that the scenario sets.
-        vcpus: vCPUs of each VM, which share a number of shares.
+        path: of the group in the file (``vms.receiver``), for faults.
+        rings: ring sizes of the scenario, in descriptors.
+        vcpus: vCPUs of each VM, among which a number of shares is divided.
 
     Returns:
-        The settings (None when there are faults), the faults (without line), and warnings.
+        The settings (None with faults), the faults (without line), and warnings.
     """
     faults: list[Fault] = []
     warnings: list[str] = []
@@ -255,12 +262,14 @@ def vm_settings(
 def effective_offloads(
     asked: OffloadSettings, guest: GuestSpec, path: str
 ) -> tuple[OffloadedCosts | None, list[Fault]]:
-    """The offloads of a VM: those that need others are off without them, as Linux has it; None where all are on.
+    """The effective offloads of a VM; None if all are on.
+
+    As in Linux, an offload is off without another one that it needs.
 
     Args:
-        asked: what its guest sets.
+        asked: offloads that the guest sets.
         guest: the guest.
-        path: where that stands in the file (``vms.receiver.offloads``), for faults.
+        path: of the offloads in the file (``vms.receiver.offloads``), for faults.
     """
     if asked.is_default:
         return None, []
@@ -280,7 +289,7 @@ def effective_offloads(
 
 
 def _pcpus(text: str, path: str, faults: list[Fault]) -> tuple[int, ...]:
-    """Numbers of PCPUs as ``sched.cpu.affinity`` lists them, ``0,2,4-7``; none for ``all``."""
+    """Numbers of PCPUs in ``sched.cpu.affinity``, such as ``0,2,4-7``; empty for ``all``."""
     if text.strip() in ("all", ""):
         return ()
     found: set[int] = set()
@@ -298,7 +307,7 @@ def _pcpus(text: str, path: str, faults: list[Fault]) -> tuple[int, ...]:
 
 
 def _exclusive(platform: PlatformSpec, keys: _Values, warnings: list[str]) -> bool:
-    """True where each vCPU has a PCPU to itself; of the other degrees nobody published what they do."""
+    """True if each vCPU has an exclusive PCPU; effects of degrees low and medium are not published."""
     degree = keys[_SENSITIVITY]
     modelled = platform.vmx[_SENSITIVITY].modelled
     if modelled and degree in ("low", "medium"):
@@ -307,7 +316,7 @@ def _exclusive(platform: PlatformSpec, keys: _Values, warnings: list[str]) -> bo
 
 
 def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[PassthroughSettings | FunctionSettings, ...]:
-    """NICs and functions of NICs that are passed through, in the order of their numbers."""
+    """Passed-through NICs and functions of NICs, in the order of their numbers."""
     names: list[str] = []
     found: list[PassthroughSettings | FunctionSettings] = []
     for number in range(PASSTHROUGH):
@@ -344,7 +353,7 @@ def _vnic(
     *,
     exclusive: bool,
 ) -> VnicSettings | None:
-    """The settings of one vNIC; a VM that is sensitive to latency has none of its interrupts held back, whatever its scheme is."""
+    """The settings of a vNIC; with high latency sensitivity no coalescing scheme holds interrupts back."""
     name = f"ethernet{number}"
     if str(keys[f"{name}.virtualDev"]) == "e1000":
         return _e1000(host, vmx, keys, guest, rings, number, path, faults)
@@ -407,7 +416,7 @@ def _e1000(
     path: str,
     faults: list[Fault],
 ) -> VnicSettings | None:
-    """The settings of an e1000, which does not know what vmxnet3 can be told."""
+    """The settings of an e1000, which has no queues, LRO, RSS or coalescing schemes."""
     name, driver = f"ethernet{number}", guest.e1000
     for key in ("pnicFeatures", "coalescingScheme", "coalescingParams"):
         if (asked := f"{name}.{key}") in vmx and str(keys[asked]) not in ("", "0"):
@@ -432,12 +441,12 @@ def _e1000(
             {"scheme": scheme, "rate": driver.interrupt_rate, "depth": 1, "timeout": _STATIC_TIMEOUT}
         ),
         rss=False,
-        dense=None,  # its driver coalesces, and nobody calls for its context
+        dense=None,  # its driver coalesces, and no call wakes its context
         tx_context=_context(host, vmx, keys, name),
     )
 
 
 def _context(host: _Values, vmx: _Written, keys: _Values, name: str) -> Literal["vm", "vnic", "queue"]:
-    """Whose transmit context a vNIC's is."""
-    asked = f"{name}.ctxPerDev"  # 1, 2 and 3 mean the same there and in Net.NetVMTxType
+    """The owner of a vNIC's transmit contexts: VM, vNIC or queue."""
+    asked = f"{name}.ctxPerDev"  # 1, 2 and 3 have the same meaning in both settings
     return _CONTEXTS[int(keys[asked] if asked in vmx else host["Net.NetVMTxType"])]

@@ -1,4 +1,4 @@
-"""Base class of specs, and the field types that several parts of scenario files share."""
+"""Base class of specs, and field types that several parts of scenario files use."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = [
 
 
 class Spec(BaseModel):
-    """Base of specs: a frozen value read from YAML; the prose of its fields is the reference of the file format."""
+    """Base of specs: a frozen value from YAML; docstrings of its fields are the reference of the format."""
 
-    # pydantic could read the prose, when a class is made: a tenth of a second of every command
+    # pydantic would read them when the class is created, which takes 0.1 s in every command
     model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=describe, strict=True)
 
 
 UNHASHED: Any = Field(exclude=True)
-"""Mark of a field that is for readers: no run depends on it, so that it does not count in the hash of a point."""
+"""Mark of a descriptive field without effect on runs, which is excluded from the hash of a point."""
 
 
 Name = Annotated[
@@ -45,23 +45,23 @@ Name = Annotated[
         json_schema_extra={"x-allowed": "letters, digits, _ and -, at most 100"},
     ),
 ]
-"""A name that the user chooses; it may stand in a dotted path."""
+"""A name that the user chooses; may be part of a dotted path."""
 Positive = Annotated[int, Field(ge=1)]
-"""An integer from 1 on."""
+"""An integer, at least 1."""
 SmallCount = Annotated[int, Field(ge=1, le=64)]
 """An integer from 1 to 64."""
 VcpuCount = Annotated[int, Field(ge=1, le=768)]
-"""vCPUs of a VM; 768 is the most of any release."""
+"""Number of vCPUs of a VM; 768 is the largest of any release."""
 Count = Annotated[int, Field(ge=1, le=4096)]
 """An integer from 1 to 4096."""
 Descriptors = Annotated[int, Field(ge=32, le=4096)]
-"""Descriptors of a ring of a vNIC."""
+"""Number of descriptors of a vNIC's ring."""
 Value = str | int | float | bool
-"""A setting or a value of an axis."""
+"""A value of a setting or of an axis."""
 AxisValues = dict[str, Value]
-"""A point: values of axes, as written in the sweep; the first value of an axis that is not named."""
+"""A point: values of axes, as written in the sweep; the default of an axis is its first value."""
 BandEnd = int | float | str | None
-"""An end of a band: a number in the metric's unit or a number with its unit; nothing where the band is open."""
+"""An end of a band: a number in the metric's unit, or a number with its unit; None for an open end."""
 
 
 def _listed(value: Any) -> Any:
@@ -80,8 +80,8 @@ def _schema(most: int | None = None, least: int = 1) -> WithJsonSchema:
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1), _schema()]
 """One name, or a list of names."""
 SwitchNames = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(max_length=10), _schema(10, 0)]
-"""The virtual switch of each vNIC of a VM, which has ten at most."""
+"""The virtual switch of each vNIC of a VM, at most ten."""
 UplinkNames = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1, max_length=32), _schema(32)]
-"""The physical NICs of a virtual switch, 32 at most."""
+"""The physical NICs of a virtual switch, at most 32."""
 StandbyNames = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(max_length=32), _schema(32, 0)]
-"""Further physical NICs of a virtual switch, or none."""
+"""Standby NICs of a virtual switch; may be empty."""

@@ -1,4 +1,4 @@
-"""Docstrings of the fields of specs, read from the sources for schemas and pages; runs do not need them."""
+"""Docstrings of the fields of specs, read from the sources for schemas and pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def describe(schema: dict[str, Any], model: type[Any]) -> None:
 
 
 def field_docs(model: type[Any]) -> dict[str, str]:
-    """The description of each field of a model, if any: its own, its docstring, or that of the field that it replaces."""
+    """Descriptions of the fields of a model: their own, their docstrings, or inherited ones."""
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         file = getattr(sys.modules.get(cls.__module__), "__file__", None)
@@ -35,7 +35,7 @@ def field_docs(model: type[Any]) -> dict[str, str]:
 
 @functools.lru_cache(maxsize=64)
 def _prose(file: str) -> Mapping[str, Mapping[str, str]]:
-    """The docstrings of fields in the classes of a module, by class and field."""
+    """The docstrings of fields by class and field, in a module."""
     found: dict[str, dict[str, str]] = {}
     for cls in ast.parse("".join(linecache.getlines(file))).body:
         if not isinstance(cls, ast.ClassDef):

@@ -1,4 +1,4 @@
-"""Files that a user names: paths, reading of text with limits, atomic writes, checks of destinations."""
+"""Files that a user names: paths, text with a size limit, atomic writes, checks of destinations."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ __all__ = [
 ]
 
 MAX_BYTES = 4 * 1024 * 1024
-"""Largest file that is read."""
+"""Largest size of a file, in bytes."""
 _MOST_LOOKED_AT = 1000
-"""Number of files of a folder that are searched for the nearest name."""
+"""Largest number of files of a folder in the search for the nearest name."""
 _LONGEST_NAME = 255
 """Largest number of characters of a file name."""
 _STDOUT, _STDERR = 1, 2
 
 
 def display_name(file: Path) -> str:
-    """A path in faults and tables: relative to the working folder if below it."""
+    """A path for faults and tables: relative to the working folder if below it."""
     try:
         return str(file.resolve().relative_to(Path.cwd()))
-    except (ValueError, OSError, RuntimeError):  # elsewhere; too long a name, or circular links
+    except (ValueError, OSError, RuntimeError):  # outside; or too long a name, or circular links
         return str(file)
 
 
@@ -54,7 +54,7 @@ def is_there(file: Path) -> bool:
 
 
 def why_not(file: Path) -> str:
-    """The reason why a path does not lead to a regular file."""
+    """The reason why a path is not a regular file."""
     try:
         if file.is_dir():
             return "is a folder"
@@ -71,7 +71,7 @@ def is_below(file: Path, folder: Path) -> bool:
     """True if a path leads into a folder, following links.
 
     Raises:
-        OSError: it cannot be followed; also ValueError and RuntimeError for impossible names.
+        OSError: the path cannot be resolved; also ValueError and RuntimeError for impossible names.
     """
     return file.resolve().is_relative_to(folder.resolve())
 
@@ -82,10 +82,10 @@ def find_below(name: str, beside: Path, root: Path) -> Path:
     Args:
         name: path, relative to ``beside``.
         beside: folder of the file that names it.
-        root: folder that must contain it, even through links.
+        root: folder that must contain it, also through links.
 
     Raises:
-        InputError: missing, or outside of the root; without place.
+        InputError: missing, or outside of the root; without file and line.
     """
     file = beside / name
     given, allowed = repr(name), f"a file below {display_name(root)}"
@@ -107,7 +107,7 @@ def require_root(root: Path, file: Path) -> Path:
         The root.
 
     Raises:
-        InputError: it is not a folder, or does not contain the file.
+        InputError: the root is not a folder, or does not contain the file.
     """
     if not root.is_dir():
         raise InputError(Fault("is not a folder", "--root", repr(str(root)), "a folder that contains the scenario"))
@@ -133,10 +133,10 @@ def read_bytes(file: Path, name: str) -> bytes:
 
     Args:
         file: the file.
-        name: in faults.
+        name: name of the file in faults.
 
     Raises:
-        InputError: missing, unreadable, or too long.
+        InputError: missing, unreadable, or too large.
     """
     try:
         if file.exists() and not file.is_file() and not file.is_dir():
@@ -158,10 +158,10 @@ def read_text(file: Path, name: str) -> str:
 
     Args:
         file: the file.
-        name: in faults.
+        name: name of the file in faults.
 
     Raises:
-        InputError: missing, unreadable, too long, or not UTF-8.
+        InputError: missing, unreadable, too large, or not UTF-8.
     """
     data = read_bytes(file, name)
     try:
@@ -173,10 +173,10 @@ def read_text(file: Path, name: str) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> Path:
-    """Write a file atomically: a temporary file beside it is renamed; folders are created.
+    """Write a file atomically: write a temporary file beside it, then rename; folders are created.
 
-    A link remains, and its target is written. A pipe, a device, and the file of stdout or stderr are written directly. A new file has
-    the permissions of the umask, an existing one keeps its own.
+    A link remains, and its target is written. A pipe, a device, and the file of stdout or stderr are written directly.
+    A new file has the permissions of the umask, an existing one keeps its permissions.
 
     Returns:
         The path.
@@ -235,7 +235,7 @@ def _replace(target: Path, content: bytes, there: os.stat_result | None) -> None
 
 
 def require_folder(folder: Path) -> None:
-    """Check that files can be written into an existing or new folder, without leaving any.
+    """Check that files can be written into an existing or new folder, without creating any.
 
     Raises:
         StoreError: it is not a folder, or cannot be written.
@@ -249,11 +249,11 @@ def require_folder(folder: Path) -> None:
 
 
 def require_file(file: Path, *, makes_folder: bool = True) -> None:
-    """Check that a file can be written, without leaving any. Pipes and devices are not checked.
+    """Check that a file can be written, without creating it. Pipes and devices are not checked.
 
     Args:
         file: the file.
-        makes_folder: its folder may be missing; False if that is more likely a mistake in the path.
+        makes_folder: True if its folder may be missing; False if that is more likely a mistake in the path.
 
     Raises:
         StoreError: it is a folder, or cannot be written.

@@ -1,6 +1,6 @@
 """The spec of a point: one host, its VMs and their traffic, resolved and ready to be built.
 
-`PointSpec` is all that the simulated side ever sees: no names of scenarios, no axes, no expectations.
+`PointSpec` is the only input of the simulated side: no names of scenarios, no axes, no expectations.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from hostsim.plugin.module import module_of
 __all__ = ["LENGTHENING", "FirmwareSpec", "HardwareSpec", "PointSpec", "ResourcePoolSpec", "VmGroupSpec", "links"]
 
 LENGTHENING = 0.25
-"""Share by which a run is lengthened where nothing else is asked for: little, as a warm-up that seems to last is often chance."""
+"""Default share by which a run is lengthened: small, as an apparently long warm-up is often chance."""
 
 
 class FirmwareSpec(Spec):
     """The firmware of a server: system management interrupts that stop its processors."""
 
     stop: PositiveDuration
-    """Time for which it stops all processors at once (a system management interrupt)."""
+    """Duration of a stop of all processors (a system management interrupt)."""
     period: PositiveDuration
-    """Mean time from one stop to the next."""
+    """Mean time between two stops."""
 
     @model_validator(mode="after")
     def _leaves_time(self) -> FirmwareSpec:
@@ -60,12 +60,12 @@ class HardwareSpec(Spec):
     """The hardware of a server: processors, NICs, firmware."""
 
     hardware: Annotated[str, UNHASHED]
-    """Name of the server; nothing depends on it."""
+    """Name of the server; without effect on results."""
     cpu: CpuSpec
     nics: Annotated[dict[str, NicSpec], Field(min_length=1)]
-    """Physical NIC ports by the names that administrators see: ``vmnic0``, ``vmnic1``."""
+    """Ports of physical NICs by name as in the administrator's tools: ``vmnic0``, ``vmnic1``."""
     firmware: FirmwareSpec | None = None
-    """Where it is known to take the processors away; nothing is known of a server on the compatibility list."""
+    """Firmware with known stops of the processors; none are known of servers on the compatibility list."""
 
     @model_validator(mode="after")
     def _whole_cores(self) -> HardwareSpec:
@@ -80,7 +80,9 @@ class HardwareSpec(Spec):
         return self.model_copy(update={"cpu": self.cpu.model_copy(update={"threads": 1})})
 
     def with_drivers(self, known: Collection[str]) -> HardwareSpec:
-        """The same server with each NIC's driver of a platform, where the platform lists one of them.
+        """The same server, with the driver of each NIC that a platform has.
+
+        A NIC without a driver of the platform keeps its own.
 
         Args:
             known: names of the platform's drivers.
@@ -104,35 +106,39 @@ class VmGroupSpec(Spec):
     settings: VmSettings
     vcpus: VcpuCount
     networks: SwitchNames
-    """Name of the virtual switch that each vNIC is connected to."""
+    """Name of the virtual switch of each vNIC."""
     pool: str = ""
-    """Name of the resource pool of each of them; empty for the host itself."""
+    """Name of the resource pool of each VM; empty for the host."""
 
     def queue_pairs(self, vnic: VnicSettings) -> int:
-        """Number of the queue pairs of a vNIC, as far as the guest has not fewer of them."""
+        """Number of queue pairs of a vNIC; the guest may set a smaller one."""
         return vnic.queue_pairs(min(self.vcpus, self.settings.queues or self.vcpus))
 
 
 class ResourcePoolSpec(Spec):
-    """A resource pool: CPU that its VMs and the pools in it share."""
+    """A resource pool: CPU for its VMs and child pools."""
 
     name: str
     parent: str = ""
-    """Name of the pool that it is in; empty for the host itself."""
+    """Name of the parent pool; empty for the host."""
     shares: Positive
-    """Shares among its siblings, pools and VMs."""
+    """Shares among sibling pools and VMs."""
     reservation_mhz: Annotated[int, Field(ge=0)] = 0
-    """CPU that it is guaranteed, in MHz."""
+    """Guaranteed CPU, in MHz."""
     limit_mhz: Annotated[int, Field(ge=1)] | None = None
-    """Most CPU that all in it may have, in MHz; None for no limit."""
+    """CPU limit of all its members together, in MHz; None for no limit."""
     expandable: Annotated[bool, UNHASHED] = True
-    """True if it may reserve unreserved CPU of its parent; admission control alone depends on it."""
+    """True if it may reserve unreserved CPU of its parent; only admission control depends on it."""
 
 
 def links(
     group: VmGroupSpec, vswitches: Mapping[str, VSwitchSpec], options: Mapping[str, NicOptions]
 ) -> list[VSwitchSpec]:
-    """The virtual switch of each NIC of the VMs of a group, in the order of their numbers; a passed-through NIC has one of its own, with the MTU of its options, a NIC of a native host with that of its network."""
+    """The virtual switch of each NIC of a group's VMs, in the order of their numbers.
+
+    A passed-through NIC has its own switch, with the MTU of the NIC's options; a NIC of a native host has the MTU of
+    its network.
+    """
     passed = [
         VSwitchSpec(uplinks=(entry.nic,), mtu=entry.mtu or options.get(entry.nic, NicOptions()).mtu)
         for entry in group.settings.passthrough
@@ -141,7 +147,7 @@ def links(
 
 
 def _later_keys(traffic: Traffic) -> dict[str, Any]:
-    """Keys of a traffic entry that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
+    """Keys of traffic that are newer than stored runs and have their defaults: excluded from the hash."""
     keys: dict[str, Any] = {
         key: True for key, default in traffic.later_defaults.items() if getattr(traffic, key) == default
     }
@@ -170,13 +176,13 @@ _LATER_SETTINGS = (
 
 
 def _later_settings(settings: VmSettings) -> dict[str, Any]:
-    """Settings of VMs that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
+    """Settings of VMs that are newer than stored runs and have their defaults: excluded from the hash."""
     fields = type(settings).model_fields
     return dict.fromkeys((name for name in _LATER_SETTINGS if getattr(settings, name) == fields[name].default), True)
 
 
 def _later_cpu_keys(cpu: CpuSpec) -> dict[str, Any]:
-    """Keys of processors that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
+    """Keys of processors that are newer than stored runs and have their defaults: excluded from the hash."""
     fields = type(cpu).model_fields
     keys: dict[str, Any] = {name: True for name in LATER_KEYS if getattr(cpu, name) == fields[name].default}
     if cpu.memory is not None and cpu.memory.hop_in_socket is None:
@@ -195,56 +201,56 @@ def _later_vm_keys(group: VmGroupSpec, *, opens: bool) -> dict[str, Any]:
 
 
 def _later_switch_keys(switch: VSwitchSpec) -> set[str]:
-    """Keys of a virtual switch that are newer than stored runs, where they are at their defaults: they do not count in the hash."""
+    """Keys of a switch that are newer than stored runs and have their defaults: excluded from the hash."""
     later = ("shaping", "nioc", "teaming", "standby", "link_down", "vlan", "port_group_of")
     return {key for key in later if getattr(switch, key) == VSwitchSpec.model_fields[key].default}
 
 
 class PointSpec(Spec):
-    """The spec of a point: all that a run depends on, except its seed and replication."""
+    """The spec of a point: all inputs of a run except seed and replication."""
 
     hardware: HardwareSpec
     hypervisor: bool = True
-    """False of a native host: its only VM is the machine itself, each vCPU a processor."""
+    """False for a native host: its only VM is the machine itself, each vCPU a processor."""
     peer: PeerSpec = PeerSpec(peer="ideal")
-    """What stands at the other ends of its traffic."""
+    """The peers of its traffic."""
     costs: CostModel
     settings: HostSettings
     nics: dict[str, NicOptions]
     """Driver options of each physical NIC."""
     drivers: dict[str, Literal["vmklinux", "native"]]
-    """Kind of each driver on this platform."""
+    """Kind of each NIC driver on this platform."""
     netqueue: NetQueueSpec
     lro: LroSpec
     numa_io: NumaIoSpec
     tuning: TuningSpec
     idle: IdleSpec = IdleSpec(fade=8, exit_share=1.0, states={})
-    """With the core states of its processor family alone."""
+    """Core states; only those of its processor family."""
     vswitches: dict[str, VSwitchSpec]
     vms: tuple[VmGroupSpec, ...]
-    """In the order of the scenario: the first VM of the first group is VM 0."""
+    """VM groups in the order of the scenario: the first VM of the first group is VM 0."""
     pools: tuple[ResourcePoolSpec, ...] = ()
-    """Resource pools, a pool before those in it."""
+    """Resource pools; a parent precedes its children."""
     traffic: dict[str, SerializeAsAny[Traffic]]
     length: Duration
-    """Simulated time of a run, warm-up included."""
+    """Simulated time of a run, including warm-up."""
     lengthening: float = Field(default=LENGTHENING, gt=0, le=1)
-    """Share of itself by which a run is lengthened, each time its warm-up takes more than half of it."""
+    """Share by which a run is lengthened, whenever its warm-up takes more than half of it."""
     policies: dict[str, ChoiceSpec] = Field(default_factory=dict)
-    """Policies that are not the shipped ones, by their role: ``scheduler``, ``coalescing``, ``steering``."""
+    """Policies other than the shipped ones, by role: ``scheduler``, ``coalescing``, ``steering``."""
     control_loops: dict[str, ChoiceSpec] = Field(default_factory=dict)
-    """Control loops of plug-ins, by the names that the scenario gives them."""
+    """Control loops of plug-ins, by their names in the scenario."""
     plugins: tuple[PluginSpec, ...] = ()
-    """Plug-ins that some of its traffic, policies or control loops come from."""
+    """Plug-ins of its traffic, policies and control loops."""
 
     @property
     def effort(self) -> int:
-        """Rough work of a run: simulated picoseconds times virtual CPUs. Runs of one scenario compare by it."""
+        """Estimated work of a run, as simulated picoseconds times vCPUs; for comparison within a scenario."""
         return self.length * max(1, sum(group.count * group.vcpus for group in self.vms))
 
     def digest(self) -> str:
-        """Hash of what a run depends on in the resolved point: 32 hexadecimal digits, equal on every machine."""
-        # a point without plug-ins keeps the hash that it had before there were any
+        """Hash of all inputs of a run in the resolved point: 32 hexadecimal digits, equal on every machine."""
+        # a point without plug-ins has the same hash as in versions without plug-ins
         unused: dict[str, Any] = dict.fromkeys(
             (name for name in ("pools", "policies", "control_loops", "plugins") if not getattr(self, name)), True
         )
@@ -252,13 +258,13 @@ class PointSpec(Spec):
             unused["hardware"] = {"cpu": later}
         if others := set(LATER_GENERATIONS) - {self.hardware.cpu.family}:
             unused["costs"] = {"generations": others}
-        if self.hardware.cpu.core_complex is None:  # it has an effect with core complexes alone
+        if self.hardware.cpu.core_complex is None:  # without effect unless the host has core complexes
             unused["settings"] = {"llc_sched"}
         if options := {name: {"tx_queues"} for name, nic in self.nics.items() if nic.tx_queues == 1}:
             unused["nics"] = options
         if self.hypervisor:
             unused["hypervisor"] = True
-        if self.lengthening == LENGTHENING:  # the code that is the default for all is in the store's key
+        if self.lengthening == LENGTHENING:  # the code that sets the default is in the store's key
             unused["lengthening"] = True
         opening = {
             name
@@ -281,15 +287,17 @@ class PointSpec(Spec):
         return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]
 
     def __getstate__(self) -> Any:
-        """The state for another process; with plug-ins these first, and the rest packed, for it may need their modules."""
+        """The state for another process; with plug-ins these first, and the rest pickled, as it may need their
+        modules.
+        """
         state = super().__getstate__()
         return (self.plugins, pickle.dumps(state)) if self.plugins else state
 
     def __setstate__(self, state: Any) -> None:
-        """Take the state from another process; the modules of plug-ins are made where this one does not have them."""
+        """Restore the state from another process, after importing missing modules of plug-ins."""
         if isinstance(state, tuple):
             plugins, packed = state
             for plugin in plugins:
                 module_of(plugin)
-            state = pickle.loads(packed)  # noqa: S301  as much to be trusted as what it was packed in
+            state = pickle.loads(packed)  # noqa: S301  as trusted as its container
         super().__setstate__(state)

@@ -22,18 +22,18 @@ SystemTraffic: TypeAlias = Literal[
     "vsan",
     "backup",
 ]
-"""Kinds of system traffic, as Network I/O Control distinguishes them."""
+"""Kinds of system traffic in Network I/O Control."""
 
 
 class ShapingSpec(Spec):
-    """Traffic shaping of what VMs send, by each virtual port on its own: a token bucket."""
+    """Traffic shaping of each virtual port, for what its VM sends: a token bucket."""
 
     average: Bandwidth
-    """Rate at which the port earns its burst bonus, and at which it sends without one."""
+    """Rate of the burst bonus, and of transmission without a bonus."""
     peak: Bandwidth
-    """Rate at which the port sends while it has a burst bonus; at least ``average``."""
+    """Rate of transmission with a burst bonus; at least ``average``."""
     burst: Annotated[Size, Field(ge=1)]
-    """Bytes of burst bonus that the port has at most."""
+    """Largest burst bonus of the port, in bytes."""
 
     @model_validator(mode="after")
     def _peak_above_average(self) -> ShapingSpec:
@@ -47,14 +47,14 @@ Shares: TypeAlias = Annotated[int, Field(ge=1, le=100)]
 
 
 class Allocation(Spec):
-    """The bandwidth of each uplink that Network I/O Control allocates to a kind of system traffic, or to a vNIC."""
+    """The bandwidth of each uplink for a kind of system traffic, or for a vNIC, in Network I/O Control."""
 
     shares: Shares = 50
-    """Its part of what reservations leave, against all that want to send at the time; 50 by default."""
+    """Shares of the bandwidth beyond reservations, among all competitors with traffic; 50 by default."""
     reservation: ReservedBandwidth = 0.0
-    """Bandwidth that is guaranteed; what is unused is there for others. 0 by default."""
+    """Guaranteed bandwidth, whose unused part is available to others; 0 by default."""
     limit: Bandwidth | None = None
-    """Bandwidth at most, even on an idle uplink. None by default."""
+    """Largest bandwidth, also on an idle uplink; None by default."""
 
     @model_validator(mode="after")
     def _limit_above_reservation(self) -> Allocation:
@@ -67,14 +67,14 @@ class NiocSpec(Spec):
     """Network I/O Control (version 3) of a switch."""
 
     system: dict[SystemTraffic, Allocation] = Field(default_factory=dict)
-    """Allocation of each kind of system traffic: by default 50 shares, those of ``virtual_machine`` 100."""
+    """Allocation of each kind of system traffic; default: 100 shares for ``virtual_machine``, 50 for others."""
     vms: dict[str, Allocation] = Field(default_factory=dict)
-    """Allocation of each vNIC on this switch of a group of VMs, within ``virtual_machine``; 50 shares by default."""
+    """Allocation of each vNIC of a VM group on this switch, within ``virtual_machine``; default: 50 shares."""
 
     def of_system(self, traffic: SystemTraffic) -> Allocation:
         """Return the allocation of a kind of system traffic."""
         return self.system.get(traffic, Allocation(shares=100 if traffic == "virtual_machine" else 50))
 
     def of_group(self, group: str) -> Allocation:
-        """Return the allocation of each vNIC of a group of VMs."""
+        """Return the allocation of each vNIC of a VM group."""
         return self.vms.get(group, Allocation())

@@ -1,4 +1,4 @@
-"""Plug-ins of a point: the user's module, and the named choices of a point with their settings."""
+"""Plug-ins of a point: modules of the user, and selected policies and control loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ class NoSettings(Spec):
 
 
 class PluginSpec(Spec):
-    """A plug-in: one Python module with a function ``register``. It is stored as text, so that every worker runs the same."""
+    """A plug-in: a Python module with a function ``register``.
+
+    It is stored as text, so that every worker runs the same code.
+    """
 
     name: str
     """Stem of its file, or name of its entry point."""
@@ -25,13 +28,13 @@ class PluginSpec(Spec):
     version: str = ""
     """Version of its package; empty for a file."""
     source: Annotated[str, UNHASHED]
-    """Its text."""
+    """Text of the module."""
     file: Annotated[str, UNHASHED]
     """Name of its file in messages."""
 
 
 class ChoiceSpec(Spec):
-    """A policy or a control loop that a point chose by name."""
+    """A policy or a control loop of a plug-in that a point selects by name."""
 
     name: str
     settings: SerializeAsAny[Spec]

@@ -43,28 +43,28 @@ UNITS: dict[str, dict[str, float]] = {
     "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
     "percent": {"%": 1.0},
 }
-"""Units accepted for each kind of quantity, and how many of the base unit each is: s, 1/s, B, bit/s, Hz, %."""
+"""Accepted units for each kind of quantity, as multiples of the base unit: s, 1/s, B, bit/s, Hz, %."""
 
 NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _LEADING = re.compile(NUMBER)
 _SHOWN = 40
-"""Characters of a wrong unit that a message repeats."""
+"""Number of characters of a wrong unit in a message."""
 
 
 def read_quantity(text: Any, kind: str) -> float:
-    """The value of a quantity in the base unit of its kind: s, 1/s, B, bit/s, Hz or %.
+    """Return the value of a quantity in the base unit of its kind: s, 1/s, B, bit/s, Hz or %.
 
     Args:
-        text: what stands in the file, for example ``"40 kpps"``.
+        text: text in the file, for example ``"40 kpps"``.
         kind: a key of `UNITS`.
 
     Raises:
-        ValueError: no number, no unit, a unit of another kind, or not finite; the text says what is allowed.
+        ValueError: no number, no unit, a unit of another kind, or not finite; the message lists the allowed values.
     """
     allowed = allowed_quantity(kind)
     if isinstance(text, int | float) and not isinstance(text, bool):
         raise ValueError(f"has no unit|{allowed}")
-    # one pass: a pattern for the whole text would try each way to share out its blanks
+    # one pass: a pattern for the whole text would try each way to divide its blanks
     bare = text.strip() if isinstance(text, str) else ""
     number = _LEADING.match(bare)
     unit = bare[number.end() :].lstrip() if number is not None else ""
@@ -81,12 +81,14 @@ def read_quantity(text: Any, kind: str) -> float:
 
 
 def allowed_quantity(kind: str) -> str:
-    """What may stand where a quantity of a kind is needed, in words."""
+    """Return the allowed form of a quantity of a kind, in words."""
     return f"a number and a unit of {kind}, one of {', '.join(UNITS[kind])}"
 
 
 def common_unit(values: Iterable[Any]) -> str:
-    """The base unit of quantities that are all of one kind: ``pps`` of ``40 kpps``, ``/s`` where nothing else is written; empty where they are not.
+    """Return the base unit of quantities of one kind; empty if they are not of one kind.
+
+    Examples: ``pps`` for ``40 kpps``, ``/s`` if all rates are written with it.
 
     Args:
         values: of an axis, as written.
@@ -101,11 +103,11 @@ def common_unit(values: Iterable[Any]) -> str:
 
 
 def number_in(unit: str, value: Any) -> float | None:
-    """The number of a value in a base unit, rounded to the digits that texts are compared by; None where it is no such quantity.
+    """Return a value in a base unit, rounded to 12 digits; None if it is not such a quantity.
 
     Args:
         unit: a base unit: s, pps, /s, B, bit/s, Hz or %.
-        value: text with its unit, or a number, which is in the base unit already.
+        value: text with its unit, or a number in the base unit.
     """
     if isinstance(value, bool):
         return None
@@ -129,9 +131,9 @@ def _is(text: str, kind: str) -> bool:
 
 
 LONGEST = LONGEST_PS // SECOND
-"""Seconds of the longest time; sums of several fit 64 bits of picoseconds."""
+"""Longest time, in seconds; sums of several fit 64 bits of picoseconds."""
 LEAST_BANDWIDTH, MOST_BANDWIDTH = 1e3, 1e18
-"""Bounds of a bandwidth, in bit/s: a frame takes less than a thousand seconds."""
+"""Bounds of a bandwidth, in bit/s: a frame takes less than 1000 s."""
 LEAST_FREQUENCY, MOST_FREQUENCY = 1e6, 1e15
 """Bounds of a clock, in Hz."""
 MOST_CPU = 1e15
@@ -139,7 +141,9 @@ MOST_CPU = 1e15
 
 
 _ROUNDING = 1e-12
-"""Share of itself by which a product of a number and its unit may miss a whole number: a little more than floating point does."""
+"""Relative tolerance within which the product of a number and its unit is a whole number, slightly above rounding
+errors.
+"""
 
 
 def _reader(kind: str, convert: Callable[[float], int | float]) -> BeforeValidator:
@@ -150,7 +154,7 @@ def _reader(kind: str, convert: Callable[[float], int | float]) -> BeforeValidat
 
 
 def _schema(kind: str, word: str = "") -> WithJsonSchema:
-    """The schema of a quantity; of a word in its place, too."""
+    """The schema of a quantity, or of a word in its place."""
     units = "|".join(re.escape(unit) for unit in UNITS[kind])
     pattern, allowed = rf"^\s*{NUMBER}\s*({units})\s*$", allowed_quantity(kind)
     if word:
@@ -196,32 +200,32 @@ def _bounded(least: float, most: float, unit: str) -> Callable[[float], float]:
 
 
 Duration = Annotated[int, _reader("duration", _picoseconds), Field(ge=0), _schema("duration")]
-"""A length of time; becomes integer picoseconds."""
+"""A time; becomes integer picoseconds."""
 PositiveDuration = Annotated[Duration, Field(gt=0)]
-"""A length of time above 0."""
+"""A time above 0; becomes integer picoseconds."""
 Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate")]
-"""Packets or events in a second; becomes 1/s."""
+"""Packets or events/s; becomes 1/s."""
 AnyRate = Annotated[float, _reader("rate", float), Field(ge=0), _schema("rate")]
-"""The same, or none at all."""
+"""Packets or events/s, or 0; becomes 1/s."""
 Size = Annotated[int, _reader("size", _whole_bytes), Field(ge=0), _schema("size")]
 """A number of bytes; becomes B."""
 Bandwidth = Annotated[
     float, _reader("bandwidth", _bounded(LEAST_BANDWIDTH, MOST_BANDWIDTH, "bit/s")), Field(gt=0), _schema("bandwidth")
 ]
-"""Bits in a second; becomes bit/s."""
+"""A bandwidth; becomes bit/s."""
 ReservedBandwidth = Annotated[
     float, _reader("bandwidth", _bounded(LEAST_BANDWIDTH, MOST_BANDWIDTH, "bit/s")), Field(ge=0), _schema("bandwidth")
 ]
-"""Bits in a second, or 0; becomes bit/s."""
+"""A bandwidth, or 0; becomes bit/s."""
 Frequency = Annotated[
     float, _reader("frequency", _bounded(LEAST_FREQUENCY, MOST_FREQUENCY, "Hz")), Field(gt=0), _schema("frequency")
 ]
-"""A clock; becomes Hz."""
+"""A clock frequency; becomes Hz."""
 CpuAmount = Annotated[int, _reader("frequency", _megahertz), Field(ge=0), _schema("frequency")]
-"""An amount of CPU, as reservations and limits are given; becomes MHz."""
+"""An amount of CPU for reservations and limits; becomes MHz."""
 CpuLimit = Annotated[int | None, BeforeValidator(_cpu_limit), _schema("frequency", "unlimited")]
-"""An amount of CPU in MHz, None for ``unlimited``."""
+"""An amount of CPU in MHz; None for ``unlimited``."""
 Percent = Annotated[float, _reader("percent", float), _schema("percent")]
 """Percent; stays in percent."""
 Cycles = Annotated[float, Field(ge=0)]
-"""Processor cycles, Westmere-equivalent; a bare number."""
+"""Westmere-equivalent processor cycles; a number without unit."""

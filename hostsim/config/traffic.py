@@ -1,4 +1,4 @@
-"""Kinds of traffic: the base class of their specs, and what each says of itself so that no other module asks for its class."""
+"""Kinds of traffic: the base classes of their specs, with the properties that other modules need."""
 
 from __future__ import annotations
 
@@ -19,79 +19,95 @@ __all__ = ["Connected", "Pace", "Paced", "Sourced", "Traffic", "kind_of", "requi
 
 
 class Pace(NamedTuple):
-    """The pace of open-loop traffic: how often something arrives in each of its streams."""
+    """The pace of open-loop traffic: the arrivals in each of its streams."""
 
     rate: float
-    """Arrivals in a second; 0 where instants are replayed."""
+    """Arrivals/s; 0 for replayed arrivals."""
     key: str = "rate"
-    """Field that says so."""
+    """Field of the spec with the pace."""
     unit: str = "pps"
     """Unit of that field's value."""
     burst: int = 1
-    """What comes with each arrival, in that unit."""
+    """Number of units in each arrival."""
     instants: tuple[int, ...] | None = None
-    """Replayed instants in picoseconds."""
+    """Replayed times in picoseconds."""
 
 
 class Traffic(Spec):
-    """Base of the spec of a kind of traffic. Its own class declares ``kind``, a literal with one name, and ``to``."""
+    """Base of the spec of a kind of traffic.
 
-    if TYPE_CHECKING:  # a field of the base would come first in all kinds, and change the hash of every point
+    A subclass declares ``kind``, a literal with one name, and ``to``.
+    """
+
+    if (
+        TYPE_CHECKING
+    ):  # a field of the base would be the first field of all kinds, and would change the hash of every point
         kind: str
         to: tuple[str, ...]
         service: ServiceSpec | None
 
     closed_loop: ClassVar[bool] = False
-    """Closed-loop traffic: a peer outside waits for what the host sends, so that the host's wires carry what is released to them."""
+    """True for closed-loop traffic: a peer outside waits for packets of the host."""
     later_defaults: ClassVar[Mapping[str, object]] = {}
-    """Keys that are newer than stored runs, with their defaults, at which they do not count in the hash of a point."""
+    """Keys that are newer than stored runs, with their defaults, at which they are excluded from the hash of a
+    point.
+    """
     has_answers: ClassVar[bool] = False
-    """True where clients wait for answers, whose response times are measured."""
+    """True if clients wait for answers, so that response times are measured."""
 
     @property
     def receives(self) -> bool:
-        """True where VMs receive data over TCP in full segments."""
+        """True if VMs receive data over TCP in full segments."""
         return False
 
     @property
     def application(self) -> tuple[str, str]:
-        """What ``service`` is the time of where the scenario has none: the guest's cost, by its name, and one of what, in words; empty without an application."""
+        """Guest cost that is the default of ``service``: its name, and its unit in words; empty without an
+        application.
+        """
         return "", ""
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Names of all groups of VMs that take part in it."""
+        """Names of all VM groups in the traffic."""
         return self.to
 
     @property
     def own_service(self) -> ServiceSpec | None:
-        """The service time that the scenario names; None where the guest's cost counts."""
+        """Service time of the scenario; None if the guest's cost applies."""
         return getattr(self, "service", None)
 
     @property
     def pace(self) -> Pace | None:
-        """The pace of each stream; None of closed-loop traffic."""
+        """The pace of each stream; None for closed-loop traffic."""
         return None
 
     @property
     def is_stationary(self) -> bool:
-        """True where the load does not depend on the time of the run, so that a run has a warm-up and then a steady state."""
+        """True if the load does not depend on the time of the run.
+
+        Then a run has a warm-up and a steady state.
+        """
         return True
 
     def stream_count(self, vms: int) -> int:
-        """Number of streams that traffic to so many VMs consists of."""
+        """Return the number of streams.
+
+        Args:
+            vms: number of receiving VMs.
+        """
         return vms
 
 
 def require_arrivals_in_segments(arrivals: ArrivalKeys, rate: float | None) -> None:
-    """Check that a rate does not change more often than anything arrives.
+    """Check that the rate does not change much more often than packets arrive.
 
     Args:
         arrivals: the process.
-        rate: arrivals in a second of a process without rates of its own.
+        rate: arrivals/s of a process without its own rates.
 
     Raises:
-        ValueError: it changes too often.
+        ValueError: the rate changes too often.
     """
     segment, mean = arrivals.segment_ps, arrivals.own_rate or rate
     if segment is not None and mean and mean * segment < LEAST_IN_SEGMENT * SECOND:
@@ -103,7 +119,7 @@ def require_arrivals_in_segments(arrivals: ArrivalKeys, rate: float | None) -> N
 
 
 class Paced(Traffic):
-    """Traffic from open-loop senders: at a ``rate``, or at the replayed instants of its ``arrivals``."""
+    """Traffic of open-loop senders: at a ``rate``, or at the replayed times of its ``arrivals``."""
 
     if TYPE_CHECKING:
         rate: float | None
@@ -130,7 +146,7 @@ class Paced(Traffic):
 
     @property
     def pace(self) -> Pace:
-        """The pace of each stream; of phases their mean rate."""
+        """The pace of each stream; for phases with their mean rate."""
         own = self.arrivals.own_rate
         if own is not None:
             return Pace(own, "arrivals", unit=self.unit)
@@ -138,7 +154,7 @@ class Paced(Traffic):
 
     @property
     def is_stationary(self) -> bool:
-        """False where the rate depends on the time of the run."""
+        """False if the rate depends on the time of the run."""
         return self.arrivals.is_stationary
 
 
@@ -152,17 +168,17 @@ class Connected(Traffic):
 
         @property
         def connections(self) -> int:
-            """Connections of each VM."""
+            """Number of connections of each VM."""
 
     closed_loop = True
     server_port: ClassVar[int]
     """Port of the server."""
     has_stages: ClassVar[bool] = False
-    """True where the stages of each round trip are measured."""
+    """True if the stages of each round trip are measured."""
 
     @property
     def ports(self) -> int:
-        """Number of the peer's ports that it takes, from ``port`` on."""
+        """Number of the peer's ports, from ``port`` on."""
         return self.connections
 
     @property
@@ -176,10 +192,10 @@ class Connected(Traffic):
         return 0
 
     def memory_stall(self, costs: ApplicationCosts) -> float:
-        """Return the share of a request's service demand that waits for memory where all of that is near.
+        """Return the share of a request's service demand that waits for local memory.
 
         Args:
-            costs: those of the guest's applications.
+            costs: costs of the guest's applications.
         """
         return 0.0
 
@@ -187,20 +203,20 @@ class Connected(Traffic):
         """Return the service demand of a request in picoseconds.
 
         Args:
-            costs: those of the guest's applications.
-            hertz: cycles in a second.
+            costs: costs of the guest's applications.
+            hertz: cycles/s.
         """
         return 0
 
 
 class Sourced(Traffic):
-    """Traffic whose datagrams a SimPy process of one's own sends, through a `hostsim.model.traffic.peer.Peer`."""
+    """Traffic of datagrams from a SimPy process of a plug-in (`hostsim.model.traffic.peer.Peer`)."""
 
     closed_loop = True
 
 
 def kind_of(spec: type[Traffic]) -> str:
-    """The name of a kind of traffic, as ``kind`` gives it in a scenario; empty where its class declares none."""
+    """Return the name of a kind of traffic, ``kind`` in a scenario; empty for a class without one."""
     field = spec.model_fields.get("kind")
     names = get_args(field.annotation) if field is not None else ()
     return names[0] if len(names) == 1 and isinstance(names[0], str) else ""

@@ -1,4 +1,4 @@
-"""Traffic of VMkernel ports: streams to other hosts, and the migration of VMs (vMotion)."""
+"""Traffic of VMkernel ports: streams to other hosts, and migrations of VMs (vMotion)."""
 
 from __future__ import annotations
 
@@ -15,46 +15,52 @@ __all__ = ["VmkernelStreamSpec", "VmkernelTraffic", "VmotionSpec"]
 
 
 class VmkernelTraffic(Traffic):
-    """Base of what the VMkernel sends: over TCP to another host, each stream by a thread of its own."""
+    """Base of traffic that the VMkernel sends over TCP to another host, with a thread for each stream."""
 
     to: ClassVar[tuple[str, ...]] = ()  # type: ignore[misc]  # of no group of VMs
     network: Name
     """Name of the virtual switch or port group of its VMkernel port."""
     streams: SmallCount = 1
-    """Streams, each with a thread and a TCP connection of its own."""
+    """Number of streams, each with its own thread and TCP connection."""
     window: Annotated[Size, Field(ge=65536)]
-    """Bytes that a stream may have in flight: the smaller of what the other host offers and the buffer of the socket."""
+    """Window of a stream in bytes: the smaller of the receive window and the socket buffer."""
     delay: Duration = 0
-    """Time from the arrival of data at the other host to that of its acknowledgement: the round trip outside the host."""
+    """Time from the arrival of data at the other host to that of its acknowledgement: the round-trip time outside the
+    host.
+    """
     stream_rate: Bandwidth = 15e9
-    """Rate at which a thread that has a PCPU to itself hands data on: 15 Gbit/s by default, as published of vMotion (15 to 18 Gbit/s)."""
+    """Throughput of a thread with an exclusive PCPU; default: 15 Gbit/s, as published for vMotion (15 to 18 Gbit/s)."""
 
     def stream_count(self, vms: int) -> int:
-        """Streams of the host, whatever VMs there are."""
+        """Return the number of streams of the host, which does not depend on its VMs."""
         return self.streams
 
 
 class VmkernelStreamSpec(VmkernelTraffic):
-    """Data that the VMkernel sends to another host and that never end: storage, replication, backups."""
+    """A continuous stream of the VMkernel to another host: storage, replication, backup."""
 
     kind: Literal["vmkernel_stream"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     system: SystemTraffic
-    """Kind of system traffic, as Network I/O Control distinguishes them."""
+    """Kind of system traffic in Network I/O Control."""
     rate: Bandwidth | None = None
-    """Data that each stream has to send; as much as it can where nothing is said."""
+    """Data rate of each stream; unlimited by default."""
 
 
 class VmotionSpec(VmkernelTraffic):
-    """The migration of a VM to another host (vMotion): all memory, then what the VM has written meanwhile, in rounds, and the rest while it stands still."""
+    """The migration of a VM to another host (vMotion).
+
+    It sends all memory, then in rounds the pages that the VM has written meanwhile, and the rest while the VM is
+    stopped.
+    """
 
     has_answers = True
     system: ClassVar[SystemTraffic] = "vmotion"
     kind: Literal["vmotion"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     memory: Annotated[Size, Field(ge=4096)]
-    """Memory of the VM. The VM itself is not one of the host's ``vms``."""
+    """Memory of the VM, which is not one of the host's ``vms``."""
     dirty_rate: Bandwidth | None = None
-    """Rate at which the VM writes to memory that has been copied, each page once in a round; none by default: the VM is idle."""
+    """Rate at which the VM writes to copied memory, each page once in a round; none by default: the VM is idle."""
     start: Duration = 0
-    """Time at which the migration begins."""
+    """Start of the migration."""

@@ -1,4 +1,4 @@
-"""Workloads: traffic with peers outside and between VMs, work of the guests' processors, the table of all kinds."""
+"""Workloads: traffic with peers and between VMs, CPU work of guests, and the table of all kinds."""
 
 from __future__ import annotations
 
@@ -48,14 +48,17 @@ __all__ = [
 VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
 """Number of a NIC as a VM has them: ten vNICs and four that are passed through at most."""
 ReceivePath = Literal["socket", "stack", "packet_socket", "poll", "xdp_drop", "xdp_skb_drop", "xdp_tx", "xdp_skb_tx"]
-"""Ways of a packet into a guest."""
+"""Receive paths of a packet in a guest."""
 
 
 class VmTraffic(Traffic):
-    """Base of VM-to-VM traffic. VM number n of ``sender`` sends to VM number n of ``to``, the receivers counted round."""
+    """Base of VM-to-VM traffic.
+
+    VM number n of ``sender`` sends to VM number n of ``to``, modulo the number of receivers.
+    """
 
     sender: Names
-    """Names of the groups of VMs that send."""
+    """Names of the sending VM groups."""
     to: Names
     """Names of the groups of VMs that receive; none of them sends."""
     vnic: VnicNumber = 0
@@ -63,49 +66,62 @@ class VmTraffic(Traffic):
     to_vnic: VnicNumber = 0
     """Which NIC of a receiving VM they come in by: a vNIC on the same virtual switch, or a function of the same port, whose own switch forwards them."""
     streams: Annotated[int, Field(ge=1, le=64)] = 1
-    """Streams of each sending VM."""
+    """Number of streams of each sending VM."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
-    """The sender's port of a VM's first stream; the next streams have the next ports."""
+    """The sender's port of a VM's first stream; further streams have the next ports."""
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Names of all groups of VMs that take part in it."""
+        """Names of all VM groups in the traffic."""
         return (*self.sender, *self.to)
 
     def stream_count(self, vms: int) -> int:
-        """Number of streams, at least, where so many VMs receive."""
+        """Return the smallest number of streams.
+
+        Args:
+            vms: number of receiving VMs.
+        """
         return self.streams
 
 
 class VmDatagramsSpec(VmTraffic):
-    """Datagrams from VM to VM: at a steady pace from a process, or as fast as a guest can that polls its device (DPDK's testpmd, ``txonly``)."""
+    """Datagrams from VM to VM.
+
+    A process sends at a steady pace, or a guest polls its device and sends at its maximum rate (DPDK's testpmd,
+    ``txonly``).
+    """
 
     kind: Literal["vm_datagrams"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     packet_size: Annotated[Size, Field(ge=1)]
     """Bytes of data in a datagram."""
     sent_by: Literal["process", "poll"] = "process"
-    """``process``: written to a socket, as ``rate`` or ``interval`` says. ``poll``: by a process with a driver of its own, as fast as it can;
-    it takes no interrupts and never halts."""
+    """``process``: written to a socket at ``rate`` or ``interval``. ``poll``: sent at the maximum rate by a process
+    with its own driver (DPDK), which takes no interrupts and never halts.
+    """
     rate: Annotated[Rate, Field(gt=0)] | None = None
-    """Datagrams in a second of each stream; or ``interval``. Of a process."""
+    """Datagrams/s of each stream; or ``interval``. Only for a process."""
     interval: PositiveDuration | None = None
-    """Time from one burst to the next; or ``rate``. Of a process."""
+    """Time between two bursts; or ``rate``. Only for a process."""
     burst: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Datagrams that a process writes in one go."""
+    """Number of datagrams that a process writes in one burst."""
     vcpu: Annotated[int, Field(ge=0, le=127)] = 0
-    """The sending VM's vCPU of its first stream; the next streams have the next vCPUs, counted round where a process sends."""
+    """vCPU of the sending VM's first stream; further streams have the next vCPUs, modulo their number for a process."""
     taken_by: ReceivePath = "socket"
-    """Where a packet ends at the receiver. ``socket``: with a process that reads. ``stack``: at the end of the stack, which no socket wants it from.
-    ``packet_socket``: in the mapped ring of a packet socket. ``poll``: with a process that polls the device by a driver of its own (DPDK), on the
-    vCPU that would take its interrupts. ``xdp_drop``, ``xdp_skb_drop``: dropped by a program in the driver, or behind the allocation of its
-    buffer. ``xdp_tx``, ``xdp_skb_tx``: sent back by such a program, out of the same vNIC."""
+    """End of a packet's path at the receiver. ``socket``: a process reads it. ``stack``: the end of the network stack,
+    without a socket for it. ``packet_socket``: the memory-mapped ring of a packet socket. ``poll``: a process that
+    polls the device with its own driver (DPDK), on the vCPU that would take its interrupts. ``xdp_drop``,
+    ``xdp_skb_drop``: dropped by an XDP program in the driver, or after allocation of a socket buffer. ``xdp_tx``,
+    ``xdp_skb_tx``: sent back by such a program through the same vNIC.
+    """
     service: Service | None = None
-    """Time of the receiver's process for each datagram: the system call, and what it does with it. The guest's ``udp_sink`` by default. With ``taken_by: socket`` only."""
+    """Service time of the receiver's process for each datagram: system call and processing; default: ``udp_sink`` of
+    the guest. Only with ``taken_by: socket``.
+    """
 
     @property
     def application(self) -> tuple[str, str]:
-        """As of any traffic."""
+        """Cost of the application, by name and unit."""
         return ("udp_sink", "datagram read") if self.taken_by == "socket" else ("", "")
 
     @model_validator(mode="after")
@@ -121,92 +137,102 @@ class VmDatagramsSpec(VmTraffic):
 
     @property
     def bursts(self) -> float:
-        """Bursts in a second of a process; 0 of a guest that polls."""
+        """Bursts/s of a process; 0 for a guest that polls."""
         return SECOND / self.interval if self.interval is not None else (self.rate or 0.0) / self.burst
 
     @property
     def pace(self) -> Pace | None:
-        """The pace of the bursts; None of a guest that sends as fast as it can."""
+        """The pace of the bursts; None for a guest that sends at its maximum rate."""
         if self.sent_by == "poll":
             return None
         return Pace(self.bursts, "interval" if self.rate is None else "rate", burst=self.burst)
 
 
 class VmTcpStreamSpec(VmTraffic):
-    """Streams of data that never end, over TCP from VM to VM (netperf TCP_STREAM between two guests)."""
+    """Continuous TCP streams from VM to VM (netperf TCP_STREAM between two guests)."""
 
     kind: Literal["vm_tcp_stream"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     window: Annotated[Size, Field(ge=2048)]
-    """Bytes that a connection may have in flight: the smaller of what the receiver offers and the sender's buffer."""
+    """Window of a connection in bytes: the smaller of the receive window and the sender's buffer."""
     message_size: Annotated[Size, Field(ge=1)] | None = None
-    """Bytes of each write of the sender. Where nothing is said, writes are large enough to fill every segment."""
+    """Bytes of each write of the sender; default: large enough to fill every segment."""
     nodelay: bool = False
-    """Writes that are smaller than a segment go out by themselves (``TCP_NODELAY``); by default they join to full segments (Nagle's algorithm)."""
+    """True if writes smaller than a segment are sent at once (``TCP_NODELAY``); by default they join to full segments
+    (Nagle's algorithm).
+    """
     service: Service | None = None
-    """Time of the receiver's process for the data of each packet that it takes from its socket, whatever LRO made of it. The guest's ``tcp_sink`` by default."""
+    """Service time of the receiver's process for the data of each packet after LRO; default: ``tcp_sink`` of the
+    guest.
+    """
 
     @property
     def application(self) -> tuple[str, str]:
-        """As of any traffic."""
+        """Cost of the application, by name and unit."""
         return "tcp_sink", "packet read"
 
 
 DataSize: TypeAlias = Annotated[Size, Field(ge=1)]
-"""Bytes of data, at least one."""
+"""Bytes of data, at least 1."""
 
 
 class MulticastSpec(Paced):
-    """One sender's stream of datagrams to a multicast group; every VM of ``to`` has joined it."""
+    """A stream of datagrams to a multicast group that all VMs of ``to`` have joined."""
 
     kind: Literal["multicast"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     to: Names
-    """Names of the VM groups that receive, each VM through its first vNIC. The stream enters by the first uplink of their switch."""
+    """Names of the receiving VM groups; each VM receives through its first vNIC. The stream arrives on the first uplink
+    of their switch.
+    """
     packet_size: Size
     """Bytes of data in a datagram."""
     rate: Rate | None = None
-    """Datagrams in a second; not with ``process: replay``."""
+    """Datagrams/s; not with ``process: replay``."""
     arrivals: ArrivalSpec = ArrivalSpec()
-    """How the datagrams are spaced; at a fixed interval where nothing is said."""
+    """Spacing of the datagrams; default: a fixed interval."""
     service: Service | None = None
-    """Time of its reader for each datagram: the system call, and what it does with it. The guest's ``udp_sink`` by default."""
+    """Service time of the reader for each datagram: system call and processing; default: ``udp_sink`` of the guest."""
 
     @property
     def application(self) -> tuple[str, str]:
-        """As of any traffic."""
+        """Cost of the application, by name and unit."""
         return "udp_sink", "datagram read"
 
     def stream_count(self, vms: int) -> int:
-        """One stream for all VMs."""
+        """Return 1, as all VMs share one stream."""
         return 1
 
 
 class BridgedSpec(Paced):
-    """Frames that come in by one NIC of a VM and that its guest, a bridge or a router, forwards to another: UDP between others, at a rate that nobody adapts."""
+    """Frames that a VM forwards from one NIC to another, as a bridge or a router: open-loop UDP."""
 
     kind: Literal["bridged"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     to: Names
-    """Names of the VM groups that forward; each VM gets a stream of its own."""
+    """Names of the forwarding VM groups; each VM has its own stream."""
     enters: VnicNumber = 0
-    """Number of the NIC that frames come in by: vNICs first, then what is passed through to the VM."""
+    """NIC on which frames arrive: vNICs first, then passed-through NICs."""
     leaves: VnicNumber = 1
-    """Number of the NIC that they leave by."""
+    """NIC through which frames leave."""
     routed: bool = False
-    """The guest is a router, or a firewall that routes: frames are addressed to its own NIC, so that receive filters steer them. Else it is a bridge, and no filter knows
-    the addresses behind it. A virtual function (SR-IOV) takes routed frames only."""
+    """True if the guest is a router, or a routing firewall: frames have the address of its NIC, so that receive filters
+    steer them. Else it is a bridge, and no filter has the addresses behind it. A virtual function (SR-IOV) receives
+    routed frames only.
+    """
     forwarded_by: Literal["kernel", "poll"] = "kernel"
-    """``kernel``: a software interrupt forwards. ``poll``: a process that polls both NICs with drivers of its own (DPDK) and keeps a vCPU busy for ever. It pays ``poll_rx`` and
-    ``poll_tx`` of the guest for a frame, and drops one that finds no transmit descriptor."""
+    """``kernel``: a softirq forwards. ``poll``: a process that polls both NICs with its own drivers (DPDK) and keeps a
+    vCPU busy permanently. A frame costs ``poll_rx`` and ``poll_tx`` of the guest, and is dropped if no transmit
+    descriptor is free.
+    """
     vcpu: Annotated[int, Field(ge=0, le=127)] = 0
-    """The vCPU of that process."""
+    """vCPU of that process."""
     frame_size: Annotated[Size, Field(ge=64)]
-    """Bytes of an Ethernet frame, from its addresses to its check sequence; on the wire it takes 20 more."""
+    """Bytes of an Ethernet frame, from addresses to check sequence; 20 more on the wire."""
     rate: Rate | None = None
-    """Frames in a second at each VM; not with ``process: replay``."""
+    """Frames/s for each VM; not with ``process: replay``."""
     arrivals: ArrivalSpec = ArrivalSpec()
-    """How the frames are spaced; at a fixed interval where nothing is said."""
+    """Spacing of the frames; default: a fixed interval."""
 
     @property
     def packet(self) -> int:
@@ -220,34 +246,38 @@ class BridgedSpec(Paced):
 
 
 class UdpStreamSpec(Traffic):
-    """Datagrams at a steady pace, in bursts, between each VM of some groups and a peer outside the host (netperf UDP_STREAM)."""
+    """Datagrams at a steady pace in bursts, between VMs and a peer outside the host (netperf UDP_STREAM)."""
 
     kind: Literal["udp_stream"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     to: Names
-    """Names of the VM groups; each of their VMs has streams of its own."""
+    """Names of the VM groups; each VM has its own streams."""
     vnic: VnicNumber = 0
-    """Which NIC of the VM the streams go through: its vNICs first, then what is passed through to it."""
+    """NIC of the VM: vNICs first, then passed-through NICs."""
     direction: Literal["receive", "send"]
-    """What the VMs do."""
+    """Direction as seen from the VMs."""
     packet_size: DataSize
     """Bytes of data in a datagram."""
     rate: Annotated[Rate, Field(gt=0)] | None = None
-    """Datagrams in a second; or ``interval``."""
+    """Datagrams/s; or ``interval``."""
     interval: PositiveDuration | None = None
-    """Time from one burst to the next; or ``rate``."""
+    """Time between two bursts; or ``rate``."""
     burst: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Datagrams that are sent in one go."""
+    """Number of datagrams in one burst."""
     streams: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Streams of each VM, each at that pace, by a process of its own; those that a VM sends are dealt to its vCPUs."""
+    """Number of streams of each VM, each with this pace and its own process; those that a VM sends are distributed over
+    its vCPUs.
+    """
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
-    """The peer's port of a VM's first stream; the next streams have the next ports."""
+    """The peer's port of a VM's first stream; further streams have the next ports."""
     service: Service | None = None
-    """Time of the VM's process for each datagram that it reads or writes. The guest's ``udp_sink`` or ``udp_source`` by default."""
+    """Service time of the VM's process for each datagram that it reads or writes; default: ``udp_sink`` or
+    ``udp_source`` of the guest.
+    """
 
     @property
     def application(self) -> tuple[str, str]:
-        """As of any traffic."""
+        """Cost of the application, by name and unit."""
         return ("udp_sink", "datagram read") if self.direction == "receive" else ("udp_source", "datagram written")
 
     @model_validator(mode="after")
@@ -257,12 +287,16 @@ class UdpStreamSpec(Traffic):
         return self
 
     def stream_count(self, vms: int) -> int:
-        """Number of streams to so many VMs."""
+        """Return the number of streams.
+
+        Args:
+            vms: number of VMs.
+        """
         return vms * self.streams
 
     @property
     def bursts(self) -> float:
-        """Bursts in a second."""
+        """Bursts/s."""
         return SECOND / self.interval if self.interval is not None else (self.rate or 0.0) / self.burst
 
     @property
@@ -272,136 +306,149 @@ class UdpStreamSpec(Traffic):
 
 
 class WorkSpec(Paced):
-    """CPU work of a guest in bursts: background load, and queues as in queueing theory. No packet is involved."""
+    """CPU work of a guest in bursts, without packets: background load, and queues as in queueing theory."""
 
     unit = "/s"
     kind: Literal["work"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     to: Names
-    """Names of the VM groups that work; each VM has a stream of its own, on its first vCPU that has no work of other traffic yet."""
+    """Names of the working VM groups; each VM has its own stream, on its first vCPU without work of other traffic."""
     rate: Rate | None = None
-    """Arrivals in a second at each VM, or at each of its ``vcpus``; not with ``process: replay``."""
+    """Arrivals/s at each VM, or at each of its ``vcpus``; not with ``process: replay``."""
     arrivals: ArrivalSpec = ArrivalSpec()
-    """How the arrivals are spaced; at a fixed interval where nothing is said."""
+    """Spacing of the arrivals; default: a fixed interval."""
     service: Service
-    """How long a burst lasts."""
+    """Length of a burst."""
     vcpus: Literal["all"] | VcpuCount = 1
-    """vCPUs of a VM that work, each with a stream of its own; ``all``: each one that has no work of other traffic yet."""
+    """vCPUs of a VM with work, each with its own stream; ``all``: each one without work of other traffic."""
     batch: Count = 1
-    """Bursts that come together at each arrival."""
+    """Number of bursts in each arrival."""
     together: Count = 1
-    """Most bursts that are served as one, in the time of one."""
+    """Largest number of bursts that are served together, in the time of one."""
     waiting: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000_000
-    """Bursts that may wait in a VM, the one in service not counted; one that comes on top is dropped."""
+    """Largest number of bursts that wait in a VM, without the one in service; further ones are dropped."""
 
 
 class TcpSpec(Connected):
-    """What all closed-loop TCP traffic has: connections between each VM of some groups and a peer outside the host."""
+    """Base of closed-loop TCP traffic: connections between VMs and a peer outside the host."""
 
     to: Names
-    """Names of the VM groups; each of their VMs has connections of its own."""
+    """Names of the VM groups; each VM has its own connections."""
     vnic: VnicNumber = 0
-    """Which NIC of the VM the connections go through: its vNICs first, then what is passed through to it."""
+    """NIC of the VM: vNICs first, then passed-through NICs."""
     window: Annotated[Size, Field(ge=2048)]
-    """Bytes that a connection may have in flight: the smaller of what the receiver offers and the sender's buffer."""
+    """Window of a connection in bytes: the smaller of the receive window and the sender's buffer."""
     burst: SmallCount | None = None
-    """Most frames that the peer puts on the wire in one go, before another of its connections gets a turn. Where nothing is said, what its TSO makes a packet of: its window over
-    ``tso_divisor`` of the peer, 64 KiB at most."""
+    """Largest number of frames that the peer sends in one burst, before another of its connections has a turn. Default:
+    a TSO packet, which is the window over ``tso_divisor`` of the peer, at most 64 KiB.
+    """
     delay: Duration = 0
-    """Time from the end of a frame on the wire to what it makes the peer put on the wire: half of the round trip outside the host, and the peer's own work."""
+    """Time from the end of a frame on the wire to the peer's reaction on the wire: half of the round-trip time outside
+    the host, and the peer's processing.
+    """
     peer_acks_every: SmallCount | None = None
-    """Segments that the peer takes from one acknowledgement to the next, whatever its receive offload joins. Where nothing is said, two (RFC 1122), or what its ``aggregation`` makes of a packet for TSO."""
+    """Segments for each acknowledgement of the peer, independent of its receive offload. Default: two (RFC 1122), or
+    the TSO packet of its ``aggregation``.
+    """
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
-    """The peer's port of a VM's first connection; the next connections have the next ports."""
+    """The peer's port of a VM's first connection; further connections have the next ports."""
 
     @property
     def message(self) -> int | None:
-        """Bytes of each write of the sender; None where it fills every segment."""
+        """Bytes of each write of the sender; None if it fills every segment."""
         return None
 
     @property
     def is_undelayed(self) -> bool:
-        """True where writes that are smaller than a segment go out by themselves."""
+        """True if writes smaller than a segment are sent at once."""
         return False
 
     @property
     def transfer(self) -> int | None:
-        """Bytes of data that a request is about; None where the data never end."""
+        """Bytes of data of a request; None for a continuous stream."""
         return None
 
 
 class RoutedTcpSpec(TcpSpec):
-    """What TCP traffic has whose segments cross a network outside the host that may lose some."""
+    """Base of TCP traffic whose segments cross a network outside the host that may lose some."""
 
     later_defaults: ClassVar[Mapping[str, object]] = {"loss": 0.0, "congestion_control": "reno"}
     loss: Annotated[Percent, Field(ge=0, lt=100)] = 0.0
-    """Share of the segments with data that the network outside the host loses, each for itself. Their sender retransmits them; requests and acknowledgements are not lost."""
+    """Share of data segments that the network outside the host loses, independently. Their sender retransmits them;
+    requests and acknowledgements are not lost.
+    """
     congestion_control: Literal["reno", "cubic"] = "reno"
-    """Congestion control of the sender of the data: Reno (RFC 5681), or CUBIC (RFC 9438)."""
+    """Congestion control of the data sender: Reno (RFC 5681), or CUBIC (RFC 9438)."""
 
 
 class TcpStreamSpec(RoutedTcpSpec):
-    """Streams of data that never end (netperf TCP_STREAM)."""
+    """Continuous TCP streams between VMs and a peer outside the host (netperf TCP_STREAM)."""
 
     server_port = 5001
     kind: Literal["tcp_stream"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     direction: Literal["receive", "send"]
-    """What the VMs do."""
+    """Direction as seen from the VMs."""
     streams: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Connections of each VM."""
+    """Number of connections of each VM."""
     message_size: DataSize | None = None
-    """Bytes of each write of the sender. Where nothing is said, writes are large enough to fill every segment."""
+    """Bytes of each write of the sender; default: large enough to fill every segment."""
     nodelay: bool = False
-    """Writes that are smaller than a segment go out by themselves (``TCP_NODELAY``); by default they join to full segments (Nagle's algorithm)."""
+    """True if writes smaller than a segment are sent at once (``TCP_NODELAY``); by default they join to full segments
+    (Nagle's algorithm).
+    """
     service: Service | None = None
-    """Time of the VM's process for the data of each packet that it reads, whatever LRO made of it, or for each of its writes. The guest's ``tcp_sink`` or ``tcp_source`` by default."""
+    """Service time of the VM's process for the data of each packet after LRO that it reads, or for each of its writes;
+    default: ``tcp_sink`` or ``tcp_source`` of the guest.
+    """
 
     @property
     def application(self) -> tuple[str, str]:
-        """As of any traffic."""
+        """Cost of the application, by name and unit."""
         return ("tcp_sink", "packet read") if self.direction == "receive" else ("tcp_source", "write")
 
     @property
     def connections(self) -> int:
-        """Connections of each VM."""
+        """Number of connections of each VM."""
         return self.streams
 
     @property
     def is_undelayed(self) -> bool:
-        """True where writes that are smaller than a segment go out by themselves."""
+        """True if writes smaller than a segment are sent at once."""
         return self.nodelay
 
     @property
     def receives(self) -> bool:
-        """True where VMs receive the data."""
+        """True if VMs receive the data."""
         return self.direction == "receive"
 
     @property
     def message(self) -> int | None:
-        """Bytes of each write of the sender; None where it fills every segment."""
+        """Bytes of each write of the sender; None if it fills every segment."""
         return self.message_size
 
 
 class ForwardedStreamSpec(TcpSpec):
-    """Streams of data between two peers outside the host that each VM of some groups forwards from one NIC to another, as a router does."""
+    """Continuous TCP streams between two peers outside the host that each VM forwards, as a router."""
 
     server_port = 5001
     kind: Literal["forwarded_stream"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     leaves: VnicNumber = 1
-    """Which NIC of the VM the data leave by; they come in by ``vnic``, and their acknowledgements go the other way."""
+    """NIC of the VM through which data leaves; it arrives on ``vnic``, and acknowledgements take the opposite
+    direction.
+    """
     streams: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Connections through each VM."""
+    """Number of connections through each VM."""
 
     @property
     def connections(self) -> int:
-        """Connections through each VM."""
+        """Number of connections through each VM."""
         return self.streams
 
     @property
     def receives(self) -> bool:
-        """True: data come to the VMs, which pass them on."""
+        """True, as VMs receive the data before they forward it."""
         return True
 
 
@@ -411,7 +458,7 @@ class HttpSpec(RoutedTcpSpec):
     server_port, has_answers = 80, True
     later_defaults: ClassVar[Mapping[str, object]] = {**RoutedTcpSpec.later_defaults, "keep_alive": True}
     kind: Literal["http"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     method: Literal["get", "post"]
     """``get``: the VM sends the file. ``post``: it receives it."""
     size: DataSize
@@ -422,15 +469,15 @@ class HttpSpec(RoutedTcpSpec):
     """A user keeps its connection for all files. Else it opens one for each file, which the server closes behind it: six further packets a file, and what a ``connection``
     costs the guest; response times include the opening. The connections of a user have the same ports."""
     request_size: Size = 0
-    """Bytes of data of what asks for a file; one segment. Of ``get`` only."""
+    """Bytes of data of a request for a file; one segment. Only for ``get``."""
     think_time: Duration = 0
-    """Mean time, exponentially distributed, that the user of a connection takes from a whole file to what asks for the next one."""
+    """Mean think time of the user of a connection between a file and the next request; exponentially distributed."""
     service: Service | None = None
-    """Time of the server for a file. The guest's ``http_server`` by default."""
+    """Service time of the server for a file; default: ``http_server`` of the guest."""
 
     @property
     def application(self) -> tuple[str, str]:
-        """As of any traffic."""
+        """Cost of the application, by name and unit."""
         return "http_server", "request"
 
     @model_validator(mode="after")
@@ -441,7 +488,7 @@ class HttpSpec(RoutedTcpSpec):
 
     @property
     def receives(self) -> bool:
-        """True where VMs receive the files."""
+        """True if VMs receive the files."""
         return self.method == "post"
 
     @property
@@ -451,48 +498,50 @@ class HttpSpec(RoutedTcpSpec):
 
     @property
     def request(self) -> int:
-        """Bytes of data of what asks for a file."""
+        """Bytes of data of a request for a file."""
         return self.request_size
 
     @property
     def pause(self) -> int:
-        """Mean think time of a user."""
+        """Mean think time of a user, in picoseconds."""
         return self.think_time
 
     def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
-        """Return the service demand of a file."""
+        """Return the service demand of a file, in picoseconds."""
         return costs.http_server.ps(hertz)
 
 
 class WebSpec(Paced, TcpSpec):
-    """Requests for pages, sent to a web server in each VM whether or not it has answered those before.
+    """Requests for pages of a web server in each VM, open-loop: they do not wait for earlier answers.
 
-    Each opens a connection, and fetches its objects one after the other.
+    Each request opens a connection and fetches its objects one after the other.
     """
 
     server_port, has_answers, unit = 80, True, "/s"
     kind: Literal["web"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     rate: Rate | None = None
-    """Requests in a second at each VM; not with ``process: replay``."""
+    """Requests/s at each VM; not with ``process: replay``."""
     arrivals: ArrivalSpec = ArrivalSpec(process="poisson")
-    """How the requests are spaced; Poisson where nothing is said."""
+    """Spacing of the requests; default: Poisson."""
     objects: Annotated[int, Field(ge=1, le=1000)]
-    """Objects of a page."""
+    """Number of objects of a page."""
     size: DataSize | None = None
-    """Mean bytes of an object, its header included; or ``page_size``."""
+    """Mean size of an object in bytes, including its header; or ``page_size``."""
     page_size: DataSize | None = None
-    """Bytes of all objects of a page together, their headers included; or ``size``."""
+    """Bytes of all objects of a page, including headers; or ``size``."""
     size_spread: Annotated[float, Field(ge=0, le=3)] = 0.0
-    """Standard deviation of the logarithm of the objects' sizes, which are lognormal: a page has their quantiles, each as often, from the smallest to the largest. 0: all alike."""
+    """Standard deviation of the logarithm of the lognormal object sizes, of which a page has equally spaced quantiles.
+    0: all equal.
+    """
     write_size: DataSize
-    """Bytes that the server hands to its socket at a time; what it takes to serve an object is spread over its writes."""
+    """Bytes that the server writes to its socket at once; the service time of an object is spread over its writes."""
     service: Service | None = None
-    """Time of the server for an object, spread over its writes. The guest's ``web_server`` by default."""
+    """Service time of the server for an object, spread over its writes; default: ``web_server`` of the guest."""
 
     @property
     def application(self) -> tuple[str, str]:
-        """As of any traffic."""
+        """Cost of the application, by name and unit."""
         return "web_server", "object"
 
     @model_validator(mode="after")
@@ -505,7 +554,7 @@ class WebSpec(Paced, TcpSpec):
 
     @property
     def object_sizes(self) -> list[int]:
-        """Bytes of each object of a page, ascending: quantiles of a lognormal distribution, scaled to the size of the page."""
+        """Bytes of each object of a page, ascending: lognormal quantiles, scaled to the page."""
         page = self.page_size if self.page_size is not None else self.objects * (self.size or 0)
         normal = NormalDist()
         shares = [exp(self.size_spread * normal.inv_cdf((place + 0.5) / self.objects)) for place in range(self.objects)]
@@ -515,26 +564,26 @@ class WebSpec(Paced, TcpSpec):
 
     @property
     def ports(self) -> int:
-        """One: how many connections are open at a time depends on the server."""
+        """One, as the number of open connections depends on the server."""
         return 1
 
 
 class ExchangeSpec(Connected):
-    """What all traffic of requests and replies has that take turns on a connection."""
+    """Base of traffic with alternating requests and replies on a connection."""
 
     has_answers = True
     to: Names
-    """Names of the VM groups; each of their VMs has connections of its own."""
+    """Names of the VM groups; each VM has its own connections."""
     vnic: VnicNumber = 0
-    """Which NIC of the VM they go through: its vNICs first, then what is passed through to it."""
+    """NIC of the VM: vNICs first, then passed-through NICs."""
     request_size: DataSize
     """Bytes of data of a request; one segment."""
     reply_size: Annotated[Size, Field(ge=1, le=65536)]
-    """Bytes of data of a reply; one packet, cut into as many segments as it needs."""
+    """Bytes of data of a reply; one packet, segmented as needed."""
     delay: Duration = 0
-    """Time from the end of a frame on the wire to what it makes the peer put on the wire, thinking apart."""
+    """Time from the end of a frame on the wire to the peer's reaction on the wire, without think time."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
-    """Port of a VM's first connection; the next connections have the next ports."""
+    """Port of a VM's first connection; further connections have the next ports."""
 
     @property
     def request(self) -> int:
@@ -543,81 +592,89 @@ class ExchangeSpec(Connected):
 
 
 class TransactionsSpec(ExchangeSpec):
-    """Users that send a request, wait for the reply, and think: database clients. Each has a connection of its own."""
+    """Users that send a request, wait for the reply, and think: database clients. Each has a connection."""
 
     server_port = 50000
     kind: Literal["transactions"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     users: Count
-    """Users of each VM."""
+    """Number of users of each VM."""
     think_time: Duration = 0
-    """Mean time, exponentially distributed, from a reply to the user's next request."""
+    """Mean time from a reply to the user's next request; exponentially distributed."""
     service: Service | None = None
-    """Time of the server for a transaction. The guest's ``transaction`` by default."""
+    """Service time of the server for a transaction; default: ``transaction`` of the guest."""
 
     @property
     def application(self) -> tuple[str, str]:
-        """As of any traffic."""
+        """Cost of the application, by name and unit."""
         return "transaction", "transaction"
 
     @property
     def connections(self) -> int:
-        """Connections of each VM."""
+        """Number of connections of each VM."""
         return self.users
 
     @property
     def pause(self) -> int:
-        """Mean think time of a user."""
+        """Mean think time of a user, in picoseconds."""
         return self.think_time
 
     def memory_stall(self, costs: ApplicationCosts) -> float:
-        """Return the share of a transaction that waits for memory."""
+        """Return the share of a transaction that waits for local memory."""
         return 0.0 if costs.transaction_stall is None else costs.transaction_stall.value
 
     def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
-        """Return the service demand of a transaction."""
+        """Return the service demand of a transaction, in picoseconds."""
         return costs.transaction.ps(hertz)
 
 
 class RequestResponseSpec(ExchangeSpec):
-    """Requests and replies in turns, the next request as soon as the reply is there, or after ``think_time`` (netperf TCP_RR). The server reads and writes, and does nothing else without ``service``."""
+    """Alternating requests and replies (netperf TCP_RR).
+
+    The next request follows the reply at once, or after ``think_time``. Without ``service`` the server only reads and
+    writes.
+    """
 
     server_port, has_stages = 12865, True
     kind: Literal["request_response"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     connections: Count = 1
-    """Connections of each VM."""
+    """Number of connections of each VM."""
     think_time: Duration = 0
-    """Mean time, exponentially distributed, from a reply to the next request of its connection."""
+    """Mean time from a reply to the next request of its connection; exponentially distributed."""
     service: Service | None = None
-    """Time of the server for a request, beside reading and writing. None by default."""
+    """Service time of the server for a request, in addition to reading and writing; none by default."""
     later_defaults: ClassVar[Mapping[str, object]] = {"think_time": 0}
 
     @property
     def pause(self) -> int:
-        """Mean think time between two requests of a connection."""
+        """Mean think time between two requests of a connection, in picoseconds."""
         return self.think_time
 
 
 class TierSpec(Spec):
-    """A tier behind another one, which calls it."""
+    """A tier of a service, which the tier before it calls."""
 
     to: Names | None = None
-    """Names of the groups of VMs of this host that are the tier; a call goes to the next of its VMs in turn. Or ``servers``."""
+    """Names of this host's VM groups that form the tier; calls go to their VMs in turn. Or ``servers``."""
     servers: Count | None = None
-    """Of a tier on another host, behind the wire: requests that it serves at a time, in the order in which they come; others wait there. In place of ``to``."""
+    """For a tier on another host, reached over the wire: number of requests in service at a time, first come, first
+    served; others wait there. In place of ``to``.
+    """
     calls: SmallCount = 1
-    """Calls of this tier for each request of the tier before it, one after the other."""
+    """Calls of this tier for each request of the tier before it, in sequence."""
     request_size: DataSize
     """Bytes of data of a call; one segment."""
     reply_size: Annotated[Size, Field(ge=1, le=65536)]
-    """Bytes of data of its reply; one packet, cut into as many segments as it needs."""
+    """Bytes of data of its reply; one packet, segmented as needed."""
     service: Service
-    """Time of the tier for a call, spread evenly over what lies before, between and after its own calls."""
+    """Service time of the tier for a call, in equal parts before, between and after its own calls."""
     delay: Duration = 0
-    """Of a tier on another host: time from the end of a call on this host's wire to its service, and what its host takes."""
+    """For a tier on another host: time from the end of a call on this host's wire to its service, including processing
+    on that host.
+    """
     joins: tuple[PositiveDuration, ...] = ()
-    """Instants of a run at which one further VM each begins to take calls; the VMs that are left begin with the run."""
+    """Times of the run at which one further VM each begins to take calls; the other VMs begin with the run."""
 
     @model_validator(mode="after")
     def _one_place(self) -> TierSpec:
@@ -631,29 +688,32 @@ class TierSpec(Spec):
 
 
 class TiersSpec(ExchangeSpec):
-    """Requests to a service of several tiers: a front end in VMs, which calls the tier behind it for each request, as that calls the next one.
+    """Requests to a service of several tiers: front ends in VMs, and tiers that call each other.
 
-    The traffic entry counts the clients' requests at the front end; calls of the second tier are the traffic ``NAME-2``, of the third ``NAME-3``. A request goes to the next VM of its
-    tier in turn, on a connection that has no other under way.
+    For each request a front end calls the second tier, which calls the third. The traffic entry counts requests of
+    clients at the front ends; calls of the second tier are the traffic ``NAME-2``, of the third ``NAME-3``. Requests go
+    to the VMs of a tier in turn, on a connection without another request in progress.
     """
 
     server_port = 8080
     kind: Literal["tiers"]
-    """What kind of traffic this is."""
+    """Kind of traffic."""
     users: Count | None = None
-    """Users of all front ends together, each with one request at a time; or ``rate``."""
+    """Number of users of all front ends together, each with one request at a time; or ``rate``."""
     think_time: Duration = 0
-    """Of users: mean time, exponentially distributed, from a reply to the next request."""
+    """Mean time of a user from a reply to the next request; exponentially distributed."""
     rate: Rate | None = None
-    """Requests in a second at all front ends together, whether or not those before are answered; or ``users``."""
+    """Requests/s at all front ends together, open-loop; or ``users``."""
     arrivals: ArrivalSpec = ArrivalSpec(process="poisson")
-    """How such requests are spaced; Poisson by default."""
+    """Spacing of the requests with ``rate``; default: Poisson."""
     service: Service
-    """Time of a front end for a request, spread evenly over what lies before, between and after its calls."""
+    """Service time of a front end for a request, in equal parts before, between and after its calls."""
     joins: tuple[PositiveDuration, ...] = ()
-    """Instants of a run at which one further front end each begins to take requests; the VMs that are left begin with the run."""
+    """Times of the run at which one further front end each begins to take requests; the other VMs begin with the
+    run.
+    """
     behind: Annotated[tuple[TierSpec, ...], Field(min_length=1, max_length=8)]
-    """The tiers behind the front end, each called by the one before it; one on another host is the last."""
+    """Tiers after the front end, each called by the one before it; a tier on another host must be the last."""
 
     @model_validator(mode="after")
     def _one_load(self) -> TiersSpec:
@@ -669,27 +729,27 @@ class TiersSpec(ExchangeSpec):
 
     @property
     def application(self) -> tuple[str, str]:
-        """As of any traffic."""
+        """Cost of the application, by name and unit."""
         return "transaction", "request"
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Names of all groups of VMs that take part in it."""
+        """Names of all VM groups in the traffic."""
         return (*self.to, *(name for tier in self.behind for name in tier.to or ()))
 
     @property
     def connections(self) -> int:
-        """Users; one of a rate."""
+        """Number of users; 1 for a rate."""
         return self.users or 1
 
     @property
     def ports(self) -> int:
-        """One: how many connections are open at a time depends on the front ends."""
+        """One, as the number of open connections depends on the front ends."""
         return 1
 
     @property
     def pause(self) -> int:
-        """Mean think time of a user."""
+        """Mean think time of a user, in picoseconds."""
         return self.think_time
 
     @property
@@ -704,11 +764,11 @@ class TiersSpec(ExchangeSpec):
 
     @property
     def is_stationary(self) -> bool:
-        """False where the rate or the number of instances depends on the time of the run."""
+        """False if the rate or the number of instances depends on the time of the run."""
         return self.arrivals.is_stationary and not any((self.joins, *(tier.joins for tier in self.behind)))
 
     def stream_count(self, vms: int) -> int:
-        """One stream of requests for all front ends."""
+        """Return 1, as all front ends share one stream of requests."""
         return 1
 
 
@@ -729,4 +789,4 @@ TRAFFIC: tuple[type[Traffic], ...] = (
     VmDatagramsSpec,
     VmTcpStreamSpec,
 )
-"""The table of shipped kinds of traffic; `hostsim.model.traffic.attach` attaches them to a host."""
+"""Table of shipped kinds of traffic, which `hostsim.model.traffic.attach` attaches to a host."""

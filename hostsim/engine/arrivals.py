@@ -1,10 +1,10 @@
-"""Arrival processes, evaluated lazily: constant, burst, Poisson or gamma, and recorded arrivals without an event for each packet.
+"""Arrival processes, evaluated lazily: no event for each packet.
 
-Constant rates are closed forms; other processes are drawn ahead in blocks from the source's random stream, or given as timestamps. All
-have the interface `Arrivals`.
+Constant rates are closed forms. Poisson and gamma processes are drawn ahead in blocks from the source's random stream.
+Recorded arrivals are timestamps. All have the interface `Arrivals`.
 
-Jitter is random lateness of timers and answers, which prevents accidental phase locks on a host. It is uniform from 0 to an amplitude, and
-drawn from the source's random stream.
+Jitter is random lateness of timers and answers, which prevents accidental phase locks on a host. It is uniform from 0
+to an amplitude, and drawn from the source's random stream.
 """
 
 from __future__ import annotations
@@ -48,12 +48,18 @@ class Arrivals:
         raise NotImplementedError
 
     def collect(self, now: int, flow: S) -> list[Train[S]]:
-        """Return the arrivals up to and including ``now`` that were not collected before, as trains; ``ready`` and ``arrived`` are the arrival times."""
+        """Return the arrivals up to and including ``now`` that are not yet collected, as trains.
+
+        ``ready`` and ``arrived`` of a train are the arrival times.
+        """
         raise NotImplementedError
 
 
 class ConstantArrivals(Arrivals):
-    """A deterministic arrival process: one packet every ``1 / rate`` seconds, in closed form, exact to the picosecond in runs of any length."""
+    """A deterministic arrival process: one packet every ``1 / rate`` seconds.
+
+    Arrival times are a closed form, exact to the picosecond in runs of any length.
+    """
 
     def __init__(self, rate: float, start: int) -> None:
         interval = SECOND / Fraction(rate).limit_denominator(10**6)
@@ -80,7 +86,7 @@ class BurstArrivals(Arrivals):
 
     Args:
         bursts: arrival process of the bursts.
-        burst: packets in each.
+        burst: number of packets in each.
     """
 
     def __init__(self, bursts: Arrivals, burst: int) -> None:
@@ -98,7 +104,7 @@ class BurstArrivals(Arrivals):
 
 
 class RecordedArrivals(Arrivals):
-    """A trace of arrivals: packets at given times, in ascending order."""
+    """A trace of arrivals: packets at given times in ascending order."""
 
     def __init__(self, instants: list[int]) -> None:
         self._instants = instants
@@ -118,11 +124,11 @@ class RecordedArrivals(Arrivals):
 
 
 class DrawnArrivals(Arrivals):
-    """A renewal process: random interarrival times, drawn a block at a time.
+    """A renewal process: random interarrival times, drawn in blocks.
 
     Args:
-        draw: returns a given number of gaps in picoseconds (float), from the source's stream.
-        start: instant from which the first gap counts.
+        draw: returns a given number of gaps in picoseconds (float), from the source's random stream.
+        start: beginning of the first gap, in picoseconds.
     """
 
     def __init__(self, draw: Callable[[int], FloatArray], start: int) -> None:
@@ -131,7 +137,7 @@ class DrawnArrivals(Arrivals):
         self._block = self._drawn()
 
     def _drawn(self) -> RecordedArrivals:
-        checkpoint()  # any number of blocks may arrive at one instant
+        checkpoint()  # one instant may have any number of blocks
         instants = self._rest + np.cumsum(self._draw(BLOCK))
         self._rest = float(instants[-1])
         return RecordedArrivals(np.rint(np.minimum(instants, END)).astype(np.int64).tolist())
@@ -154,9 +160,12 @@ class DrawnArrivals(Arrivals):
 DRAWN_AHEAD: Final = 256
 """Number of random numbers drawn at a time."""
 LIST: Final = 32
-"""Number of these in a list, from which single values are taken faster."""
+"""Number of these in a list, which returns single values faster than an array."""
 HOLD = 1 * MS
-"""Time for which a sender at a constant rate keeps its lateness, a tick of its kernel; its packets are a closed form in between."""
+"""Time for which a constant-rate sender keeps its lateness: a tick of its kernel.
+
+Within it packets are a closed form.
+"""
 
 
 class Jitter:
@@ -164,12 +173,12 @@ class Jitter:
 
     Args:
         amplitude: largest lateness in picoseconds; 0 for none.
-        random: the source's own stream.
+        random: the source's random stream.
     """
 
     def __init__(self, amplitude: int, random: np.random.Generator) -> None:
         self._amplitude, self._random = amplitude, random
-        self._drawn = array("q")  # a list would have an object for each number, and a host has thousands of sources
+        self._drawn = array("q")  # a list would allocate an object for each number, and a host has thousands of sources
         self._next: list[int] = []
 
     def draw(self) -> int:
@@ -186,15 +195,17 @@ class Jitter:
 
 
 class JitteredArrivals(Arrivals):
-    """A constant-rate arrival process with timer jitter: every packet is late by the lateness of its tick, which does not accumulate.
+    """A constant-rate arrival process with timer jitter, which does not accumulate.
+
+    All packets of a tick have the same lateness.
 
     Packet ``n`` is due at ``start + n / rate``. The lateness is at most half an interval, so that packets keep their order.
 
     Args:
-        rate: packets in a second.
-        start: due time of the first.
+        rate: packets/s.
+        start: due time of the first packet.
         amplitude: largest lateness in picoseconds.
-        random: the source's own stream.
+        random: the source's random stream.
     """
 
     def __init__(self, rate: float, start: int, amplitude: int, random: np.random.Generator) -> None:
@@ -216,7 +227,10 @@ class JitteredArrivals(Arrivals):
         return self._start + scaled(self._next, self._num, self._den) + self._late
 
     def collect(self, now: int, flow: S) -> list[Train[S]]:
-        """Return the arrivals up to and including ``now`` that were not collected before, as trains of one lateness each."""
+        """Return the arrivals up to and including ``now`` that are not yet collected, as trains.
+
+        All packets of a train have the same lateness.
+        """
         trains: list[Train[S]] = []
         while True:
             passed = now - self._start - self._late
@@ -238,11 +252,11 @@ SERVICES: Final = 64
 
 
 class ServiceTimes:
-    """Service times of one application, one after the other.
+    """Service times of an application, in sequence.
 
     Args:
         draw: returns a given number of lengths in picoseconds.
-        factor: of each length.
+        factor: multiplier of each length.
     """
 
     def __init__(self, draw: Callable[[int], FloatArray], factor: float) -> None:
@@ -250,7 +264,7 @@ class ServiceTimes:
         self._next: list[int] = []
 
     def take(self) -> int:
-        """Return the next service time in picoseconds, at least one."""
+        """Return the next service time in picoseconds, at least 1."""
         if not self._next:
             drawn = self._draw(SERVICES) * self._factor
             self._next = np.maximum(np.rint(drawn).astype(np.int64), 1).tolist()

@@ -1,9 +1,9 @@
 """Checkpoints: the places in a long calculation at which its caller may interrupt it.
 
-The interpreter runs signal handlers only between the instructions of its own programs, and compiled code may go without them for
-minutes. At a checkpoint functions of the caller are called, and what these raise ends the calculation there. Checkpoints lie
-between pieces of work that are bounded by their number, not by simulated time: in a microsecond of it anything may happen
-(docs/design/store.md).
+The interpreter runs signal handlers only between bytecode instructions, so that compiled code may run for minutes
+without them. A checkpoint calls functions of the caller; an exception of theirs ends the calculation. Checkpoints are
+placed between pieces of work with a bounded number of events, not a bounded simulated time, as a microsecond may have
+any number of events (docs/design/store.md).
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ _checks: list[Callable[[], object]] = []
 
 
 def add_check(check: Callable[[], object]) -> None:
-    """Have a function called at every checkpoint, in whatever thread the calculation is."""
+    """Register a function that every checkpoint calls, in the thread of the calculation."""
     _checks.append(check)
 
 
 def remove_check(check: Callable[[], object]) -> None:
-    """Call a function no longer.
+    """Remove a registered function.
 
     Raises:
-        ValueError: it was not called.
+        ValueError: the function is not registered.
     """
     _checks.remove(check)
 
 
 def checkpoint() -> None:
-    """Call the functions that were added; what they raise is the caller's."""
+    """Call the registered functions; their exceptions pass to the caller."""
     for check in _checks:
         check()

@@ -1,13 +1,12 @@
-"""The simulation clock: a SimPy environment in integer picoseconds, with reusable events and re-armable timers.
+"""The simulation clock: a SimPy environment in integer picoseconds with reusable events and timers.
 
-A SimPy event serves once; a host's PCPUs and timers fire millions of times. An `Alarm` is one entry of the clock's event queue
-that is entered repeatedly; SimPy's events and processes share the queue.
+A SimPy event is used once, but a host's PCPUs and timers fire millions of times. An `Alarm` is one entry of the clock's
+event queue that is scheduled repeatedly; SimPy's events and processes use the same queue.
 
-The event queue (future event list): a pairing heap of entries with integer keys, which the compiler turns into plain C.
-
-SimPy keeps its events in a list of tuples, ordered by comparing tuples. Here every entry has its instant, its rank among simultaneous
-entries, and its neighbours in the heap: compiled code allocates nothing when an entry is added or removed, checks no list items, and moves
-an entry that falls due sooner up from its place.
+The event queue (future event list) is a pairing heap of entries with integer keys, which compile to plain C. SimPy has
+a list of tuples, ordered by comparison of tuples. Here every entry has its instant, its rank among simultaneous
+entries, and its neighbours in the heap. So compiled code allocates nothing when an entry is added or removed, needs no
+checks of list items, and moves an entry to an earlier time in place.
 
 Source of the heap: Fredman, Sedgewick, Sleator and Tarjan, "The pairing heap", Algorithmica 1 (1986).
 """
@@ -31,20 +30,20 @@ if TYPE_CHECKING:
 __all__ = ["Alarm", "Clock", "Entry", "EventQueue", "Heap", "OneShot", "Timer"]
 
 NORMAL: Final = 1
-"""Normal priority: SimPy's number for it."""
+"""Normal priority of SimPy."""
 PIECE: Final = 256
 """Number of events between two checkpoints: a few milliseconds of work, less in compiled code."""
 _RANK_BITS: Final = 56
-"""Bits of a rank for the number of the entry; the priority is above them."""
+"""Number of bits of a rank for the number of the entry; the priority is above them."""
 _NORMAL_RANK: Final = NORMAL << _RANK_BITS
 
 
 class Entry:
-    """An event: it happens at an instant, and may be scheduled again afterwards.
+    """An event: fires at an instant, and may be scheduled again afterwards.
 
     Attributes:
         instant: time in picoseconds, at most `hostsim.units.END`.
-        rank: order among entries of the same instant.
+        rank: order among entries with the same instant.
         scheduled: True while it is in a heap.
     """
 
@@ -52,11 +51,11 @@ class Entry:
     rank: i64
     scheduled: bool
     _child: Entry | None
-    """The first of those below it."""
+    """First child."""
     _next: Entry | None
-    """Its next sibling."""
+    """Next sibling."""
     _back: Entry | None
-    """Its previous sibling; of a first child, the parent."""
+    """Previous sibling; the parent for a first child."""
 
     def __init__(self) -> None:
         self.instant = 0
@@ -70,7 +69,7 @@ class Entry:
 
 
 def _link(one: Entry, other: Entry) -> Entry:
-    """Link two entries without siblings: the later becomes the first child of the sooner, which is returned."""
+    """Link two entries without siblings; returns the earlier, whose first child is the other."""
     if other.instant < one.instant or (other.instant == one.instant and other.rank < one.rank):
         one, other = other, one
     child = one._child
@@ -83,7 +82,7 @@ def _link(one: Entry, other: Entry) -> Entry:
 
 
 def _gather(child: Entry) -> Entry:
-    """Link siblings, from the first on: two by two, then from the last pair to the first; returns the soonest of all."""
+    """Link siblings in pairs, then from the last pair to the first; returns the earliest of all."""
     pairs: Entry | None = None  # linked siblings, the last first
     rest: Entry | None = child
     while rest is not None:
@@ -109,7 +108,7 @@ def _gather(child: Entry) -> Entry:
 
 
 class Heap:
-    """A pairing heap: entries by instant, then by rank; an entry can be removed from anywhere in it."""
+    """A pairing heap: entries by instant, then by rank; any entry can be removed."""
 
     def __init__(self) -> None:
         self._root: Entry | None = None
@@ -119,18 +118,18 @@ class Heap:
         return self._size
 
     def first(self) -> Entry | None:
-        """Return the first entry without removing it; None when the heap is empty."""
+        """Return the first entry without removing it; None if the heap is empty."""
         return self._root
 
     def put(self, entry: Entry) -> None:
-        """Insert an entry that is in no heap."""
+        """Insert an entry that is not in a heap."""
         self._size += 1
         entry.scheduled = True
         root = self._root
         self._root = entry if root is None else _link(root, entry)
 
     def take_first(self) -> Entry:
-        """Remove and return the first entry of a heap that is not empty."""
+        """Remove and return the first entry; the heap must not be empty."""
         first = self._root
         assert first is not None
         self._size -= 1
@@ -155,7 +154,7 @@ class Heap:
         """Remove an entry from anywhere in the heap.
 
         Raises:
-            ValueError: it is not in.
+            ValueError: the entry is not in the heap.
         """
         root = self._root
         if not entry.scheduled or root is None:
@@ -173,7 +172,7 @@ class Heap:
 
 
 def _cut(entry: Entry) -> None:
-    """Cut an entry, with all below it, off its siblings and its parent."""
+    """Cut an entry with its descendants off its siblings and its parent."""
     back, following = entry._back, entry._next
     assert back is not None
     if back._child is entry:
@@ -186,10 +185,10 @@ def _cut(entry: Entry) -> None:
 
 
 class EventQueue:
-    """Pending events, by instant, then by priority, then in the order in which they were scheduled.
+    """Pending events, ordered by instant, priority, and sequence of scheduling.
 
     Attributes:
-        now: the present, in picoseconds.
+        now: current time, in picoseconds.
         entered: number of entries made, including repeated ones.
     """
 
@@ -202,11 +201,11 @@ class EventQueue:
         return len(self._heap)
 
     def first(self) -> Entry | None:
-        """Return the next event; None when the queue is empty."""
+        """Return the next event; None if the queue is empty."""
         return self._heap.first()
 
     def enter(self, entry: Entry, due: i64, priority: int = NORMAL) -> None:
-        """Schedule an event for an instant that is not past, after those of the same instant and priority."""
+        """Schedule an event for an instant that is not past, after those with the same instant and priority."""
         self._number(entry, due, priority)
         self._heap.put(entry)
 
@@ -224,12 +223,12 @@ class EventQueue:
         """Cancel a scheduled event.
 
         Raises:
-            ValueError: it is not entered.
+            ValueError: the event is not scheduled.
         """
         self._heap.take(entry)
 
     def advance(self, until: i64) -> None:
-        """Process every event before an instant, and set the time to it."""
+        """Process every event before an instant, and set the time to that instant."""
         heap = self._heap
         while True:
             checkpoint()
@@ -243,7 +242,7 @@ class EventQueue:
                 entry.fire()
 
     def step(self) -> bool:
-        """Process the next event; False when the queue is empty."""
+        """Process the next event; False if the queue is empty."""
         if self._heap.first() is None:
             return False
         entry = self._heap.take_first()
@@ -253,7 +252,7 @@ class EventQueue:
 
 
 _BEFORE_ALL = EventPriority(-1)
-"""Priority of an event that resumes after ``run`` has stopped: SimPy's number."""
+"""Priority of an event that resumes after ``run`` has stopped; a number of SimPy's."""
 
 
 class Clock(simpy.Environment):
@@ -262,7 +261,7 @@ class Clock(simpy.Environment):
     SimPy's environment with another event queue. Delays are whole picoseconds (`hostsim.engine.delay`).
 
     Args:
-        event_queue: pending events; one of its own by default. `hostsim.engine.stock_event_queue` has one that is SimPy's.
+        event_queue: pending events; by default a new queue. `hostsim.engine.stock_event_queue` has SimPy's.
 
     Attributes:
         event_queue: pending events.
@@ -274,7 +273,7 @@ class Clock(simpy.Environment):
 
     @property
     def now(self) -> int:
-        """Current time in picoseconds; an integer, unlike in SimPy, because every delay is one."""
+        """Current time in picoseconds; an integer, unlike in SimPy, as every delay is one."""
         return self.event_queue.now
 
     @property
@@ -286,36 +285,37 @@ class Clock(simpy.Environment):
         self.event_queue.now = now
 
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
-        """Schedule a SimPy event; every event of SimPy passes here.
+        """Schedule a SimPy event; every event of SimPy is scheduled by this method.
 
         Raises:
             TypeError: the delay is not an integer.
-            ValueError: it is negative, or ends later than `hostsim.units.END`.
+            ValueError: the delay is negative, or ends later than `hostsim.units.END`.
         """
         try:
             ahead = index(delay)
         except TypeError:
             raise TypeError(
-                f"a delay is a whole number of picoseconds, and {delay!r} is of type {type(delay).__name__}: write "
+                f"a delay is a whole number of picoseconds, but {delay!r} is of type {type(delay).__name__}: write "
                 "ns(...), us(...), ms(...) or s(...) of hostsim.engine.delay, or round(...) for a delay that is computed"
             ) from None
         if ahead < 0:
             raise ValueError(f"Negative delay {delay}: nothing can be scheduled for the past")
         due = self.event_queue.now + ahead
         if due > END:
-            raise ValueError(f"a delay of {delay} ps ends after all that the clock can count: {END} ps from the start")
+            raise ValueError(f"a delay of {delay} ps ends after the last time of the clock: {END} ps")
         self.event_queue.enter(_Scheduled(event), due, priority)
 
     def start(self, generator: ProcessGenerator) -> simpy.Process:
         """Start a process and run it to its first ``yield`` at once (docs/decisions/0119).
 
-        SimPy's ``process`` does so in a separate event at the present instant. Here it is part of wiring a host: the process may add parts
-        that only a new host accepts, and its first event is ordered among those of the wiring.
+        SimPy's ``process`` does so in a separate event at the current time. Here it is part of building a host: the
+        process may add parts, which only a new host accepts, and its first event is ordered among those of the
+        building.
         """
         return _Started(self, generator)
 
     def peek(self) -> int | float:
-        """Return the time of the next event; infinite when the queue is empty."""
+        """Return the time of the next event; infinite if the queue is empty."""
         first = self.event_queue.first()
         return Infinity if first is None else first.instant
 
@@ -323,7 +323,7 @@ class Clock(simpy.Environment):
         """Process the next event.
 
         Raises:
-            EmptySchedule: there is no event.
+            EmptySchedule: the queue is empty.
         """
         if not self.event_queue.step():
             raise EmptySchedule
@@ -333,18 +333,20 @@ class Clock(simpy.Environment):
         return self.event_queue.entered
 
     def at(self, alarm: Entry, due: i64) -> None:
-        """Schedule an entry, which must not be scheduled yet, for a time that is not past."""
+        """Schedule an entry that is not scheduled, for a time that is not past."""
         self.event_queue.enter(alarm, due)
 
     def advance(self, until: i64) -> None:
-        """Process every event before ``until`` and set the clock to it. Events at ``until`` itself stay for the next call."""
+        """Process every event before ``until`` and set the clock to it. Events at ``until`` remain for the next
+        call.
+        """
         self.event_queue.advance(until)
 
     def withdraw(self, alarm: Entry) -> None:
         """Cancel a scheduled entry.
 
         Raises:
-            ValueError: it is not scheduled.
+            ValueError: the entry is not scheduled.
         """
         self.event_queue.withdraw(alarm)
 
@@ -364,7 +366,7 @@ class _Scheduled(Entry):
                 callback(event)
             except StopSimulation:
                 rest = callbacks[position + 1 :]
-                if rest:  # run(until=event) stops before them, and the next run goes on with them
+                if rest:  # run(until=event) stops before them, and the next run resumes with them
                     event.callbacks = rest
                     event.env.schedule(event, _BEFORE_ALL)
                 raise
@@ -388,7 +390,7 @@ class _Started(simpy.Process):
 
 
 class Alarm(Entry):
-    """A reusable event: calls ``action(alarm)`` each time it fires, and may be scheduled again from then on."""
+    """A reusable event: calls ``action(alarm)`` whenever it fires, and may then be scheduled again."""
 
     def __init__(self, clock: Clock, action: Callable[[Any], None]) -> None:
         super().__init__()
@@ -401,8 +403,8 @@ class Alarm(Entry):
 class OneShot(Entry):
     """A one-shot timer that can be re-armed, with at most one entry in the event queue.
 
-    A subclass defines its action in `expire`. Re-armed for later, the entry is moved when it falls due; for earlier, at once; disarmed, it
-    falls due without effect.
+    A subclass defines its action in `expire`. If the timer is re-armed for a later time, its entry moves when it falls
+    due; for an earlier time, at once. If it is disarmed, the entry falls due without effect.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -412,16 +414,16 @@ class OneShot(Entry):
         self._armed = False
 
     def expire(self, now: int) -> None:
-        """Act, at the time for which the timer was set; it is disarmed."""
+        """Act at the set time; the timer is then disarmed."""
         raise NotImplementedError
 
     @property
     def due(self) -> int | None:
-        """Time at which the timer will fire; None when disarmed."""
+        """Time at which the timer will fire; None if disarmed."""
         return self._wanted if self._armed else None
 
     def arm(self, due: i64) -> None:
-        """Set the timer: `expire` at ``due`` (not in the past), replacing any earlier setting."""
+        """Set the timer: `expire` at ``due`` (not in the past); replaces an earlier setting."""
         self._wanted = due
         self._armed = True
         if not self.scheduled:
@@ -437,7 +439,7 @@ class OneShot(Entry):
         self.arm(due if due > now else now)
 
     def disarm(self) -> None:
-        """Stop the timer: it does not fire."""
+        """Stop the timer, so that it does not fire."""
         self._armed = False
 
     def fire(self) -> None:
@@ -451,7 +453,7 @@ class OneShot(Entry):
 
 
 class Timer(OneShot):
-    """A one-shot timer that calls ``action(now)``, which is slower in compiled code than a subclass with `expire`."""
+    """A one-shot timer that calls ``action(now)``; in compiled code slower than a subclass with `expire`."""
 
     def __init__(self, clock: Clock, action: Callable[[int], None]) -> None:
         super().__init__(clock)

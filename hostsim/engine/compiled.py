@@ -1,8 +1,9 @@
-"""Compiled hot modules: included in a wheel, or in ``build/compiled`` of a checkout; imported only while they match their sources.
+"""Compiled hot modules: imported only while they match their sources.
 
-They match while all sources that they were compiled from or against, and the interpreter, are unchanged. Otherwise the sources are
-imported, which give the same results and take longer. ``HOSTSIM_PURE=1`` always imports the sources. `make setup` and the build of a wheel
-(``.ci/build_hook.py``) compile (docs/decisions/0039).
+They are in a wheel, or in ``build/compiled`` of a checkout. They match while the interpreter and all sources that they
+were compiled from or against are unchanged. Otherwise the sources are imported, with the same results and longer run
+times. ``HOSTSIM_PURE=1`` always imports the sources. `make setup` and the build of a wheel (``.ci/build_hook.py``)
+compile (docs/decisions/0039).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ DIGEST = "digest"
 
 _COMPILED = ("units.py", "engine/", "model/")
 _INTERPRETED = ("engine/compiled.py", "engine/record.py", "model/control/")
-"""Exceptions: control loops are SimPy processes, which act a few times a simulated second and have the form of a user's own."""
+"""Exceptions. Control loops are SimPy processes, which act a few times per simulated second and look like a user's."""
 _SEEN = ("engine/compiled.py", "errors.py", "engine/record.py", "config/", "plugin/module.py", "plugin/registry.py")
 
 
@@ -80,7 +81,7 @@ def covered(package: Path = PACKAGE) -> list[Path]:
 
 
 def digest(package: Path = PACKAGE, beside: Iterable[Path] = ()) -> str:
-    """Hash of the dependencies of compiled modules: these sources, others compiled with them, and the interpreter."""
+    """Hash of all that compiled modules depend on: sources, modules beside them, and the interpreter."""
     found = hashlib.sha256(EXTENSION_SUFFIXES[0].encode())
     names = {source: source.relative_to(package).as_posix() for source in covered(package)}
     for source, name in {**names, **{other: other.as_posix() for other in beside}}.items():

@@ -1,8 +1,9 @@
 """Delays of SimPy processes in whole picoseconds: ``env.timeout(us(10))``.
 
-Simulated time is an integer, so that sums of delays are exact and simultaneous events are exactly simultaneous. A number may have any form
-with an exact value: ``us(10)``, ``us(0.1)``, ``us("12.5")``, ``ms(Fraction(1, 8))``. A float counts as the
-decimal number that Python prints for it. Computed or drawn values must be rounded: ``round(random.exponential(us(10)))``.
+Simulated time is an integer, so that sums of delays are exact and simultaneous events are exactly simultaneous. A
+number may have any form with an exact value: ``us(10)``, ``us(0.1)``, ``us("12.5")``, ``ms(Fraction(1, 8))``. A float
+counts as the decimal number that Python prints for it. Round computed or drawn values:
+``round(random.exponential(us(10)))``.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ def _delay(unit: str, number: Number) -> int:
     try:
         exact = Fraction(str(number)) * _UNITS[unit]
     except ValueError:
-        raise ValueError(f"{unit}({number!r}) is no delay: write a number, such as {unit}(10)") from None
+        raise ValueError(f"{unit}({number!r}) is not a delay: write a number, such as {unit}(10)") from None
     if exact < 0:
         raise ValueError(f"{unit}({number!r}) is a negative delay: nothing can be scheduled for the past")
     if exact.denominator > 1:
         raise ValueError(
-            f"{unit}({number!r}) is not a whole number of picoseconds: round it where it is computed, ps(round(...))"
+            f"{unit}({number!r}) is not a whole number of picoseconds: round a computed delay, ps(round(...))"
         )
     return exact.numerator

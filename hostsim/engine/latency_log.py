@@ -1,4 +1,4 @@
-"""A latency histogram with buckets of equal relative width, counted in machine integers in compiled code."""
+"""A latency histogram with buckets of equal relative width; counts machine integers in compiled code."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["LatencyLog"]
 
 _SUBDIVISION_BITS: Final = 6
 SUBDIVISIONS: Final = 1 << _SUBDIVISION_BITS
-"""Buckets in each power of two: a bucket is at most 1.6 % wide."""
+"""Number of buckets in each power of two: a bucket is at most 1.6 % wide."""
 _LEAST_BITS: Final = 17
 _MOST_BITS: Final = 44
 LEAST_PS: Final = 1 << _LEAST_BITS
 MOST_PS: Final = 1 << _MOST_BITS
-"""Buckets span 0.13 us to 17.6 s; values outside count in the first or last."""
+"""Buckets span 0.13 us to 17.6 s; values outside count in the first or last bucket."""
 OCTAVES: Final = _MOST_BITS - _LEAST_BITS
 
 
@@ -36,8 +36,8 @@ class LatencyLog:
 
     Attributes:
         counts: number of latencies in each bucket of `EDGES_PS`, up to the last `flush`.
-        total: their sum, in picoseconds.
-        least: the smallest latency if negative, else 0: a sign of an error in the model.
+        total: sum of the latencies, in picoseconds.
+        least: the smallest latency if negative, else 0; a negative value is an error of the model.
     """
 
     EDGES_PS: Final = _edges()
@@ -48,10 +48,13 @@ class LatencyLog:
         self._pending = [0] * (SUBDIVISIONS * OCTAVES)
         self._is_flushed = True
         self._octave: i64 = 0
-        """Bucket of the latest value, which is near that of the next."""
+        """Octave of the latest value, where the search for the next begins."""
 
     def add(self, first: int, step: int, count: int) -> None:
-        """Add the latencies of a train: ``count`` values from ``first`` in steps of ``step`` (may be negative), in picoseconds."""
+        """Add ``count`` latencies of a train, from ``first`` in steps of ``step`` (may be negative).
+
+        All are in picoseconds.
+        """
         if count == 1:
             self.total += first
             last = first
@@ -68,11 +71,14 @@ class LatencyLog:
         pending = self._pending
         for _place in range(count):
             bucket = self._bucket(latency)
-            pending[bucket] = pending[bucket] + 1  # on plain integers, unlike with +=
+            pending[bucket] = pending[bucket] + 1  # mypyc compiles += on a list item to a call
             latency += between
 
     def add_each(self, timestamps: list[int], first: int, step: int) -> None:
-        """Add the latencies of packets with separate arrival times: the first ends at ``first``, each further one ``step`` later."""
+        """Add the latencies of packets with separate arrival times.
+
+        The first latency ends at ``first``, each further one ``step`` later, in picoseconds.
+        """
         self._is_flushed = False
         pending = self._pending
         at: i64 = first
@@ -88,7 +94,7 @@ class LatencyLog:
             pending[bucket] = pending[bucket] + 1
 
     def _bucket(self, latency: i64) -> i64:
-        """Return the position of the bucket of a latency."""
+        """Return the index of the bucket of a latency."""
         if latency < LEAST_PS:
             return 0
         if latency >= MOST_PS:
@@ -103,7 +109,7 @@ class LatencyLog:
         return (octave << _SUBDIVISION_BITS) + within - SUBDIVISIONS
 
     def flush(self) -> None:
-        """Bring `counts` up to date."""
+        """Update `counts`."""
         if self._is_flushed:
             return
         self._is_flushed = True

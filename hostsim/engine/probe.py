@@ -1,8 +1,8 @@
-"""Measurement: time-weighted levels, and samples of latency histograms and of all counters at the boundaries of time slices.
+"""Measurement: time-weighted levels, and samples of all counters at the boundaries of time slices.
 
-Counters are plain attributes of the parts that own them; a `Probe` reads them at the boundaries of at most 256 time slices
-and never resets anything. When the slices are full, neighbours merge and the slices double, so memory does not grow with
-simulated time.
+Counters are plain attributes of the parts that own them. A `Probe` reads them and the latency histograms at the
+boundaries of at most 256 time slices and never resets them. When the slices are full, neighbours merge and the width
+doubles, so that memory does not grow with simulated time.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ MAX_SLICES = 256
 
 
 class Level:
-    """A time-weighted integer (queue length, state): the mean over a window is a difference of two integrals.
+    """A time-weighted integer, such as a queue length.
+
+    Its mean over a window is a difference of integrals over the width.
+
 
     Attributes:
-        value: the level now.
-        area: integral of the level up to the last change, in picoseconds times units.
+        value: current level.
+        area: integral of the level up to its last change, in picoseconds times its unit.
     """
 
     def __init__(self) -> None:
@@ -49,9 +52,9 @@ class _Group(NamedTuple):
     entities: tuple[str, ...]
     read: Callable[[int], list[int]]
     by_entity: bool
-    """Values come entity after entity, else counter after counter."""
+    """Values are ordered by entity, then by counter; else by counter, then by entity."""
     pack: Callable[..., bytes]
-    """Converts all values to machine integers of 64 bits."""
+    """Packs all values as integers of 64 bits."""
 
 
 class Probe:
@@ -72,7 +75,7 @@ class Probe:
         self._counts: list[dict[str, tuple[IntArray, IntArray]]] = []
         self._timer = Timer(clock, self._tick)
         self.on_sample: list[Callable[[int], None]] = []
-        """Callbacks before each sample, for parts that are evaluated lazily."""
+        """Callbacks before each sample, by which lazily evaluated parts update their counters."""
 
     def watch(
         self,
@@ -81,7 +84,10 @@ class Probe:
         entities: Sequence[str],
         read: Callable[[int], Sequence[Sequence[int]]],
     ) -> None:
-        """Register the counters ``kind.counter`` of some entities: ``read(now)`` returns, for each counter, a value for each entity."""
+        """Register the counters ``kind.counter`` of some entities.
+
+        ``read(now)`` returns a list of values for each counter, with a value for each entity.
+        """
 
         def flat(now: int) -> list[int]:
             values: list[int] = []
@@ -94,7 +100,10 @@ class Probe:
     def watch_each(
         self, kind: str, counters: Sequence[str], entities: Sequence[str], read: Callable[[int], list[int]]
     ) -> None:
-        """Register the counters ``kind.counter`` of some entities: ``read(now)`` returns, for each entity, a value for each counter, in one list."""
+        """Register the counters ``kind.counter`` of some entities.
+
+        ``read(now)`` returns one flat list: for each entity, a value for each counter.
+        """
         self._watch(kind, counters, entities, read, by_entity=True)
 
     def _watch(
@@ -115,7 +124,7 @@ class Probe:
         self._logs.setdefault(name, []).append((entity, log))
 
     def start(self) -> None:
-        """Take the first sample now and one at every boundary from then on."""
+        """Take the first sample now and one at every later boundary."""
         self.sample()
         self._timer.arm(self._clock.now + self._width)
 
@@ -127,7 +136,7 @@ class Probe:
         for bring_up_to_date in self.on_sample:
             bring_up_to_date(now)
         self._instants.append(now)
-        # half of the time of arrays of the standard library or numpy
+        # takes half as long as arrays of the standard library or of numpy
         self._rows.append([group.pack(*group.read(now)) for group in self._groups])
         sampled = {}
         for name, logs in self._logs.items():
@@ -149,7 +158,10 @@ class Probe:
         self._timer.arm(now + self._width)
 
     def collect(self) -> tuple[IntArray, dict[str, Series], dict[str, Histogram]]:
-        """Return the boundaries of the slices in picoseconds, all counters, and all histograms trimmed to the buckets in use."""
+        """Return the boundaries of the slices in picoseconds, all counters, and all histograms.
+
+        Histograms are trimmed to the buckets in use.
+        """
         series = {}
         for position, group in enumerate(self._groups):
             values = np.concatenate([np.frombuffer(row[position], dtype=np.int64) for row in self._rows])

@@ -1,15 +1,15 @@
 """Packet trains, and bounded drop-tail rings of them, evaluated lazily.
 
-The unit of work is a batch, but a batch keeps its packets' instants. A context that works through packets back to back
-hands each on at the instant its own work is done; those instants are an arithmetic sequence, so a train of a thousand
-packets costs what a train of one costs.
+The unit of work is a batch, but a batch keeps the instants of its packets. A context that processes packets back to
+back passes each on when its own work is done. These instants are an arithmetic sequence, so that a train of a thousand
+packets costs as much as a train of one.
 
-A producer pushes a train whose instants may still lie ahead; the ring holds only what is here by now. Whether a packet
-finds room is settled when somebody looks, in closed form, so that a push costs the same for one packet and for many. A slot is
-free as soon as its packet is taken (docs/design/receive.md).
+A producer pushes a train whose instants may be in the future; the ring holds only packets that have arrived. A packet
+is admitted or dropped when the ring is next read, in closed form, so that a push costs the same for any number of
+packets. A slot is free as soon as its packet is taken (docs/design/receive.md).
 
-Trains are linked to each other (`Train.following`): nothing is made when one comes or goes, and no list is moved. The ring does that itself, as a `Chain`
-would take a call for each train, which a run of TCP on 40GbE takes 4 % longer for.
+Trains are linked to each other (`Train.following`): a push or take allocates nothing and moves no list. The ring does
+this itself, as a `Chain` would need a call for each train, which makes a run of TCP on 40GbE 4 % longer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Chain", "Link", "Ring", "S_co", "Stream", "Train"]
 
 
 class Stream:
-    """The flow, connection or source that the packets of a train belong to.
+    """The flow, connection or source of the packets of a train.
 
     Attributes:
         size: bytes of data in a packet.
@@ -36,28 +36,30 @@ class Stream:
 
 
 S_co = TypeVar("S_co", bound=Stream, covariant=True)
-"""Kind of stream that packets belong to: frames of a peer, packets of a guest, bursts of work."""
+"""Kind of stream of the packets: frames of a peer, packets of a guest, bursts of work."""
 
 
 L = TypeVar("L", bound="Link[Any]")
 
 
 class Link(Generic[L]):
-    """What a chain holds: an object that refers to the one behind it.
+    """An element of a chain, with a reference to the next.
 
     Attributes:
-        following: the one behind it in its chain; None for the last.
+        following: next element of its chain; None for the last.
     """
 
     following: L | None
 
 
 class Chain(Generic[L]):
-    """An intrusive singly linked list: nothing is made when a link comes or goes. A link is in one chain at a time.
+    """An intrusive singly linked list: appending and removing allocate nothing.
+
+    A link is in at most one chain.
 
     Attributes:
-        first: the first link; None when there is none.
-        last: the last link; undefined when there is none.
+        first: first link; None if the chain is empty.
+        last: last link; undefined if the chain is empty.
     """
 
     def __init__(self) -> None:
@@ -74,13 +76,13 @@ class Chain(Generic[L]):
         self.last = link
 
     def prepend(self, link: L) -> None:
-        """Put a link before all others."""
+        """Insert a link before all others."""
         if self.first is None:
             self.last = link
         link.following, self.first = self.first, link
 
     def pop(self) -> L | None:
-        """Remove and return the first link; None when there is none."""
+        """Remove and return the first link; None if the chain is empty."""
         link = self.first
         if link is not None:
             self.first = link.following
@@ -88,7 +90,7 @@ class Chain(Generic[L]):
         return link
 
     def remove(self, link: L, before: L | None) -> None:
-        """Remove a link behind the link ``before``; None where it is the first."""
+        """Remove a link after the link ``before``; None for the first link."""
         following = link.following
         link.following = None
         if before is None:
@@ -99,20 +101,20 @@ class Chain(Generic[L]):
             self.last = before
 
 
-@mypyc_attr(free_list_len=1)  # made and dropped more often than anything else
+@mypyc_attr(free_list_len=1)  # the most frequently allocated object
 class Train(Generic[S_co]):
     """A packet train: consecutive packets of one stream.
 
     Attributes:
-        flow: the stream that they belong to.
+        flow: stream of the packets.
         count: number of packets.
-        ready: time at which the first is ready at its present stage, in picoseconds.
-        step: picoseconds from one packet being ready to the next.
-        arrived: arrival time of the first: the end of its frame on the wire, or the time at which a guest began to write it.
-        gap: picoseconds from one arrival to the next, where that is constant.
-        timestamps: all arrival times where it is not; None otherwise.
-        frames: frames of the wire in each packet: more than one where large receive or segmentation offload made it.
-        following: the train behind it in the ring that it is in.
+        ready: time at which the first packet is ready at its current stage, in picoseconds.
+        step: time between the ready times of two packets, in picoseconds.
+        arrived: arrival time of the first packet: the end of its frame on the wire, or the start of the guest's write.
+        gap: time between two arrivals, in picoseconds, if constant.
+        timestamps: all arrival times if the gap is not constant; else None.
+        frames: frames on the wire in each packet: several after large receive offload or before segmentation offload.
+        following: next train in its ring.
     """
 
     def __init__(
@@ -151,18 +153,19 @@ class Train(Generic[S_co]):
         return min(self.count, late // self.step + 1)
 
     def restamp(self, ready: int, step: int) -> None:
-        """Make these the packets of the next stage, ready at other times; nobody at an earlier stage looks at them any more."""
+        """Move these packets to the next stage with new ready times, if no earlier stage still reads them."""
         self.ready, self.step = ready, step
 
     def restamped(self, ready: int, step: int) -> Train[S_co]:
-        """Return the same packets for another stage, ready at other times."""
+        """Return the same packets for another stage, with new ready times."""
         return Train(self.flow, self.count, ready, step, self.arrived, self.gap, self.timestamps, self.frames)
 
     def merge(self, other: Train[S_co]) -> bool:
-        """Append the packets of ``other`` if they continue this train; returns whether they do. Times of being ready are lost.
+        """Append the packets of ``other`` if they continue this train; returns True if they do.
 
-        Those with timestamps always do; others do at the same gap, where a picosecond a packet is allowed for: gaps of constant rates are
-        rounded down. Packets of several frames are left alone.
+        Ready times are lost. Trains with timestamps always continue each other. Others do at the same gap, with a
+        tolerance of a picosecond for each packet, as gaps of constant rates are rounded down. Packets of several frames
+        are not merged.
         """
         if self.frames + other.frames > 2 or other.flow is not self.flow:
             return False
@@ -199,21 +202,21 @@ class Train(Generic[S_co]):
         return front
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # where a ring is measured
+@mypyc_attr(allow_interpreted_subclasses=True)  # tests measure rings
 class Ring(Generic[S_co]):
     """A drop-tail ring between producers and one consumer.
 
-    ``pushed = taken + dropped + held + coming`` at every instant. A slot is free again as soon as its packet is taken: the
-    consumer refills descriptors as it goes. Packets of several producers are settled train by train in the order of their
-    pushes.
+    ``pushed = taken + dropped + held + coming`` at every instant. A slot is free as soon as its packet is taken, as the
+    consumer refills descriptors immediately. Packets of several producers are admitted train by train in the order of
+    their pushes.
 
     Attributes:
-        capacity: packets that fit.
-        on_drop: called with dropped packets; None for no call.
-        held: packets that are ready and wait.
-        pushed: packets ever pushed, those still on their way included.
-        taken: packets ever taken.
-        dropped: packets that found no room.
+        capacity: number of slots.
+        on_drop: called with dropped packets; may be None.
+        held: number of packets that are ready and wait.
+        pushed: number of packets pushed so far, including those on their way.
+        taken: number of packets taken so far.
+        dropped: number of packets dropped at the full ring.
     """
 
     capacity: i64
@@ -227,18 +230,18 @@ class Ring(Generic[S_co]):
         self.held = self.pushed = self.taken = self.dropped = 0
         self.on_drop: Callable[[Train[S_co]], None] | None = None
         self._first: Train[S_co] | None = None
-        """The oldest train held; None when none is."""
+        """Oldest held train; None if the ring holds none."""
         self._last: Train[S_co] | None = None
-        """Last held train; undefined when `_first` is None."""
+        """Last held train; undefined if `_first` is None."""
         self._next: Train[S_co] | None = None
-        """The first train on its way in, in the order of pushes; None when none is."""
+        """First train on its way in, in the order of pushes; None if there is none."""
         self._latest: Train[S_co] | None = None
-        """Last train on its way in; undefined when `_next` is None."""
+        """Last train on its way in; undefined if `_next` is None."""
         self._in_order = True
         """True if trains on their way in are known to be sorted by ready time."""
 
     def push(self, train: Train[S_co]) -> None:
-        """Enqueue a train whose packets may become ready later; the ring owns it from now on."""
+        """Enqueue a train whose packets may become ready later; the ring then owns it."""
         self.pushed += train.count
         if self._next is None:
             self._next = self._latest = train
@@ -251,7 +254,7 @@ class Ring(Generic[S_co]):
         latest.following = self._latest = train
 
     def settle(self, now: int) -> None:
-        """Admit the packets that are ready by ``now``, and drop those that find the ring full."""
+        """Admit the packets that are ready by ``now``, and drop those that do not fit."""
         train = self._next
         if train is not None and (train.ready <= now or not self._in_order):
             self._settle_all(now)
@@ -263,7 +266,7 @@ class Ring(Generic[S_co]):
             count: i64 = train.count
             if train.ready > now:
                 if self._in_order:
-                    break  # and so do all behind it
+                    break  # all later trains as well
                 self._next = train.following
                 if late is None:
                     late = latest = train
@@ -272,7 +275,7 @@ class Ring(Generic[S_co]):
                 continue
             self._next = train.following
             train.following = None
-            if count > 1 and train.ready + (count - 1) * train.step > now:  # its last instant: below 2^63
+            if count > 1 and train.ready + (count - 1) * train.step > now:  # the last instant is below 2^63
                 rest = train
                 count = rest.count_by(now)
                 train = rest.split(count)
@@ -302,7 +305,7 @@ class Ring(Generic[S_co]):
             self._go_before(late, latest)
 
     def _go_before(self, late: Train[S_co] | None, latest: Train[S_co]) -> None:
-        """Put trains that were looked at, the last of them ``latest``, before the rest of those on their way: the order is kept."""
+        """Put trains that are still on their way, up to ``latest``, before the others; keeps the order."""
         latest.following = self._next
         if self._next is None:
             self._latest = latest
@@ -316,7 +319,10 @@ class Ring(Generic[S_co]):
             train = following
 
     def take_next(self, limit: int, now: int) -> Train[S_co] | None:
-        """Dequeue the oldest train that is ready by ``now``, or its first ``limit`` packets (at least 1); None when there is none."""
+        """Dequeue the oldest train that is ready by ``now``, or its first ``limit`` packets (at least 1).
+
+        Returns None if no packet is ready.
+        """
         coming = self._next
         if coming is not None and (coming.ready <= now or not self._in_order):
             self._settle_all(now)
@@ -335,12 +341,12 @@ class Ring(Generic[S_co]):
         return train
 
     def oldest(self, now: int) -> Train[S_co] | None:
-        """Return the oldest train, if it is ready by ``now``, and leave it in the ring."""
+        """Return the oldest train if it is ready by ``now``, without removing it."""
         self.settle(now)
         return self._first
 
     def take(self, limit: int, now: int) -> list[Train[S_co]]:
-        """Dequeue at most ``limit`` packets that are ready by ``now``, oldest first; an empty list when there are none."""
+        """Dequeue at most ``limit`` packets that are ready by ``now``, oldest first; may be empty."""
         taken: list[Train[S_co]] = []
         while limit > 0 and (train := self.take_next(limit, now)) is not None:
             limit -= train.count
@@ -348,14 +354,14 @@ class Ring(Generic[S_co]):
         return taken
 
     def recall(self, trains: Iterable[Train[S_co]], now: int) -> list[Train[S_co]]:
-        """Remove and return those of ``trains``, pushed before, that are not ready by ``now``, in the order of their pushes."""
+        """Remove and return those of ``trains`` that are not ready by ``now``, in the order of their pushes."""
         self.settle(now)
         back: list[Train[S_co]] = []
         train = self._next
         if train is None:
             return back
         wanted = set(trains)
-        before: Train[S_co] | None = None  # the last of those that stay, so far
+        before: Train[S_co] | None = None  # the last train that stays, so far
         while train is not None:
             following = train.following
             if train not in wanted:
@@ -373,7 +379,7 @@ class Ring(Generic[S_co]):
         return back
 
     def first(self) -> int | None:
-        """Return the time at which the oldest packet is ready, past or future; None when the ring is empty."""
+        """Return the time at which the oldest packet is ready, past or future; None if the ring is empty."""
         if self._first is not None:
             return self._first.ready
         return self._next_to_come()
@@ -391,7 +397,7 @@ class Ring(Generic[S_co]):
         return soonest
 
     def nth(self, count: int) -> int | None:
-        """Return the time at which ``count`` packets are ready if none is taken; None when fewer are known."""
+        """Return the time at which ``count`` packets are ready if none is taken; None if fewer are known."""
         missing: i64 = count - self.held
         if missing <= 0:
             return self.first()
@@ -405,7 +411,7 @@ class Ring(Generic[S_co]):
             found: i64 = train.count
             if found > missing:
                 found = missing
-            instant = train.ready + (found - 1) * train.step  # at most its last instant: below 2^63
+            instant = train.ready + (found - 1) * train.step  # at most the last instant, below 2^63
             if following is not None and following.ready < instant:
                 return self._nth_of_all(count - self.held)
             missing -= found
@@ -415,7 +421,7 @@ class Ring(Generic[S_co]):
         return None
 
     def _nth_of_all(self, missing: int) -> int | None:
-        """Return the time at which so many packets have come of trains that overlap; None when fewer are known."""
+        """Return the time at which ``missing`` packets of overlapping trains are ready, or None."""
         instants: list[int] = []
         train = self._next
         while train is not None:
@@ -448,11 +454,14 @@ class Ring(Generic[S_co]):
         return count
 
     def waiting(self, now: int) -> int:
-        """Return the number of packets that wait here, without settling who finds room: nobody learns of a drop by it."""
+        """Return the number of packets that wait, without admitting or dropping any."""
         return min(self.count_inside() - self.count_coming(now), self.capacity)
 
     def coming(self, now: int) -> Iterator[tuple[Train[S_co], int]]:
-        """Iterate over the trains with packets not ready by ``now``, with the number of these packets. They may still be recalled."""
+        """Iterate over the trains with packets not ready by ``now``, with the number of these packets.
+
+        They may still be recalled.
+        """
         train = self._next
         while train is not None:
             count = train.count - train.count_by(now)

@@ -1,4 +1,6 @@
-"""The event queue of SimPy's stock environment: the whole model on an unchanged ``simpy.Environment``, slower, with the same bytes.
+"""The event queue of SimPy's stock environment: slower, with the same results.
+
+The whole model then runs on an unchanged ``simpy.Environment``.
 
 It verifies `EventQueue`: SimPy orders events by its own heap of tuples and runs them in its own loop.
 """
@@ -19,13 +21,13 @@ __all__ = ["StockEventQueue"]
 
 
 class StockEventQueue(EventQueue):
-    """Pending events in a stock ``simpy.Environment``: every entry is an event of SimPy's.
+    """Pending events in a stock ``simpy.Environment``: every entry is a SimPy event.
 
-    SimPy cannot move or remove an event. An entry that is moved becomes a new event, and the old one has no effect, like that of a removed
-    entry.
+    SimPy cannot move or remove an event. A moved entry becomes a new event, and the event of an old or removed entry
+    has no effect.
 
     Attributes:
-        environment: the stock environment; its time is that of the run.
+        environment: the stock environment, whose time is that of the run.
     """
 
     def __init__(self) -> None:
