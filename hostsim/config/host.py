@@ -287,8 +287,9 @@ class PointSpec(Spec):
         return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]
 
     def __getstate__(self) -> Any:
-        """The state for another process; with plug-ins these first, and the rest pickled, as it may need their
-        modules.
+        """The state for another process.
+
+        With plug-ins, these are first, and the rest is pickled, as it may need their modules.
         """
         state = super().__getstate__()
         return (self.plugins, pickle.dumps(state)) if self.plugins else state

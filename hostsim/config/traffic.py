@@ -62,9 +62,7 @@ class Traffic(Spec):
 
     @property
     def application(self) -> tuple[str, str]:
-        """Guest cost that is the default of ``service``: its name, and its unit in words; empty without an
-        application.
-        """
+        """Guest cost that is the default of ``service``: its name and unit; empty without an application."""
         return "", ""
 
     @property

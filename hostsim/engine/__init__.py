@@ -1,1 +1,1 @@
-"""Discrete-event engine: event queue, clock, timers, packet trains, rings, arrivals, random streams, probes."""
+"""Discrete-event engine: event queue, clock, timers, packet trains, rings, random streams, probes."""

@@ -337,9 +337,7 @@ class Clock(simpy.Environment):
         self.event_queue.enter(alarm, due)
 
     def advance(self, until: i64) -> None:
-        """Process every event before ``until`` and set the clock to it. Events at ``until`` remain for the next
-        call.
-        """
+        """Process every event before ``until`` and set the clock to it; events at ``until`` remain."""
         self.event_queue.advance(until)
 
     def withdraw(self, alarm: Entry) -> None:

@@ -1,1 +1,1 @@
-"""Model of the host: CPU scheduler, NICs, virtual switch, guests and workloads, with all mutable state."""
+"""Model of the host: scheduler, NICs, virtual switch, guests and workloads, with all mutable state."""

@@ -1,4 +1,4 @@
-"""Wiring of a host: builds PCPUs, NICs, switches, VMs and traffic from their specs and connects them."""
+"""Wiring of a host: builds PCPUs, NICs, switches, VMs and traffic from their specs, and connects them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DEVICES: Final[Mapping[str, Callable[[Host, VirtualMachine, Any, Streams], Guest
     "directpath": DirectPath,
     "sriov": VirtualFunction,
 }
-"""Kinds of guest devices by their names in the spec."""
+"""Kinds of guest devices by name in the spec."""
 
 
 def build_host(
@@ -58,8 +58,9 @@ def build_host(
     Args:
         spec: the point.
         streams: random streams of the replication.
-        clock: its clock, at 0; a new one by default. `Clock(StockEventQueue())` runs the host on SimPy's stock environment.
-        processes: traffic sources and control loops of a user's own (`Host.start`).
+        clock: clock at time 0; default: a new one. `Clock(StockEventQueue())` runs the host on SimPy's stock
+            environment.
+        processes: traffic sources and control loops of the user (`Host.start`).
 
     Raises:
         WiringError: a part refers to one that is missing.
@@ -97,7 +98,7 @@ def build_host(
         host.clock.start(periodic(host.clock, settings.rebalance_period, host.balancer.check))
     if spec.hypervisor and needs_cpu_resources(spec):
         host.clock.start(CpuResources(host).run())
-    if spec.hardware.firmware is not None:  # its worlds stay where they are
+    if spec.hardware.firmware is not None:  # its worlds never migrate
         host.firmware = Firmware(host.scheduler)
         random = streams.stream("firmware")
         host.clock.start(system_management_interrupts(host.clock, host.firmware, spec.hardware.firmware, random))
@@ -127,7 +128,11 @@ def build_host(
 
 
 def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None:
-    """Power on a VM: home nodes are assigned round robin, and so are the uplinks of its switch to virtual ports. That of a native host is the machine."""
+    """Power on a VM.
+
+    Home nodes are assigned round robin, and so are the uplinks of its switch to virtual ports. The only VM of a native
+    host is the machine.
+    """
     spec, scheduler = host.spec, host.scheduler
     hertz = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.hertz)
     read_ps = group.guest.applications.udp_sink.ps(hertz)
@@ -153,13 +158,13 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
     for device_settings in settings.devices:
         device = DEVICES[device_settings.device](host, vm, device_settings, streams)
         for port in device.ports:
-            # a driver of functions joins frames as that of whole NICs does
+            # the driver of a virtual function joins frames as that of a whole NIC does
             port.vnic.gro = (
                 "directpath" if device_settings.device == "sriov" else device_settings.device
             ) in group.guest.gro
         if (offloads := group.settings.offloads) is not None:
             device.turn_off(offloads, hertz)
-            # the driver of a vmxnet3 passes GRO by where LRO is on (Linux vmxnet3_rq_rx_complete)
+            # the driver of a vmxnet3 bypasses GRO if LRO is on (Linux vmxnet3_rq_rx_complete)
             has_gro = device_settings.device == "vmxnet3" and not offloads.lro and bool(group.guest.gro)
             for port in device.ports:
                 port.vnic.gro = (port.vnic.gro or has_gro) and offloads.gro
@@ -184,7 +189,7 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
 
 
 def _pin_processors(host: Host, processors: Iterable[Vcpu]) -> None:
-    """Pin the processors of a native host to its PCPUs: on each node one thread of each core, then the others."""
+    """Pin the processors of a native host to its PCPUs: on each node one thread per core, then the others."""
     threads = host.spec.hardware.cpu.threads
     free = {node: [node.pcpus[index::threads] for index in range(threads)] for node in host.scheduler.nodes}
     for processor in processors:
@@ -193,8 +198,8 @@ def _pin_processors(host: Host, processors: Iterable[Vcpu]) -> None:
 
 
 def _add_networlds(host: Host, vm: VirtualMachine) -> None:
-    """Add the NetWorlds of a VM: one transmit context for the VM, for a vNIC, or for a queue, as configured."""
-    contexts: dict[str, list[TxQueue]] = {"NetWorld": []}  # the one for the VM is the first
+    """Add the NetWorlds of a VM: one transmit context for the VM, for each vNIC, or for each queue."""
+    contexts: dict[str, list[TxQueue]] = {"NetWorld": []}  # the first is the VM's
     for device in vm.devices:
         for name, queue in device.transmit_contexts():
             contexts.setdefault(name, []).append(queue)
@@ -205,7 +210,7 @@ def _add_networlds(host: Host, vm: VirtualMachine) -> None:
         world = NetWorld(host.services, f"{vm.name}.{name}", node, start)
         world.queues = queues
         world.shares = vm.group.settings.shares
-        if not vm.group.settings.exclusive:  # vCPUs with PCPUs of their own take no part in sharing
+        if not vm.group.settings.exclusive:  # vCPUs with exclusive PCPUs do not share
             world.payers = tuple(vcpu for vcpu in vm.vcpus if vcpu.node is node)
         for queue in queues:
             queue.serve(world)
@@ -219,7 +224,10 @@ def _beside(pcpu: Pcpu) -> Pcpu:
 
 
 def _add_queues(host: Host, name: str, port: Pnic) -> None:
-    """Add the receive queues of a port with their NetPolls, and assign the guest devices to them; those of guests are there already."""
+    """Add the receive queues of a port with their NetPolls, and assign guest devices to them.
+
+    Queues of passed-through devices exist already.
+    """
     spec = host.spec
     nic, options = spec.hardware.nics[name], spec.nics.get(name, NicOptions())
     here = [device for vm in host.vms for device in vm.devices if device.nic is port]
@@ -227,12 +235,12 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
     served = [device for device in here if not device.rings]
     left = nic.rx_queues - options.drss
     switch = next((switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks), None)
-    # what matches no filter goes to the default queue, or to the rings of the guest that has the port to itself
+    # frames without a filter go to the default queue, or to the rings of the guest that owns the port
     shared = [_rings(host, switch, port, options.drss)] if switch is not None else [rings for _, rings in owned[:1]]
     if switch is not None and spec.settings.netqueue:
         wide = options.rss_rings
         if spec.vswitches[switch].vxlan:
-            # the NIC sees one address, the tunnel's: one queue for all, with RSS or without
+            # the NIC filters on one address, the tunnel's: one queue for all, with or without RSS
             if wide > 1:
                 tunnel = _rings(host, switch, port, wide)
                 owned += [(device, tunnel) for device in served]
@@ -263,7 +271,7 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
 
 
 def _rings(host: Host, switch: str, port: Pnic, count: int) -> list[RxQueue]:
-    """Make the rings of a receive queue, each with a NetPoll, on the NIC's NUMA node."""
+    """Create the rings of a receive queue, each with a NetPoll, on the NIC's NUMA node."""
     spec = host.spec
     rings = []
     for _ in range(count):

@@ -1,11 +1,13 @@
-"""What the parts of a packet's path know of each other: flows, streams, wires, queues, pollers, interrupted vCPUs, packet sinks, processes.
+"""Interfaces between the parts of a packet's path: flows, streams, wires, queues, pollers, sinks.
 
-Frames are pulled and packets are pushed. A `Wire` is polled: a port asks it for the frames that have come, whenever a receive queue is looked at.
-A queue interrupts its `RxPoller`, which polls the queue until it is empty and unmasks the interrupt. A `GuestRing` interrupts an `InterruptTarget`, whose driver
-polls the ring in the same way. What a guest sends is pushed into a `PacketSink` before its instants have come; so the sink must be able
-to give back the packets that a preempted burst has not written.
+Received frames are pulled, transmitted packets are pushed. A port polls its `Wire` for arrived frames whenever a
+receive queue is read. A queue interrupts its `RxPoller`, which polls the queue until it is empty and unmasks the
+interrupt. A `GuestRing` interrupts an `InterruptTarget`, whose driver polls the ring in the same way. Packets that a
+guest sends are pushed into a `PacketSink` ahead of their instants; so the sink must be able to return packets that a
+preempted burst has not written.
 
-Nothing here depends on a part of the path. Parts that handle each packet have compiled base classes; protocols serve calls that are rare or come once a batch.
+This module does not depend on any part of the path. Parts that handle each packet have compiled base classes; protocols
+are used for calls that are rare or occur once per batch.
 """
 
 from __future__ import annotations
@@ -51,18 +53,18 @@ __all__ = [
 
 S = TypeVar("S", bound=Stream)
 UNBOUNDED: Final = 1 << 62
-"""An instant that no run reaches, or a capacity that nothing fills."""
+"""A time that no run reaches, or a capacity that is never full."""
 
 
 STAGES: Final = ("wire", "moderation", "netpoll_wait", "vswitch", "coalescing", "wake", "guest", "transmit")
-"""Stages in the order of the way; the wire comes again at its end."""
+"""Stages in the order of the path; the wire is also the last stage."""
 
 
 class RoundTrip:
-    """The timestamps of a connection's current request; there is one at a time.
+    """Timestamps of the current request of a connection, which has one at a time.
 
     Args:
-        totals: adds up the stages of all round trips of its traffic.
+        totals: flow with the sums of stages of all round trips of its traffic.
     """
 
     def __init__(self, totals: Flow) -> None:
@@ -70,12 +72,13 @@ class RoundTrip:
         self._arrived = self._interrupted = self._begun = self._ready = self._announced = self._taken = 0
 
     def off_nic(self, arrived: int, interrupted: int | None, begun: int) -> None:
-        """Record that the request is taken off the NIC's ring.
+        """Record that the request is taken from the NIC's ring.
 
         Args:
             arrived: end of its frame on the wire.
-            interrupted: last interrupt of the NIC; one before ``arrived`` did not announce it: the ring was polled when it came.
-            begun: when its receive context, entered, began to work on what it took.
+            interrupted: last interrupt of the NIC; one before ``arrived`` did not announce it, as the ring was polled
+                then.
+            begun: time at which its receive context, after entry, began to process the batch.
         """
         self._arrived = arrived
         self._interrupted = max(arrived, interrupted or 0)
@@ -85,22 +88,22 @@ class RoundTrip:
         """Record that the guest takes the request.
 
         Args:
-            ready: when it was on the guest's ring.
+            ready: time at which it was on the guest's ring.
             announced: last interrupt of the vNIC; one before ``ready`` did not announce it.
-            taken: when the guest began its poll.
+            taken: time at which the guest began its poll.
         """
         self._ready = max(self._begun, ready)
         self._announced = max(self._ready, announced)
         self._taken = max(self._announced, taken)
 
     def answered(self, asked: int, posted: int, sent: int, there: int) -> None:
-        """Add up the stages: the reply has reached the client.
+        """Add the stages when the reply has reached the client.
 
         Args:
-            asked: when the request was made.
-            posted: when the guest had written the reply.
-            sent: when it was handed to the NIC.
-            there: when it came.
+            asked: time of the request.
+            posted: time at which the guest had written the reply.
+            sent: time at which the reply was passed to the NIC.
+            there: arrival time of the reply.
         """
         stages = self._totals.stages
         stages[0] += self._arrived - asked + there - sent
@@ -117,8 +120,8 @@ class TcpWindow:
     """The window of a TCP sender, in segments.
 
     Attributes:
-        window: receive window, or send buffer, whichever bounds the connection.
-        in_flight: sent and not yet acknowledged.
+        window: receive window or send buffer, whichever is smaller.
+        in_flight: segments sent and not yet acknowledged.
     """
 
     def __init__(self, window: int, initial: int) -> None:
@@ -128,39 +131,40 @@ class TcpWindow:
 
     @property
     def allowed(self) -> int:
-        """Congestion window: segments that may be in flight."""
+        """Congestion window, in segments."""
         return int(self._allowed)
 
 
 class Flow(Stream):
-    """A flow: all packets of one traffic entry to its receivers, or all bursts of one kind of work.
+    """A flow: all packets of a traffic entry to its receivers, or all bursts of one kind of work.
 
     Attributes:
-        name: for tables only.
-        size: bytes of data in a packet; of TCP, in a full segment.
-        receivers: virtual ports that get a copy of each.
-        is_local: between VMs of the host, so that no frame of it is on a wire.
-        groups: groups of VMs that it is of, where these are not those of a traffic entry of its name.
-        sent: frames that came off the wire, or bursts that came.
-        lost_nic: of the frames, dropped at the physical NIC.
-        lost_split: copies dropped at the queues of split-receive contexts.
-        lost_ring: frames dropped at the receive rings of vNICs.
-        lost_list: frames from other VMs of the host, dropped at full receive lists.
-        lost_socket: datagrams dropped at full socket buffers.
-        lost_out: frames that guests sent or were to forward, dropped on their way out.
-        out: frames of their own that guests handed to physical NICs.
-        to_forward: of the copies delivered, those that a guest is to forward.
-        forwarded: of these, handed to a physical NIC.
-        delivered: copies taken by guests' applications (frames, where offloads joined some), or bursts done.
-        users: closed-loop users, each with one request at a time.
-        octets: bytes of data that reached the application at their end, on the host or outside.
-        latency: of packets, from the end of the frame on the wire to the application's read.
-        work_time: of bursts of work, from the arrival to the end.
-        asked: requests of clients, where the traffic has such.
-        answered: of these, answered in full.
-        response: from the request to the end of its answer at the client.
-        stages: of requests and replies in turns, picoseconds that round trips spent in each of `STAGES`; else empty.
-        windows: of TCP connections that last, each with the bytes of data in its segments.
+        name: name in tables; without effect on results.
+        size: bytes of data in a packet; for TCP in a full segment.
+        receivers: number of virtual ports that receive a copy of each packet.
+        is_local: True between VMs of the host, so that no frame uses a wire.
+        groups: its VM groups, if these differ from the traffic entry with its name.
+        sent: number of frames from the wire, or of bursts.
+        lost_nic: number of these frames dropped at the physical NIC.
+        lost_split: number of copies dropped at the queues of split-receive contexts.
+        lost_ring: number of frames dropped at the receive rings of vNICs.
+        lost_list: number of frames from other VMs of the host dropped at full receive lists.
+        lost_socket: number of datagrams dropped at full socket buffers.
+        lost_out: number of frames that guests sent or forwarded, dropped on the transmit side.
+        out: number of frames of guests' own traffic that reached physical NICs.
+        to_forward: number of delivered copies that a guest is to forward.
+        forwarded: number of these that reached a physical NIC.
+        delivered: number of copies read by applications (frames, if offloads joined some), or of finished bursts.
+        users: number of closed-loop users, each with one request at a time.
+        octets: bytes of data that the receiving application got, on the host or outside.
+        latency: latencies of packets, from the end of the frame on the wire to the application's read.
+        work_time: times of bursts of work, from arrival to end.
+        asked: number of requests of clients, if the traffic has any.
+        answered: number of completely answered requests.
+        response: times from a request to the end of its answer at the client.
+        stages: for alternating requests and replies, total time of round trips in each of `STAGES`, in picoseconds;
+            else empty.
+        windows: windows of persistent TCP connections, each with the bytes of data in its segments.
     """
 
     def __init__(self, name: str, size: int, receivers: int) -> None:
@@ -177,28 +181,28 @@ class Flow(Stream):
         self.windows: list[tuple[TcpWindow, int]] = []
 
     def answer(self, took: int) -> None:
-        """Count a request that was answered in full, ``took`` picoseconds after it was made."""
+        """Count a request whose complete answer took ``took`` picoseconds."""
         self.answered += 1
         self.response.add(took, 0, 1)
 
 
 class Route:
-    """The way of packets to another VM of the host."""
+    """The path of packets to another VM of the host."""
 
 
 class InboundStream(Stream):
-    """Packets that a process of a guest handles: frames of a peer, or the process's own turn to send.
+    """Packets for a process of a guest: frames of a peer, or the process's own turn to send.
 
     Attributes:
-        totals: flow that counts them.
-        in_softirq: the guest's kernel handles them by itself, in the softirq that receives them; else a process does.
+        totals: flow with their counters.
+        in_softirq: True if the guest's kernel handles them in the receiving softirq; else a process does.
     """
 
     totals: Flow
     in_softirq: bool = False
 
     def handle(self, train: Train[InboundStream], start: int) -> int:
-        """Let the process handle packets from ``start`` on; returns the instant at which it is done."""
+        """Handle packets in the process from ``start`` on; returns the time of its end."""
         raise NotImplementedError
 
 
@@ -222,41 +226,48 @@ class GuestStream(Stream):
     astray: int = 0
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
-        """The packets of a train have left the wire: the first at ``first``, each further one ``step`` later; a frame takes ``frame_ps``."""
+        """Record that a train has left the wire.
+
+        The first packet leaves at ``first``, each further one ``step`` later; a frame takes ``frame_ps``
+        picoseconds.
+        """
         raise NotImplementedError
 
     def dropped(self, frames: int) -> None:
-        """Frames were dropped at a full queue."""
+        """Record frames dropped at a full queue."""
         raise NotImplementedError
 
 
 class Sender(InboundStream):
-    """A sender of frames on a wire: the peer of one connection, or one open-loop flow.
+    """A sender of frames on a wire: the peer of a connection, or an open-loop flow.
 
     Attributes:
-        totals: flow that counts its frames.
+        totals: flow with counters of its frames.
         size: bytes of data in a frame.
-        receivers: virtual ports that get a copy of each.
-        frame_ps: time of a frame on the wire.
-        octets: bytes of a frame, its check sequence and the headers of a tunnel left out.
-        burst: frames that it puts on the wire in one go.
-        joins: True where large receive offload may join its frames.
-        is_full: its frames are full segments of a connection, which receive offloads can join.
-        backlog: frames released and not yet on the wire.
-        queue: receive queue that its frames are steered to.
-        moved: instant up to which its frames went to another: they may still wait there, and be read after frames that came later.
-        vnic: receive ring of the guest that they end in; None for multicast.
-        round_trip: records the stages of its request; None where latency stages are not measured.
-        vcpu: where the process runs that handles them; None where they end in a datagram socket of the vCPU that takes them off the ring.
-        path_ps: what a packet takes in the softirq where it does not go through the whole stack; None where it does.
-        read_ps: what a process takes to read a datagram, its copy apart; None where the guest's cost counts.
-        reads: times in place of ``read_ps``, where these are not constant.
-        route: the way from another VM of the host; None where they come from a wire.
+        receivers: number of virtual ports that receive a copy of each frame.
+        frame_ps: time of a frame on the wire, in picoseconds.
+        octets: bytes of a frame without check sequence and tunnel headers.
+        burst: number of frames in one turn on the wire.
+        joins: True if large receive offload may join its frames.
+        is_full: True if its frames are full segments of a connection, which receive offloads can join.
+        backlog: number of frames released and not yet on the wire.
+        queue: receive queue of its frames.
+        moved: time until which its frames went to another queue, where they may still wait and be read after later
+            frames.
+        vnic: receive ring of the guest at the end of their path; None for multicast.
+        round_trip: timestamps of its request; None if latency stages are not measured.
+        vcpu: vCPU of the process that handles them; None for a datagram socket of the vCPU that takes them from the
+            ring.
+        path_ps: softirq cost of a packet that does not pass the whole stack, in picoseconds; None if it does.
+        read_ps: cost of a read of a datagram in its process without the copy, in picoseconds; None for the guest's
+            cost.
+        reads: service times instead of ``read_ps``, if these vary.
+        route: path from another VM of the host; None for frames from a wire.
     """
 
     queue: NicQueue
     headers = UDP_HEADERS
-    """Bytes of headers around the data, from IP on."""
+    """Bytes of headers before the data, from the IP header on."""
 
     def __init__(self, totals: Flow, size: int, frame_ps: int, burst: int, *, joins: bool = False) -> None:
         self.totals, self.size, self.frame_ps, self.burst, self.joins = totals, size, frame_ps, burst, joins
@@ -273,19 +284,19 @@ class Sender(InboundStream):
         self.route: Route | None = None
 
     def dropped(self, frames: int) -> None:
-        """Handle frames dropped on the host: ignored, unless a subclass retransmits them."""
+        """Handle frames dropped on the host; without effect unless a subclass retransmits them."""
 
 
 class NicQueue:
-    """A receive queue of a physical NIC, as wires, switches and departures know it.
+    """Interface of a receive queue of a physical NIC for wires, switches and departures.
 
     Attributes:
-        memory: NUMA node whose memory the frames are written to.
-        interrupted: instant of its last interrupt; None before the first.
-        multicast: packets of it that the switch has replicated.
-        releases: of frames for it that are not on the wire yet.
-        backlogged: number of senders that frames have been released for and that wait for the wire, or have it and want it again.
-        adapts: its moderation counts frames and bytes.
+        memory: NUMA node of the memory to which frames are written.
+        interrupted: time of its last interrupt; None before the first.
+        multicast: number of its packets that the switch has replicated.
+        releases: releases of frames for it that are not on the wire yet.
+        backlogged: number of senders with frames still waiting for the wire.
+        adapts: True if its moderation counts frames and bytes.
     """
 
     def __init__(self, memory: Node, *, adapts: bool) -> None:
@@ -295,84 +306,95 @@ class NicQueue:
         self.releases = Heap()
 
     def arrive(self, train: Train[Sender]) -> None:
-        """Accept frames off the wire; the last of them may still lie ahead."""
+        """Accept frames from the wire; the last ones may arrive in the future."""
         raise NotImplementedError
 
     def expect(self, at: int) -> None:
-        """Expect a frame at ``at``, earlier than `Wire.upcoming` has said."""
+        """Expect a frame at ``at``, earlier than the result of `Wire.upcoming`."""
         raise NotImplementedError
 
     def transmits(self, at: int) -> None:
-        """Expect a packet to be sent at ``at``, later than those before it: its completion interrupts."""
+        """Expect the transmission of a packet at ``at``, later than earlier ones; its completion interrupts."""
         raise NotImplementedError
 
     def departed(self, at: int, descriptors: int, queue: TransmitQueue | None, packets: int) -> None:
-        """Record that the NIC has sent packets, the first at ``at``; ``queue`` waits for the completion of its packets, if any."""
+        """Record that the NIC has sent packets, the first at ``at``.
+
+        Args:
+            at: time of the first, in picoseconds.
+            descriptors: number of used descriptors.
+            queue: transmit queue that waits for the completions, if any.
+            packets: number of packets.
+        """
         raise NotImplementedError
 
     def went(self, frames: int, octets: int) -> None:
-        """Count frames that the NIC has sent, with their bytes, for its moderation."""
+        """Count frames and bytes that the NIC has sent, for its moderation."""
         raise NotImplementedError
 
 
 class DeliveryLock:
-    """The lock of a vNIC that receive contexts deliver to one at a time."""
+    """The lock of a vNIC to which receive contexts deliver one at a time."""
 
     def enter(self, ring: NicQueue, start: int, at: int, count: int, outside: int, inside: int) -> int:
-        """Take the lock for a train; returns the time that this adds, spinning included.
+        """Take the lock for a train; returns the additional time, including spinning.
 
         Args:
             ring: ring that the context serves.
-            start: instant at which its poll began: gaps between trains of a poll, in which it is in front of the lock, are others' to use.
-            at: instant at which the context begins with the train.
-            count: frames, or packets joined by the NIC; 0 where the context has the lock.
-            outside: time that it takes for them in front of the lock.
-            inside: time that it has the lock for them.
+            start: start of the poll; others may use the time between trains of a poll.
+            at: time at which the context begins with the train.
+            count: number of frames, or of packets joined by the NIC; 0 if the context has the lock.
+            outside: time of their processing before the lock, in picoseconds.
+            inside: time of their processing under the lock, in picoseconds.
         """
         raise NotImplementedError
 
 
 class RingDriver:
-    """A driver in a process of the guest, which polls a ring and takes no interrupts."""
+    """A driver in a guest process that polls a ring and takes no interrupts."""
 
     def packets_come(self, at: int) -> None:
-        """Expect packets at an instant, past or future: the ring has got them."""
+        """Expect packets in the ring at a time, past or future."""
 
     def completions_come(self, now: int) -> None:
-        """Find transmit completions."""
+        """Handle transmit completions."""
 
 
 class Completions:
     """The transmit completions of a vNIC's queue."""
 
     def reclaimed(self, count: int, at: int) -> None:
-        """The guest frees completed packets, at an instant that may lie ahead: from then on their descriptors are there again."""
+        """Free the descriptors of completed packets at ``at``, which may be in the future."""
         raise NotImplementedError
 
 
 class GuestRing:
-    """A receive ring of a guest's device, of a vNIC or of a NIC that is passed through: as receive contexts fill it, and as the guest's driver polls it.
+    """A receive ring of a guest device: a vNIC, or a passed-through NIC.
+
+    Receive contexts, or the NIC, fill it; the guest's driver polls it.
 
     Attributes:
-        name: for tables.
-        ring: packets in guest memory that the guest has not yet taken; as many fit as descriptors are given to the device.
-        vcpu: the vCPU that takes its interrupts.
-        lro: software LRO of its packets; None where it is off.
-        lock: lock of the whole vNIC, which receive contexts take to deliver; None where they deliver at the same time.
-        transmits: transmit queues of the same device that a context of the VMkernel serves.
-        completions: of its transmit queue; None where there is none that has any.
-        frames: of the wire, put on their way into the ring.
-        local_frames: frames from other VMs of the host, of `frames`.
-        unicast: packets that the switch has delivered to it, other than copies of multicast; with a split-receive context, all that go past that.
-        wait_ps: time for which each byte that was put there last makes its reader wait for memory.
-        sum_ps: time for the checksum of a byte, where the guest's kernel checks it.
-        raised: instant of its last interrupt.
-        reclaimable: packets of its transmit queue that are completed, and that the guest's driver frees in its next poll.
-        polled: instant of the guest's last poll.
-        gro: the guest's driver has GRO join the frames of a poll.
-        is_served: a receive context has put packets there in its present poll.
-        is_polled_on: packets came before the driver's poll was done, and it takes them without an interrupt.
-        poller: process of the guest that polls it by a driver of its own; None as a rule.
+        name: name in tables.
+        ring: packets in guest memory that the guest has not taken; its capacity is the number of free descriptors.
+        vcpu: vCPU that takes its interrupts.
+        lro: software LRO of its packets; None if off.
+        lock: lock of the whole vNIC for deliveries; None if receive contexts deliver simultaneously.
+        transmits: transmit queues of the device that a VMkernel context serves.
+        completions: completions of its transmit queue; None without any.
+        frames: number of frames on the wire of the packets put on the ring so far.
+        local_frames: number of these frames from other VMs of the host.
+        unicast: number of packets that the switch delivered directly, without copies of multicast; with a split-receive
+            context, all packets that bypass it.
+        wait_ps: wait of the reader for memory for each byte of the last packets, in picoseconds.
+        sum_ps: time of the checksum of a byte if the guest's kernel verifies it, in picoseconds.
+        raised: time of its last interrupt.
+        reclaimable: number of completed packets of its transmit queue, which the guest's driver frees in its next poll.
+        polled: time of the guest's last poll.
+        gro: True if the guest's driver uses GRO to join the frames of a poll.
+        is_served: True if a receive context has put packets there in its current poll.
+        is_polled_on: True if packets arrived before the end of the driver's poll, which takes them without an
+            interrupt.
+        poller: guest process that polls it with its own driver; usually None.
     """
 
     def __init__(self, name: str, capacity: int, vcpu: InterruptTarget, lro: Aggregation | None) -> None:
@@ -387,69 +409,86 @@ class GuestRing:
         self.poller: RingDriver | None = None
 
     def receive(self, train: Train[Sender]) -> None:
-        """Deliver packets to the ring, at instants that may lie ahead."""
+        """Deliver packets to the ring, at times that may be in the future."""
         raise NotImplementedError
 
     def ask(self, now: int) -> None:
-        """Interrupt the guest for transmit completions, as coalescing allows; one that polls finds them."""
+        """Request an interrupt for transmit completions, subject to coalescing; a polling guest needs none."""
         raise NotImplementedError
 
     def poll_by(self, poller: RingDriver | None) -> None:
-        """Keep the interrupt of this queue masked, because a driver in a process has the device; ``poller`` polls the queue, if any."""
+        """Keep the interrupt masked, as a driver in a process owns the device.
+
+        ``poller`` polls the queue, if any.
+        """
         raise NotImplementedError
 
     def first_packet(self, now: int) -> int | None:
-        """Return the time of the first packet for a driver that polls, past or future, or a lower bound of it; None when none is known to come."""
+        """Return the time of the first packet for a polling driver, or a lower bound; may be past.
+
+        None if no packet is known to arrive.
+        """
         return self.ring.first()
 
     def watch(self, now: int) -> None:
-        """Have the driver that polls told of packets that come from now on (`RingDriver.packets_come`); a vNIC does so always."""
+        """Notify the polling driver of packets from now on (`RingDriver.packets_come`); a vNIC always does."""
 
     def take(self, limit: int, now: int) -> list[Train[Sender]]:
         """Poll the ring with its interrupt masked."""
         raise NotImplementedError
 
     def is_drained(self) -> bool:
-        """True when nothing is in the ring or known to come; where that is unknown, a poll has to look."""
+        """True if the ring is empty and no packet is known to arrive.
+
+        False if that is unknown, so that a poll is needed.
+        """
         raise NotImplementedError
 
     def reclaim(self, now: int) -> int:
-        """Free the transmitted packets that are completed by now, at the beginning of a poll; returns their number."""
+        """Free the packets completed by now, at the beginning of a poll; returns their number."""
         raise NotImplementedError
 
     def batch(self, budget: int) -> int:
-        """Return the part of a poll budget that the guest's driver handles before it refills descriptors."""
+        """Return the number of packets of a poll budget that the driver handles before it refills descriptors."""
         raise NotImplementedError
 
     def handled(self, at: int, *, drained: bool) -> None:
-        """Refill descriptors if it is time to: by ``at`` the driver has handled what it took, and polled the ring empty or not."""
+        """Refill descriptors if due, after the driver has handled a batch.
+
+        Args:
+            at: end of the batch.
+            drained: True if its poll emptied the ring.
+        """
         raise NotImplementedError
 
     def unmask(self, at: int) -> None:
-        """Unmask the interrupt at an instant that may lie ahead: the driver's poll is done."""
+        """Unmask the interrupt at the end of the driver's poll, which may be in the future."""
         raise NotImplementedError
 
     def announce(self, now: int) -> None:
-        """Raise an interrupt that is due, or that was coalesced if the scheme says so: the guest is about to halt."""
+        """Raise a due interrupt before the guest halts, or a coalesced one if the scheme requires it."""
         raise NotImplementedError
 
     def guest_halts(self, now: int) -> None:
-        """Stop holding packets back if the scheme says so: the guest halts."""
+        """End the wait of packets at a halt of the guest, if the scheme requires it."""
         raise NotImplementedError
 
 
 class Wire:
     """The receive direction of a link, polled by the port behind it.
 
-    A wire is evaluated lazily: neither the times nor the number of polls affect the frames.
+    A wire is evaluated lazily: the frames do not depend on the times or the number of polls.
     """
 
     def collect(self, now: int) -> list[Train[Sender]]:
-        """Frames that began by ``now`` and were not collected before, in order; their last bits may come a little later."""
+        """Return frames that began by ``now`` and were not collected, in order.
+
+        Their last bits may arrive slightly later.
+        """
         raise NotImplementedError
 
     def upcoming(self, queue: NicQueue) -> int | None:
-        """Lower bound of the instant at which the next frame for a queue ends; None when none is known to come."""
+        """Return a lower bound of the end of the next frame for a queue; None if no frame is known."""
         raise NotImplementedError
 
     def carry(self, sender: Sender, arrivals: Arrivals) -> None:
@@ -457,7 +496,7 @@ class Wire:
         raise NotImplementedError
 
     def resteer(self) -> None:
-        """Follow senders to other receive queues, as set in `Sender.queue`."""
+        """Move senders to other receive queues, as set in `Sender.queue`."""
         raise NotImplementedError
 
 
@@ -466,19 +505,24 @@ class RxPoller:
     """The consumer of a receive queue: a NetPoll world, or a guest's driver with DirectPath I/O."""
 
     def interrupt(self, now: int) -> None:
-        """Take the queue's interrupt, which stays masked until the poller has emptied the queue and calls `RxQueue.unmask`."""
+        """Take the queue's interrupt.
+
+        It stays masked until the poller empties the queue and calls `RxQueue.unmask`.
+        """
         raise NotImplementedError
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # where a vNIC is tested alone
+@mypyc_attr(allow_interpreted_subclasses=True)  # tests use a vNIC alone
 class InterruptTarget(World):
-    """The vCPU that takes the interrupts of a vNIC, or of a NIC with DirectPath I/O; its home node has its memory.
+    """The vCPU that takes the interrupts of a vNIC, or of a NIC with DirectPath I/O.
+
+    Its home node has its memory.
 
     Attributes:
-        halted: the guest executes HLT.
-        pending_ps: time to be charged with the next burst, in picoseconds.
-        halt_queues: transmit queues that it posts to and calls when the guest halts.
-        burst_queues: those that it calls when a burst begins and when it ends.
+        halted: True while the guest executes HLT.
+        pending_ps: time to charge with the next burst, in picoseconds.
+        halt_queues: transmit queues with its packets that are notified when the guest halts.
+        burst_queues: transmit queues with its packets that are notified at the beginning and end of a burst.
     """
 
     halted: bool
@@ -487,79 +531,95 @@ class InterruptTarget(World):
     burst_queues: list[TransmitQueue]
 
     def interrupt(self, now: int, vnic: GuestRing) -> None:
-        """Take an interrupt, at once or when the vCPU runs; it polls the ring and calls `GuestRing.unmask` when that is empty."""
+        """Take an interrupt, now or when the vCPU runs.
+
+        The vCPU polls the ring until it is empty, then calls `GuestRing.unmask`.
+        """
         raise NotImplementedError
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # where a vCPU is tested alone
+@mypyc_attr(allow_interpreted_subclasses=True)  # tests use a vCPU alone
 class PacketSink(Generic[S]):
-    """A queue that a burst of a vCPU posts packets to ahead of time: a transmit queue, or the inbox of another vCPU."""
+    """A queue to which a burst of a vCPU posts packets ahead of time.
+
+    It is a transmit queue, or the inbox of another vCPU.
+    """
 
     def post(self, train: Train[S]) -> None:
-        """Accept packets at instants that may lie ahead."""
+        """Accept packets, at times that may be in the future."""
         raise NotImplementedError
 
     def cancel(self, trains: Iterable[Train[S]], now: int) -> list[Train[S]]:
-        """Give back those of the packets whose instants lie after ``now``, because the burst that posts them was preempted."""
+        """Remove and return the packets after ``now``, as the burst that posts them was preempted."""
         raise NotImplementedError
 
 
 class TransmitQueue(PacketSink[GuestStream]):
-    """A transmit queue of a guest device, which vCPUs post packets to: a context of the VMkernel serves it, or the NIC itself does.
+    """A transmit queue of a guest device, to which vCPUs post packets.
 
-    A packet's instant may lie ahead, so the queue learns from its vCPUs when to look: at a halt, at the ends of bursts, as it asks for in `attach`.
+    A VMkernel context serves it, or the NIC itself. A packet's time may be in the future, so that vCPUs notify the
+    queue: at a halt, at the ends of bursts, as requested in `attach`.
 
     Attributes:
-        poster: the vCPU that posts here; of several, the last one.
-        doorbell_ps: cost for the guest of announcing a packet.
+        poster: vCPU that posts; the last one of several.
+        doorbell_ps: the guest's cost of announcing a packet, in picoseconds.
     """
 
     poster: InterruptTarget
     doorbell_ps: int
 
     def attach(self, vcpu: InterruptTarget) -> None:
-        """Let a further vCPU post here: list the queue in its `InterruptTarget.halt_queues` or `InterruptTarget.burst_queues`, once."""
+        """Add a vCPU that posts: list the queue in its `InterruptTarget.halt_queues` or `burst_queues`, once."""
         raise NotImplementedError
 
     def post(self, train: Train[GuestStream]) -> None:
-        """Post packets that the guest writes at instants that may lie ahead."""
+        """Post packets that the guest writes, at times that may be in the future."""
         raise NotImplementedError
 
     def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
-        """Take back those of the packets that a preempted guest has not written by ``now``."""
+        """Remove and return the packets that a preempted guest has not written by ``now``."""
         raise NotImplementedError
 
     def freed(self, count: int, now: int) -> int:
-        """The NIC has sent packets of this queue, and its driver has freed them; returns the time that the driver's context takes to complete them."""
+        """Complete packets of this queue that the NIC has sent and its driver has freed.
+
+        Returns:
+            Time of the driver's context for their completion, in picoseconds.
+        """
         return 0
 
     def poll_done(self, now: int) -> None:
-        """The poll in which packets were freed is over."""
+        """End the poll in which packets were freed."""
 
     def look(self, now: int) -> None:
-        """Wake the context that serves the queue: a receive context has served the same device."""
+        """Wake the context of the queue, after a receive context has served the same device."""
 
     def guest_halts(self, now: int) -> None:
-        """Have waiting packets sent: a vCPU that lists the queue in `InterruptTarget.halt_queues` halts."""
+        """Send waiting packets, as a vCPU that lists the queue in `InterruptTarget.halt_queues` halts."""
 
     def send(self, now: int) -> None:
-        """Transmit the packets written by ``now``: a burst of a vCPU that lists the queue in `InterruptTarget.burst_queues` ends."""
+        """Send the packets written by ``now``, at the end of a burst.
+
+        A vCPU that lists the queue in `InterruptTarget.burst_queues` calls this.
+        """
 
     def send_early(self, end: int = UNBOUNDED) -> None:
-        """Arrange to transmit before the ``end`` of such a burst the packets written early in it."""
+        """Schedule the transmission of early packets of such a burst, before its ``end``."""
 
 
 class GuestProcess(Protocol):
-    """A process of a guest that runs in a burst of its own, after the network stack."""
+    """A guest process that runs in its own burst, after the network stack."""
 
     def run(self, start: int) -> int:
-        """Work from ``start`` on; returns the instant at which it is done."""
+        """Work from ``start`` on; returns the time of the end."""
         ...
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # control loops are not compiled
 class ControlLoop:
-    """A periodic control loop of the host that switches a feature on and off: its `run` is a SimPy process.
+    """A periodic control loop of the host that switches a feature on and off.
+
+    Its `run` is a SimPy process.
 
     Attributes:
         state: 1 while the feature is in force, else 0.

@@ -12,19 +12,19 @@ from hostsim.units import rounded
 __all__ = ["ACROSS", "BESIDE", "FAR", "SAME_NODE", "CostTable"]
 
 SAME_NODE: Final = 0
-"""Cache lines are shared within a NUMA node, and within a core complex of it."""
+"""Distance of cache lines that are shared within a NUMA node, and within one of its core complexes."""
 FAR: Final = 1
-"""Between nodes of different sockets."""
+"""Distance between nodes of different sockets."""
 BESIDE: Final = 2
-"""Between nodes of a socket."""
+"""Distance between nodes of a socket."""
 ACROSS: Final = 3
-"""Between core complexes of a node."""
+"""Distance between core complexes of a node."""
 
 
 class CostTable:
-    """Costs of `CostModel` on a given processor, in integer picoseconds; each is documented there.
+    """Costs of `CostModel`, which documents them, on a given processor, in integer picoseconds.
 
-    Per-byte costs stay fractions of a picosecond: they are multiplied before they are rounded.
+    Costs per byte remain fractions of a picosecond, as they are multiplied before they are rounded.
     """
 
     __slots__ = (
@@ -121,30 +121,35 @@ class CostTable:
         conversion = {"native": 0, "vmklinux": costs.vmklinux_conversion.ps(hertz)}
         forward = costs.switch_forward.ps(hertz)
         self.rx_packet = {driver: costs.driver_rx.ps(hertz) + forward + own for driver, own in conversion.items()}
-        """Receive cost of a frame before it is handed to ports, by the kind of the NIC's driver."""
+        """Receive cost of a frame before delivery to ports, by kind of the NIC's driver."""
         self.tx_packet = costs.networld_tx.ps(hertz) + forward
-        """Cost of a packet in a transmit context before it is handed to the NIC's driver."""
+        """Cost of a packet in a transmit context before the NIC's driver."""
         self.tx_frame = {driver: costs.driver_tx.ps(hertz) + own for driver, own in conversion.items()}
-        """Cost of what is handed to the NIC's driver, by its kind."""
+        """Cost of a packet in the NIC's driver, by its kind."""
         self._copy = costs.copy_per_byte.per_byte(hertz)
         lines, caches = costs.shared_lines.ps(hertz), cpu.core_complex
         across = 1.0 if caches is None else caches.far / caches.near
         self._lines = [lines, *(round(lines * ratio) for ratio in (cpu.remote_ratio, cpu.in_socket_ratio, across))]
-        """Cost of a frame's shared cache lines, by the distance of those who share them."""
+        """Cost of a frame's shared cache lines, by distance."""
         self.far_refill = round((across - 1) * self.cache_refill_migrated)
-        """What a world costs besides that was on another core complex before: its lines come from the cache of that one."""
+        """Additional cost of a world that was on another core complex: its lines come from that cache."""
         self._segmented = costs.segment_per_byte.per_byte(hertz)
 
     def copied(self, octets: int, wait_ps: float = 0.0) -> int:
-        """Return the cost of a copy, of which each byte waits ``wait_ps`` for memory: none where both ends are in the cache."""
+        """Return the cost of a copy in picoseconds.
+
+        Args:
+            octets: number of bytes.
+            wait_ps: wait for memory for each byte; 0 with both ends in the cache.
+        """
         return rounded(octets * (self._copy + wait_ps))
 
     def segmented(self, octets: int) -> int:
-        """Return the cost of the bytes of a large packet that software cuts into frames."""
+        """Return the cost per byte of software segmentation for a large packet, in picoseconds."""
         return rounded(octets * self._segmented)
 
     def frame(self, octets: int, wait_ps: float = 0.0, *, far: int = SAME_NODE) -> int:
-        """Return the cost of copying a frame into guest memory with its shared cache lines, which are shared over the distance ``far``."""
+        """Return the cost of copying a frame into guest memory with its shared lines, at distance ``far``."""
         return self.copied(octets, wait_ps) + self._lines[far]
 
     def deliver(self, octets: int, wait_ps: float = 0.0, *, far: int = SAME_NODE) -> int:
@@ -152,5 +157,5 @@ class CostTable:
         return self.frame(octets, wait_ps, far=far) + self.vnic_deliver
 
     def port_copy(self, octets: int, wait_ps: float = 0.0, *, far: int = SAME_NODE) -> int:
-        """Return the cost of replicating a multicast packet to a port: clone, copy into guest memory, and a descriptor."""
+        """Return the cost of replicating a multicast packet to a port: clone, copy, and a descriptor."""
         return self.replicate_clone + self.deliver(octets, wait_ps, far=far)

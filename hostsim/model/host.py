@@ -1,6 +1,6 @@
-"""A host: PCPUs, physical NICs, virtual switches, VMs with their devices, the flows that come at it, and senders that processes drive.
+"""A host: PCPUs, NICs, virtual switches, VMs with their devices, flows, and senders of processes.
 
-`hostsim.model.build` wires one from its spec.
+`hostsim.model.build` builds one from its spec.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ __all__ = ["Host", "HostProcess", "ProcessSender", "add_nic", "add_rx_queue", "d
 SLICES_AT_FIRST = 128
 
 HostProcess: TypeAlias = "Callable[[Clock, Host], ProcessGenerator]"
-"""A SimPy process of a user's own: a generator function of the clock and the host."""
+"""A SimPy process of the user: a generator function of the clock and the host."""
 
 
 class ProcessSender:
-    """A sender of datagrams that sends when a process says so; they end in a datagram socket of the VM.
+    """A sender of datagrams to a socket of a VM, driven by a process.
 
     Attributes:
-        totals: flow with its counters: ``sent`` came off the wire, ``lost_nic`` were dropped at the physical NIC, ``delivered``
-            were read by the application.
+        totals: flow with its counters: ``sent`` frames on the wire, of which ``lost_nic`` were dropped at the physical
+            NIC and ``delivered`` were read by the application.
     """
 
     def __init__(self, clock: Clock, wire: ClosedLoopWire, sender: Sender) -> None:
@@ -68,11 +68,11 @@ class ProcessSender:
         self._clock, self._wire, self._sender = clock, wire, sender
 
     def send(self, frames: int) -> None:
-        """Send frames now: they go on the wire as soon as it is free, in turns with those of other senders.
+        """Send frames now: they go on the wire as soon as it is free, alternating with other senders.
 
         Raises:
             TypeError: the number is not an integer.
-            ValueError: it is negative.
+            ValueError: the number is negative.
         """
         count = index(frames)
         if count < 0:
@@ -84,29 +84,29 @@ class Host:
     """A virtualization host with its parts, its VMs and its counters.
 
     Attributes:
-        spec: point of a scenario that it is built from.
-        streams: its random streams.
+        spec: point of a scenario.
+        streams: random streams.
         clock: simulated time.
         costs: cost table of its processors.
-        scheduler: its PCPUs.
+        scheduler: CPU scheduler with all PCPUs.
         services: clock, costs, scheduler and settings, for its parts.
-        nics: ports of its physical NICs that a switch or a VM uses.
-        netqueues: their receive queues, by name of the port.
+        nics: ports of physical NICs that a switch or a VM uses, by name.
+        netqueues: receive queues of these ports, by name of the port.
         polls: NetPoll worlds.
         switches: virtual switches by name.
         schedulers: packet schedulers of uplinks with Network I/O Control, by name of the port.
-        vms: in order of power-on.
+        vms: VMs in order of power-on.
         vmkernel: threads of VMkernel ports.
         vmkernel_ports: networks of these ports.
-        migrations: migrations of VMs to other hosts, by their traffic.
-        flows: its traffic, in the order of the scenario.
-        local_ports: local sides of the virtual ports that VMs of the host send to.
-        numa_io: NUMA-aware I/O, the placement of VMs next to their NICs.
+        migrations: migrations of VMs to other hosts, by name of the traffic entry.
+        flows: traffic, in the order of the scenario.
+        local_ports: local sides of the virtual ports that receive from VMs of the host.
+        numa_io: NUMA-aware I/O, which places VMs next to their NICs.
         dense_mode: dynamic tuning of the whole host.
-        balancer: moves waiting worlds between the PCPUs of a node.
-        firmware: stops its PCPUs for system management interrupts; None without.
-        probe: its counters in time slices.
-        is_wired: True when nothing more can be added to it; time may start.
+        balancer: balancer of waiting worlds between the PCPUs of a node.
+        firmware: source of system management interrupts; None without.
+        probe: sampler of all counters.
+        is_wired: True if the host is complete and time may start.
     """
 
     numa_io: ControlLoop
@@ -153,11 +153,11 @@ class Host:
         self._random_streams = 0
 
     def start(self, process: HostProcess) -> None:
-        """Start a SimPy process of a user's own: a source of traffic, or a control loop.
+        """Start a SimPy process of the user: a source of traffic, or a control loop.
 
-        It is a generator function, ``def loop(env, host)``, that yields events of its environment, most often
-        ``env.timeout(us(10))`` (`hostsim.engine.delay`). What it does before its first ``yield`` is done at once, while the
-        host is wired: there it makes its senders and its random numbers.
+        It is a generator function, ``def loop(env, host)``, that yields events of its environment, usually
+        ``env.timeout(us(10))`` (`hostsim.engine.delay`). The code before its first ``yield`` runs immediately, while
+        the host is being built, and creates its senders and random streams.
 
         Args:
             process: called with the clock, which is a ``simpy.Environment``, and this host.
@@ -167,20 +167,20 @@ class Host:
     def sender(
         self, vm: VirtualMachine, *, size: int, name: str = "process", device: int = 0, burst: int = 64
     ) -> ProcessSender:
-        """Make a sender of datagrams to a VM, which a process lets send: ``sender.send(8)``.
+        """Create a sender of datagrams to a VM, for use in a process: ``sender.send(8)``.
 
-        On a wire with such a sender frames are worked out as time goes on and not ahead, so that of several senders with
-        something to send any may be the next.
+        On a wire with such a sender, frames are computed as time advances and not ahead, so that any sender with
+        pending frames may be the next.
 
         Args:
             vm: receiver.
             size: bytes of data in a frame.
-            name: flow that counts the frames; senders of one name share it.
+            name: flow with the counters; senders with the same name share it.
             device: number of the VM's NIC.
-            burst: frames that it puts on the wire before another sender may have its turn.
+            burst: number of frames in one turn on the wire.
 
         Raises:
-            WiringError: the process has yielded already, or the VM has no such NIC.
+            WiringError: the process has already yielded, or the VM does not have the NIC.
         """
         if self.is_wired:
             raise WiringError(f"the sender {name!r} comes too late: a process makes its senders before its first yield")
@@ -188,7 +188,7 @@ class Host:
             raise WiringError(f"{vm.name} has no device {device} for the sender {name!r}")
         nic = vm.devices[device].nic
         wire = nic.wire
-        if isinstance(wire, OpenLoopWire):  # works frames out ahead, so that none can be put before them
+        if isinstance(wire, OpenLoopWire):  # computes frames ahead, so that none can be inserted before them
             number = list(self.nics).index(nic.name)
             nic.wire = wire = ClosedLoopWire(self.streams.stream("nic", number), wire.flows())
         assert isinstance(wire, ClosedLoopWire)
@@ -199,35 +199,41 @@ class Host:
         return ProcessSender(self.clock, wire, datagram_sender(self, flow, vm, device, size, burst))
 
     def random(self) -> np.random.Generator:
-        """Make a random stream for a process: each call another one, the same ones in every run of a replication."""
+        """Create a random stream for a process.
+
+        Each call returns a different one, the same in every run of a replication.
+        """
         self._random_streams += 1
         return self.streams.stream("process", self._random_streams - 1)
 
     def busy(self, now: int) -> int:
-        """Return the time for which PCPUs were busy up to now, all of them together, in picoseconds."""
+        """Return the total busy time of all PCPUs up to now, in picoseconds."""
         total = 0
         for pcpu in self.scheduler.pcpus:
             total += pcpu.busy(now)
         return total
 
     def move(self, vm: VirtualMachine, node: Node, now: int) -> None:
-        """Migrate a VM to a NUMA node. The NUMA balancer may migrate it again, unless its clients are ``pinned``."""
+        """Migrate a VM to a NUMA node.
+
+        The NUMA balancer may migrate it again, unless its clients are ``pinned``.
+        """
         for unit in vm.numa_clients:
             self.scheduler.rehome(unit.worlds, node, now)
 
     @property
     def vcpus(self) -> list[Vcpu]:
-        """All vCPUs, VM after VM."""
+        """All vCPUs, by VM."""
         return [vcpu for vm in self.vms for vcpu in vm.vcpus]
 
     @property
     def ports(self) -> list[Port]:
-        """All receive queues of guest devices, VM after VM."""
+        """All receive queues of guest devices, by VM."""
         return [port for vm in self.vms for device in vm.devices for port in device.ports]
 
     @property
     def transmits(self) -> list[TxQueue]:
-        """All transmit queues that contexts serve, VM after VM."""
+        """All transmit queues with contexts, by VM."""
         return [queue for vm in self.vms for device in vm.devices for _, queue in device.transmit_contexts()]
 
     @property
@@ -243,12 +249,14 @@ class Host:
 
 
 def next_uplink(host: Host, network: str, vm: VirtualMachine | None = None) -> str:
-    """Return the uplink of the next virtual port of a virtual switch: the ports of all its port groups take the uplinks in turn.
+    """Return the uplink of the next virtual port of a virtual switch, in the order of its uplinks.
+
+    The ports of all port groups of a switch take its uplinks in turn.
 
     Args:
         host: the host.
         network: name of the virtual switch or port group.
-        vm: a VM whose devices count and that the host does not have yet.
+        vm: a VM under construction whose devices count.
     """
     vswitches = host.spec.vswitches
     switch = vswitches[network].port_group_of or network
@@ -262,9 +270,10 @@ def next_uplink(host: Host, network: str, vm: VirtualMachine | None = None) -> s
 def datagram_sender(
     host: Host, flow: Flow, vm: VirtualMachine, device: int, size: int, burst: int, port: int = FIRST_PORT
 ) -> Sender:
-    """Return a new sender of datagrams of ``size`` bytes of data to a device of a VM, steered by its receive filter.
+    """Return a new sender of datagrams to a device of a VM, steered by its receive filter.
 
-    NICs and vNICs hash their addresses alone: fragments have no ports. With ``ethernetX.udpRSS`` the peer's ``port`` counts, too.
+    NICs and vNICs hash addresses only, as fragments have no ports. With ``ethernetX.udpRSS`` the peer's ``port``
+    counts, too.
     """
     target = vm.devices[device]
     switch = links(vm.group, host.spec.vswitches, host.spec.nics)[device]
@@ -278,7 +287,14 @@ def datagram_sender(
 
 
 def add_nic(host: Host, name: str, streams: Streams, tx_limit: int | None = None) -> Pnic:
-    """Add a port of a physical NIC to a host, without receive queues; ``tx_limit`` descriptors of packets wait for its wire, by default those of the NIC."""
+    """Add a port of a physical NIC without receive queues to a host.
+
+    Args:
+        host: the host.
+        name: name of the port.
+        streams: random streams.
+        tx_limit: descriptors of packets that may wait for the wire; default: those of the NIC.
+    """
     nic = host.spec.hardware.nics[name]
     limit = nic.tx_queue if tx_limit is None else tx_limit
     node, wire = host.scheduler.nodes[nic.node], _wire(host, streams)
@@ -312,16 +328,21 @@ def _slot(nic: NicSpec) -> float:
 
 
 def _wire(host: Host, streams: Streams) -> Wire:
-    """Return the wire in front of the host's next port: where some traffic is closed-loop, a peer waits for the host's answers."""
+    """Return the wire of the host's next port, which depends on whether traffic is closed-loop."""
     if any(traffic.closed_loop for traffic in host.spec.traffic.values()):
         return ClosedLoopWire(streams.stream("nic", len(host.nics)))
     return OpenLoopWire()
 
 
 def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int, function: str = "") -> RxQueue:
-    """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet.
+    """Add a receive queue without a poller to a port, with moderation by the driver's options.
 
-    LRO of the NIC, if it has any, makes packets of ``lro_bytes`` at most; 0 where it is off. The queue is one of the virtual function of that name, if one is given.
+    Args:
+        host: the host.
+        port: the port.
+        memory: NUMA node of the ring.
+        lro_bytes: largest packet after LRO of the NIC; 0 if it is off.
+        function: name of the virtual function of the queue; empty for the port itself.
     """
     nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval

@@ -1,9 +1,8 @@
-"""Invariants of a run: conservation of packets and CPU time, checked at the end of every run at no cost to it.
+"""Invariants of a run: conservation of packets and CPU time, checked at its end.
 
-Each balance is closed with a count made on the spot, never with a difference of the counters it checks. `check_invariants`
-looks at the present state of the host; `check_slices` at the samples of all its counters, so that a law that was broken on the way
-is found together with the slice in which that happened (docs/decisions/0007). The order of packets is checked where they are read
-(`hostsim.model.guest.vcpu`).
+Each balance is closed with an independent count, never with a difference of the counters under test. `check_invariants`
+checks the state of the host; `check_slices` checks the samples of all counters, so that a violation is reported with
+its slice (docs/decisions/0007). The order of packets is checked where they are read (`hostsim.model.guest.vcpu`).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ LEVELS = frozenset(
         "work.in_service",
     }
 )
-"""Counters that go down as well as up: what is inside, and congestion windows."""
+"""Counters that may fall: contents of stages, and congestion windows."""
 
 _STAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("frames", "queue.arrived", ("queue.dropped", "queue.taken", "queue.inside")),
@@ -52,7 +51,7 @@ _STAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("packets", "local.came", ("local.delivered", "local.dropped", "local.inside")),
     ("bursts", "work.come", ("work.dropped", "work.started", "work.inside")),
 )
-"""What comes into a stage, and all that can have become of it: at each entity. A stage that a host has not got is left out."""
+"""Input of a stage and all its possible results, for each entity; stages that a host does not have are skipped."""
 _TOTALS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("packets", ("flow.intended",), ("flow.dropped_nic", "queue.inside_copies", "port.frames", "work.come")),
     *(
@@ -67,16 +66,18 @@ _TOTALS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("packets", ("switched.packets",), ("local.came",)),
     ("packets and bursts", ("flow.delivered", "work.in_service"), ("guest.read", "work.started")),
 )
-"""The same for the host as a whole, where a stage has other entities than the one before it."""
+"""Input and results for the whole host, where the entities of a stage differ from those of the one before."""
 _TIMED = {"flow.latency": "flow.delivered", "work.time": "flow.delivered", "flow.response": "flow.answered"}
-"""What each histogram has one time of."""
+"""Counter that equals the number of times in each histogram."""
 
 
 def check_invariants(host: Host) -> None:
-    """Check the invariants that samples do not show: charged against busy time, split-receive copies, negative latencies, packets forwarded.
+    """Check the invariants that samples do not cover.
+
+    Charged and busy time, split-receive copies, negative latencies, and forwarded packets.
 
     Raises:
-        InvariantError: with what, where and when.
+        InvariantError: an invariant is violated; with its values, entity and time.
     """
     now = host.clock.now
     charged = sum(world.used for world in host.worlds())
@@ -86,7 +87,7 @@ def check_invariants(host: Host) -> None:
     for port in host.ports:
         if port.split is None:
             continue
-        sent = port.split.ring.taken + port.vnic.unicast  # unicast goes past the split-receive context
+        sent = port.split.ring.taken + port.vnic.unicast  # unicast bypasses the split-receive context
         if sent != port.vnic.ring.pushed:
             what = f"{sent} packets copied and delivered but {port.vnic.ring.pushed} put on the ring"
             raise InvariantError(what, port.vnic.name, now)
@@ -100,10 +101,10 @@ def check_invariants(host: Host) -> None:
 
 
 def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: Mapping[str, Histogram]) -> None:
-    """Check the samples of a run in every time slice: conservation per stage and port, and time of PCPUs and worlds.
+    """Check the samples of a run in every time slice: conservation per stage and port, and CPU time.
 
-    A balance that holds at both ends of a window holds over the window: inside at its start and what came equal what was
-    delivered, what was dropped, and what is inside at its end.
+    A balance that holds at both ends of a window holds over the window: packets inside at its start and arrivals equal
+    deliveries, drops, and packets inside at its end.
 
     Args:
         instants: boundaries of the slices in picoseconds, shape (boundaries,).
@@ -111,13 +112,16 @@ def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: M
         histograms: all histograms.
 
     Raises:
-        InvariantError: with what, where, and the end of the first slice in which it was so.
+        InvariantError: an invariant is violated; with its values, entity, and the end of the first such slice.
     """
     values = {name: counter.values for name, counter in series.items()}
     widths = np.diff(instants)[:, np.newaxis]
 
     def law(broken: NDArray[np.bool_], where: tuple[str, ...], what: str, *sides: IntArray) -> None:
-        """``broken`` and the sides have a row for each boundary, or each but the first, and a column for each entity."""
+        """Report the first element of ``broken``.
+
+        ``broken`` and the sides have a row for each boundary, or for all but the first, and a column for each entity.
+        """
         if not broken.any():
             return
         row, column = (int(index[0]) for index in np.nonzero(broken))

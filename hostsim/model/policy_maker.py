@@ -1,4 +1,4 @@
-"""Factories of a host's policies: of the one in its scenario, or of the shipped one."""
+"""Factories of a host's policies: the scenario's, or the shipped one."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ T = TypeVar("T")
 
 
 def policy_maker(spec: PointSpec, role: str, base: type[T], shipped: Callable[..., T]) -> Callable[..., T]:
-    """Return the factory of the policy of a role; its arguments are those of the shipped one.
+    """Return the factory of the policy of a role; its arguments are those of the shipped factory.
 
     Args:
         spec: the point.
         role: ``scheduler``, ``coalescing`` or ``steering``.
         base: base class of all policies of the role.
-        shipped: factory of the shipped one.
+        shipped: factory of the shipped policy.
 
     Raises:
-        WiringError: when called, if the plug-in does not make such a policy.
+        WiringError: raised by the factory, if the plug-in returns another type.
     """
     choice = spec.policies.get(role)
     if choice is None:
         return shipped
     factory = registry_of(spec.plugins).of(role)[choice.name].factory
-    assert factory is not None  # the shipped one needs no plug-in
+    assert factory is not None  # the shipped policy needs no plug-in
     own = choice.own
 
     def make(*of: object) -> T:

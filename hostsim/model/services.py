@@ -17,7 +17,7 @@ class Services:
         clock: simulated time.
         costs: cost table of the processors.
         scheduler: CPU scheduler with all PCPUs.
-        settings: settings of the whole host.
+        settings: effective settings of the host.
     """
 
     def __init__(self, clock: Clock, costs: CostTable, scheduler: Scheduler, settings: HostSettings) -> None:

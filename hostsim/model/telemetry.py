@@ -17,12 +17,12 @@ __all__ = ["VMKERNEL", "WORLD_KINDS", "register_probes"]
 
 T = TypeVar("T")
 MOST_GROUPS = 62
-"""Bits of a counter."""
+"""Largest number of VM groups, as a counter has 63 bits."""
 
 WORLD_KINDS = ("vcpu", "netpoll", "splitrx", "networld", "firmware")
-"""Kinds of worlds of every host."""
+"""Kinds of worlds that every host has."""
 VMKERNEL = "vmkernel"
-"""Kind of the threads of VMkernel ports, of hosts that have some."""
+"""Kind of threads of VMkernel ports, on hosts with such ports."""
 
 
 def register_probes(host: Host) -> None:
@@ -65,7 +65,7 @@ def register_probes(host: Host) -> None:
         probe.watch_each(kind, names, tuple(map(name, entities)), sample)
 
     def add_fixed(kind: str, counters: str, entities: Sequence[str], rows: Sequence[list[int]]) -> None:
-        # Looked up once: a host has thousands of entities.
+        # looked up once, as a host has thousands of entities
         probe.watch(kind, counters.split(), entities, lambda _: rows)
 
     add(
@@ -123,7 +123,7 @@ def register_probes(host: Host) -> None:
         " split_capacity ring_capacity",
         host.ports,
         lambda p, _: (
-            # unicast goes past the split-receive context
+            # unicast bypasses the split-receive context
             p.split.ring.pushed + p.vnic.unicast if p.split else p.vnic.ring.pushed,
             # a multicast packet is one frame
             p.vnic.frames + p.vnic.listed + (p.split.ring.pushed - p.split.ring.taken if p.split else 0),
@@ -267,7 +267,7 @@ def register_probes(host: Host) -> None:
 
 
 def _windows(flow: Flow) -> tuple[int, int, int, int]:
-    """Number of the connections of a flow; bytes of data of their windows, of their congestion windows, and in flight."""
+    """Connections of a flow; bytes of data of their windows, of their congestion windows, and in flight."""
     window = allowed = in_flight = 0
     for each, size in flow.windows:
         window += each.window * size
@@ -277,8 +277,8 @@ def _windows(flow: Flow) -> tuple[int, int, int, int]:
 
 
 def _groups(host: Host, flow: Flow) -> int:
-    """Groups of VMs that traffic is of, as bits in the order of the groups that have VMs; 0 where that is unknown."""
-    spec = host.spec.traffic.get(flow.name)  # a process may have a flow of a name of its own
+    """VM groups of a traffic entry as bits, in the order of the groups with VMs; 0 if unknown."""
+    spec = host.spec.traffic.get(flow.name)  # a flow of a process may have any name
     groups = list(dict.fromkeys(vm.group.name for vm in host.vms))
     if (spec is None and not flow.groups) or len(groups) > MOST_GROUPS:
         return 0

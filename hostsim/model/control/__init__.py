@@ -1,1 +1,1 @@
-"""Periodic control loops of the host: NUMA-aware I/O and dense mode."""
+"""Periodic control loops of the host: NUMA, CPU resources, splitRx and dense mode."""

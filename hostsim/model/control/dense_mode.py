@@ -1,4 +1,4 @@
-"""Dense mode: dynamic host-wide performance tuning, which saves wake-ups of guests and transmit contexts on a full host."""
+"""Dense mode: dynamic tuning of the whole host, with fewer wake-ups of guests and transmit contexts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ __all__ = ["DenseMode"]
 class DenseMode(ControlLoop):
     """The control loop of dense mode: retunes vNICs with default settings while the host is dense.
 
-    The host is assumed to have been in service before: the first check is after a tenth of the period, so that little backlog remains. Tuned
-    vNICs have static coalescing, and their transmit contexts run when the guest halts, or after a longer time.
+    The host is assumed to have been in service before: the first check is after a tenth of the period, so that little
+    backlog remains. Tuned vNICs have static coalescing, and their transmit contexts run when the guest halts, or after
+    a longer timeout.
 
     Attributes:
         state: 1 while dense mode is in force.
@@ -29,7 +30,7 @@ class DenseMode(ControlLoop):
         self._host = host
 
     def run(self) -> ProcessGenerator:
-        """Check the host once a period."""
+        """Check the host once per period."""
         env, settings = self._host.clock, self._host.spec.settings
         pcpus = self._host.scheduler.pcpus
         busy, wait = 0, settings.tune_interval // 10

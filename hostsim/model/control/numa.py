@@ -35,7 +35,7 @@ __all__ = [
 class NumaBalancer:
     """The control loop of the NUMA balancer.
 
-    The load of a node is the demand of its VMs and of system worlds that compete with them (`node_load`).
+    The load of a node is the demand of its VMs and of competing system worlds (`node_load`).
 
     Args:
         scheduler: scheduler of the nodes.
@@ -43,17 +43,17 @@ class NumaBalancer:
         imbalance: smallest difference of two loads for a migration, as a share of a node.
 
     Attributes:
-        moves: migrations so far.
+        moves: number of migrations.
     """
 
     def __init__(self, scheduler: Scheduler, period: int, imbalance: float) -> None:
         self._scheduler, self._period, self._imbalance = scheduler, period, imbalance
         self._busy = [0] * len(scheduler.nodes)
-        """Time for which the PCPUs of each node were busy up to the last check, in picoseconds."""
+        """Total busy time of the PCPUs of each node up to the last check, in picoseconds."""
         self.moves = 0
 
     def run(self) -> ProcessGenerator:
-        """Balance once a period."""
+        """Balance once per period."""
         env = self._scheduler.clock
         while True:
             yield env.timeout(self._period)
@@ -84,7 +84,10 @@ class NumaBalancer:
             self.moves += 1
 
     def _busy_since(self, now: int) -> list[float]:
-        """Return the average number of busy PCPUs of each node in the period that ends now, and charge all running worlds."""
+        """Return the mean number of busy PCPUs of each node in the period that ends now.
+
+        Charges all running worlds.
+        """
         busy = [0] * len(self._busy)
         for pcpu in self._scheduler.pcpus:
             pcpu.charge(now)
@@ -95,13 +98,14 @@ class NumaBalancer:
 
 
 class NetPollHomes:
-    """The control loop of NetPolls' home nodes: a NetPoll lives with the VMs that it serves, as contexts that communicate often do.
+    """The control loop of NetPolls' home nodes: a NetPoll runs on the node of its related vCPUs.
 
-    A vCPU is related to a NetPoll that delivers packets to its vNIC queue at a rate (``Cpu.CommRateThreshold``) or faster. A NetPoll whose
-    related vCPUs are all on one node lives there; otherwise, and while NUMA-aware I/O is in force, on the node of its NIC.
+    A vCPU is related to a NetPoll that delivers packets to its vNIC queue at least at a given rate
+    (``Cpu.CommRateThreshold``). If all related vCPUs are on one node, that is the home of the NetPoll; otherwise, and
+    while NUMA-aware I/O is in force, its home is the node of its NIC.
 
     Attributes:
-        moves: NetPolls migrated so far.
+        moves: number of NetPolls migrated.
     """
 
     def __init__(self, host: Host) -> None:
@@ -110,7 +114,10 @@ class NetPollHomes:
         self.moves = 0
 
     def run(self) -> ProcessGenerator:
-        """Check NetPolls once a period; the host is assumed to have been in service before, so that initially all vNICs with traffic count."""
+        """Check NetPolls once per period.
+
+        The host is assumed to have been in service before, so that initially all vNICs with traffic count.
+        """
         env, settings = self._host.clock, self._host.spec.settings
         period = settings.package_rebalance_period
         self._look(0, env.now)
@@ -119,7 +126,12 @@ class NetPollHomes:
             self._look(settings.related_rate * period, env.now)
 
     def _look(self, least: int, now: int) -> None:
-        """Move NetPolls to their homes; ``least`` is the number of packets since the last check for a relation, times a second."""
+        """Move NetPolls to their homes.
+
+        Args:
+            least: smallest number of packets since the last check for a relation, multiplied by 1 s in picoseconds.
+            now: current time.
+        """
         host = self._host
         pinned = bool(host.numa_io.state.value)
         seen: dict[GuestRing, int] = {}
@@ -139,7 +151,7 @@ class NetPollHomes:
         self._seen = seen
 
     def _receivers(self, name: str) -> Callable[[Sender], list[GuestRing]]:
-        """Return the function that finds the receivers of a sender without a filter, on the switch of a port."""
+        """Return a function from a sender without a filter to its receivers, on the switch of a port."""
         for switch, vswitch in self._host.spec.vswitches.items():
             if name in vswitch.uplinks:
                 return self._host.switches[switch].receivers
@@ -147,10 +159,10 @@ class NetPollHomes:
 
 
 class SmoothedDemand:
-    """The smoothed CPU demand of some worlds.
+    """The smoothed CPU demand of a set of worlds.
 
     Attributes:
-        value: PCPUs, estimated conservatively (`demand_estimate`).
+        value: demand in PCPUs, estimated conservatively (`demand_estimate`).
     """
 
     def __init__(self, worlds: Sequence[World], fade: int) -> None:
@@ -159,7 +171,7 @@ class SmoothedDemand:
         self._mean = self.value = 0.0
 
     def look(self, now: int, period: int) -> None:
-        """Update with the demand in the ``period`` picoseconds since the last update; PCPUs have charged their worlds."""
+        """Update with the demand of the last ``period`` picoseconds, after PCPUs have charged their worlds."""
         self._demand.look(now, period)
         last = self._demand.wanted
         self._mean = moving_average(self._mean, last, self._fade) if self._looked else last
@@ -168,11 +180,12 @@ class SmoothedDemand:
 
 
 class NumaIo(ControlLoop):
-    """The control loop of NUMA-aware I/O: migrates VMs to the nodes of their NICs, and back home.
+    """The control loop of NUMA-aware I/O: migrates VMs to the nodes of their NICs, and back.
 
-    A node takes VMs up to a mark below full. When it has become too full, those with least traffic go back where they were.
+    A node takes VMs up to a threshold below full load. If it is overloaded, the VMs with least traffic return to their
+    homes.
 
-    The period is that of the NetQueue balancer, which takes NUMA I/O into account (``Net.NetNetqNumaIOAwareDynamicLB``).
+    The period is that of the NetQueue balancer, which considers NUMA I/O (``Net.NetNetqNumaIOAwareDynamicLB``).
 
     Attributes:
         state: 1 while the placement is in force.
@@ -187,13 +200,16 @@ class NumaIo(ControlLoop):
         nodes = {nic.node.index: nic.node for nic in host.nics.values()}.values()
         fade = host.spec.numa_io.fade
         self._nodes = {node: SmoothedDemand([poll for poll in host.polls if poll.node is node], fade) for node in nodes}
-        """Nodes with NICs, and the demand of their NetPolls."""
+        """Nodes with NICs, with the demand of their NetPolls."""
         self._loads = {vm: SmoothedDemand([*vm.vcpus, *vm.worlds], fade) for vm in host.vms}
         self._seen = dict.fromkeys(host.vms, 0)
         self._defaults: dict[VirtualMachine, list[Node]] = {}
 
     def run(self) -> ProcessGenerator:
-        """Check the load once a period; the placement is initially in force if it is without load."""
+        """Check the load once per period.
+
+        Initially the placement is in force if the threshold allows it without load.
+        """
         env = self._host.clock
         self.state.add(int(is_below_threshold(0, self._threshold)), env.now)
         while True:
@@ -219,7 +235,7 @@ class NumaIo(ControlLoop):
             self._seen[vm] = vm.frames()
 
     def _place(self, now: int) -> None:
-        """Fill the nodes that have NICs, up to a mark below full, and relieve overloaded ones."""
+        """Fill the nodes with NICs up to a threshold below full load, and relieve overloaded ones."""
         host = self._host
         threads, marks = host.spec.hardware.cpu.threads, host.spec.numa_io
         for node, polls in self._nodes.items():
@@ -234,7 +250,7 @@ class NumaIo(ControlLoop):
                 self._put_back([guests[position] for position in vms_to_return(*self._of(guests), -left)], now)
 
     def _of(self, vms: Sequence[VirtualMachine]) -> tuple[list[int], list[float]]:
-        """Return the packets of VMs since the last check, and their CPU demand."""
+        """Return the number of packets of VMs since the last check, and their CPU demand."""
         return [vm.frames() - self._seen[vm] for vm in vms], [self._loads[vm].value for vm in vms]
 
     def _pull(self, vm: VirtualMachine, node: Node, now: int) -> None:

@@ -1,4 +1,4 @@
-"""Periodic control: checks by parts of the host, and system management interrupts (SMIs) of its firmware."""
+"""Periodic control: checks of parts of the host, and system management interrupts of its firmware."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def periodic(env: Clock, period: int, check: Callable[[int], None]) -> ProcessGe
 
 
 DRIFT = 0.1
-"""Random variation of a stop, as a share of the period, so that it is in phase with nothing."""
+"""Random variation of the time between two stops, as a share of the period, which prevents phase locks."""
 
 
 def system_management_interrupts(
     env: Clock, firmware: Firmware, spec: FirmwareSpec, random: np.random.Generator
 ) -> ProcessGenerator:
-    """The source of system management interrupts; the first is at a random time of a period."""
+    """The source of system management interrupts; the first is at a random time within a period."""
     yield env.timeout(int(random.uniform(0, spec.period)))
     while True:
         firmware.stop(env.now, spec.stop)

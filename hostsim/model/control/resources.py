@@ -1,4 +1,7 @@
-"""The control loop of CPU resources: reservations, limits and shares of VMs and resource pools (docs/design/scheduler.md)."""
+"""The control loop of CPU resources: reservations, limits and shares of VMs and resource pools.
+
+See docs/design/scheduler.md.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +23,24 @@ if TYPE_CHECKING:
 __all__ = ["CpuResources", "needs_cpu_resources"]
 
 QUANTA = 2
-"""Quanta between two looks (assumed): in one alone, a vCPU that waits for its turn would seem not to have run."""
+"""Quanta between two checks (assumed); with one, a vCPU that waits for its turn would seem idle."""
 FADE = 4
-"""Looks over which the mean of a demand fades (assumed): random bursts make a demand seem larger or smaller in one."""
+"""Number of checks over which the mean of a demand decays (assumed), as random bursts distort a single one."""
 MEAN_SHARES = 1000
-"""Mean of the weights of vCPUs by the time that each is to have: normal shares, so that virtual time goes as fast as without controls."""
+"""Mean weight of vCPUs over their entitled time: normal shares, so that virtual time advances as without controls."""
 
 
 LEAST_SHARES = 250
-"""Least weight of a vCPU that demands CPU: with it, a quantum is half of the bound of a lag in virtual time (8 quanta)."""
+"""Smallest weight of a vCPU with demand: a quantum is then half of the bound of a lag in virtual time (8 quanta)."""
 LEAST_DEMAND = 0.01
-"""PCPUs that a vCPU demands that is not idle (assumed)."""
+"""Smallest demand of a vCPU that is not idle, in PCPUs (assumed)."""
 
 
 def needs_cpu_resources(spec: PointSpec) -> bool:
-    """True where some VM has a reservation or a limit, or is in a resource pool; shares alone need no control loop."""
+    """True if a VM has a reservation or a limit, or is in a resource pool.
+
+    Shares alone need no control loop.
+    """
     return any(
         group.count
         and not group.settings.exclusive
@@ -46,13 +52,13 @@ def needs_cpu_resources(spec: PointSpec) -> bool:
 
 
 def _limit(group: VmGroupSpec, clock_mhz: float) -> float:
-    """Return the limit of each VM of a group in PCPUs; one of at least its vCPUs' clock is none."""
+    """Return the limit of each VM of a group in PCPUs; a limit of at least its vCPUs' clock has no effect."""
     limit = group.settings.cpu_limit_mhz
     return UNLIMITED if limit is None or limit >= group.vcpus * clock_mhz else limit / clock_mhz
 
 
 class _Vm:
-    """A VM as a consumer, with its vCPUs as consumers below it."""
+    """A VM as a consumer, with its vCPUs as child consumers."""
 
     def __init__(self, vm: VirtualMachine, clock_mhz: float) -> None:
         settings = vm.group.settings
@@ -66,11 +72,13 @@ class _Vm:
         )
         self.limit: CpuLimit | None = None
         self.is_guaranteed = settings.cpu_reservation_mhz > 0
-        """It, or a pool that it is in, has a reservation, so that it counts as busy at once when it becomes busy."""
+        """True if the VM or one of its pools has a reservation, so that it counts as busy from the first check with
+        demand.
+        """
         self._has_looked = False
 
     def look(self, now: int, period: int) -> None:
-        """Update the demands of its vCPUs, with the time of contexts of the VMkernel that work for it in equal parts."""
+        """Update the demands of its vCPUs, to which the time of its VMkernel contexts is added in equal parts."""
         self.demand.look(now, period)
         beside = self.demand.wanted / len(self.vcpus)
         for one in self.vcpus:
@@ -83,7 +91,7 @@ class _Vm:
 
 
 class _VcpuDemand:
-    """A vCPU as a consumer. Before the first look it demands a PCPU."""
+    """A vCPU as a consumer, which demands a PCPU before the first check."""
 
     def __init__(self, vcpu: Vcpu) -> None:
         self.vcpu, self.demand = vcpu, Demand([vcpu])
@@ -92,10 +100,10 @@ class _VcpuDemand:
 
 
 class CpuResources:
-    """The control loop that turns reservations, limits and shares into weights of vCPUs and rates of limits.
+    """The control loop that converts reservations, limits and shares to weights of vCPUs and limit rates.
 
-    At each look it works out what each VM is entitled to, from what all of them demand. The scheduler policy gets the part of each vCPU as
-    its shares, and a VM whose limit, or part of a pool's limit, is finite gets it as the rate of its `CpuLimit`.
+    Each check computes the entitlement of each VM from all demands. The scheduler policy gets the part of each vCPU as
+    its shares. A VM with a finite limit, or a finite part of a pool's limit, gets it as the rate of its `CpuLimit`.
     """
 
     def __init__(self, host: Host) -> None:
@@ -109,7 +117,7 @@ class CpuResources:
         self._seen = [0] * len(self._others)
 
     def _consumers(self, pool: str, around: CpuLimit | None, *, guaranteed: bool) -> list[Consumer]:
-        """Make the consumers of a pool, all that are below it included, with their limits; the root has no name."""
+        """Create the consumers of a pool and its descendants, with their limits; the root has an empty name."""
         pools = [spec for spec in self._host.spec.pools if spec.parent == pool]
         found = [self._pool(spec, around, guaranteed=guaranteed) for spec in pools]
         for one in self._vms:
@@ -144,7 +152,7 @@ class CpuResources:
             above = above.parent
 
     def run(self) -> ProcessGenerator:
-        """Look before time starts, when each vCPU counts as busy, and then once a period."""
+        """Check before time starts, when each vCPU counts as busy, and then once per period."""
         env = self._host.clock
         self._apply(env.now)
         while True:
@@ -174,7 +182,7 @@ class CpuResources:
                 world.shares = sum(own.vcpu.shares for own in one.vcpus) // len(one.vcpus)
 
     def _left(self, nodes: Iterable[Node]) -> dict[Node, float]:
-        """Return the PCPUs of each node that are left beside worlds that are not those of VMs."""
+        """Return the number of PCPUs of each node that worlds outside VMs leave."""
         left = {node: float(len(node.pcpus)) for node in nodes}
         for place, world in enumerate(self._others):
             if world.last.pool is world.last.node:
@@ -183,7 +191,7 @@ class CpuResources:
         return {node: max(amount, 0.0) for node, amount in left.items()}
 
     def _weigh(self, node: Node, capacity: float, vcpus: Sequence[_VcpuDemand]) -> None:
-        """Weigh the vCPUs of a node by their claims, but no less than what each is guaranteed."""
+        """Set the weights of a node's vCPUs by their claims, at least by their guarantees."""
         if not vcpus:
             return
         consumers = [one.consumer for one in vcpus]
@@ -195,7 +203,7 @@ class CpuResources:
             weights = [max(amount, level * want) for amount, want in zip(amounts, wanted, strict=True)]
         squares = sum(amount * weight for amount, weight in zip(amounts, weights, strict=True))
         scale = MEAN_SHARES * (sum(amounts) / squares if squares else 1.0)
-        # a quantum of the least one, too, must not take the node's virtual time beyond the bound of the others' lag
+        # a quantum of the smallest weight must not advance the node's virtual time beyond the bound of a lag
         active = [one for one, demand in zip(weights, demands, strict=True) if demand > LEAST_DEMAND]
         scale = max(scale, LEAST_SHARES / min(active, default=LEAST_SHARES))
         for one, weight in zip(vcpus, weights, strict=True):

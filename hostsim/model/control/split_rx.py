@@ -1,4 +1,4 @@
-"""Automatic splitRx: the control loop that turns the split-receive contexts of vNICs on while multicast fills a receive queue."""
+"""Automatic splitRx: the control loop that starts split-receive contexts under multicast load."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["AutomaticSplitRx"]
 class AutomaticSplitRx:
     """The control loop of automatic splitRx (``Net.NetSplitRxMode``).
 
-    It looks as often as the NetQueue balancer, and takes a queue for heavily utilised from the load on from which that unpacks one: neither is documented. Once on,
-    splitRx stays on, as only its activation is documented.
+    It checks as often as the NetQueue balancer, and considers a queue heavily utilised at the load at which that
+    unpacks it: neither is documented. Once on, splitRx stays on, as only its activation is documented.
 
     Attributes:
-        activated: vNIC queues that it has given contexts of their own.
+        activated: number of vNIC queues with activated contexts.
     """
 
     def __init__(self, host: Host) -> None:
@@ -30,7 +30,7 @@ class AutomaticSplitRx:
         self.activated = 0
 
     def look(self, now: int) -> None:
-        """Look at all queues that multicast comes by, at the end of a period."""
+        """Check all queues with multicast, at the end of a period."""
         host = self._host
         rule, marks = host.spec.settings.split_rx_rule, host.spec.netqueue
         received: dict[GuestRing, int] = {}
@@ -38,7 +38,7 @@ class AutomaticSplitRx:
         for name, vswitch in host.spec.vswitches.items():
             switch = host.switches[name]
             for uplink in vswitch.uplinks:
-                if uplink in looked:  # of the switch, and this is a port group
+                if uplink in looked:  # already checked for the switch; this is a port group
                     continue
                 looked.add(uplink)
                 for rings, vnics in host.netqueues[uplink].served(switch.receivers):

@@ -1,4 +1,7 @@
-"""Load balancing between the PCPUs of a NUMA node; idle ones steal waiting worlds within their reach by themselves (docs/design/scheduler.md)."""
+"""Load balancing between the PCPUs of a NUMA node; idle PCPUs steal work without it.
+
+See docs/design/scheduler.md.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +17,23 @@ __all__ = ["Balancer"]
 class Balancer:
     """The periodic load balancer between the run queues of a NUMA node.
 
-    The scheduler policy chooses: the system world that migrates, by loads, and the vCPUs that take each other's places. A system world's
-    load is the time for which it ran or waited in the last period. A vCPU has a PCPU while it runs, and when a system world has just cut
-    it short and it is to go on next.
+    The scheduler policy selects the system world that migrates, by loads, and the vCPUs that exchange their PCPUs. The
+    load of a system world is its time running or waiting in the last period. A vCPU holds a PCPU while it runs, and
+    while a system world that has just preempted it runs and it is next.
 
     Attributes:
-        moves: worlds that it has moved to another PCPU.
+        moves: number of migrations to another PCPU.
     """
 
     def __init__(self, scheduler: Scheduler, worlds: Sequence[World], period: int, package_period: int = 0) -> None:
-        """Make a balancer that has its checks called (`is_needed`).
+        """Create a balancer; the caller calls its checks if `is_needed`.
 
         Args:
             scheduler: scheduler of the nodes.
             worlds: all worlds that run on these nodes.
             period: picoseconds between two checks.
-            package_period: picoseconds between two checks of whole nodes, where others keep within core complexes; 0 for never.
+            package_period: picoseconds between two checks of whole nodes, if other checks stay within core complexes; 0
+                for never.
         """
         self._whole_after = max(1, package_period // period) if period and package_period else 0
         self._checks = 0
@@ -40,11 +44,11 @@ class Balancer:
 
     @property
     def is_needed(self) -> bool:
-        """True where checks can find something to do: PCPUs of one node, and a period that is not 0."""
+        """True if checks may have an effect: nodes with several PCPUs, and a period above 0."""
         return self._period > 0 and any(len(node.pcpus) > 1 for node in self._scheduler.nodes)
 
     def check(self, now: int) -> None:
-        """Balance, at the end of a period."""
+        """Balance at the end of a period."""
         pcpus = self._scheduler.pcpus
         self._checks += 1
         whole = bool(self._whole_after) and self._checks % self._whole_after == 0
@@ -62,11 +66,11 @@ class Balancer:
             load = (wanted - self._wanted[position]) / self._period
             self._wanted[position] = wanted
             if world.state is WorldState.READY:
-                waiting[world] = load  # where it waits it counts, which need not be where it ran last
+                waiting[world] = load  # its load counts on the PCPU where it waits, which may differ from its last one
             else:
                 loads[world.last.index] += load
         for pcpu in pcpus if waiting else ():
-            # the firmware's world is not among those that are balanced
+            # the firmware's world is not balanced
             loads[pcpu.index] += fsum([waiting.get(world, 0.0) for world in pcpu.systems])
         for node in self._scheduler.nodes:
             if node.waiting.value:
@@ -82,9 +86,10 @@ class Balancer:
             self._move(node.pcpus[source].systems[position], node.pcpus[source], node.pcpus[target], now)
 
     def _even_out(self, node: Node, now: int) -> None:
-        """Replace vCPUs that have had too much by waiting ones that have had too little.
+        """Replace vCPUs with too much time by waiting ones with too little.
 
-        Receive contexts that work at a steady rate may run at every check, so that who lives in their gaps would never be seen to run.
+        Receive contexts with a steady load may run at every check, so that a vCPU in the time between is also
+        considered.
         """
         policy = self._scheduler.policy
         waiting = [(world, pcpu) for pcpu in node.pcpus for world in pcpu.vcpus]
@@ -104,6 +109,6 @@ class Balancer:
             self._move(*waiting[behind], holding[place], now)
 
     def _move(self, world: World, source: Pcpu, target: Pcpu, now: int) -> None:
-        if source.withdraw(world, now):  # else a move before this one has let it go on
+        if source.withdraw(world, now):  # else an earlier move has let it run
             self._scheduler.place(world, target, now)
             self.moves += source is not target

@@ -1,7 +1,7 @@
-"""Firmware of the server: system management interrupts (SMIs) that stop all PCPUs for a while.
+"""Firmware of the server: system management interrupts (SMIs) that stop all PCPUs for some time.
 
-Each PCPU has a firmware world. It preempts a vCPU at once, and a system world at the end of its batch (up to tens of microseconds later, as
-the instants of the batch are fixed); all of them end at the same instant. Woken worlds wait.
+Each PCPU has a firmware world. It preempts a vCPU at once, and a system world at the end of its batch (up to tens of
+microseconds later, as the instants of the batch are fixed); all stops end at the same instant. Woken worlds wait.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class FirmwareWorld(World):
 
     Attributes:
         pcpu: the PCPU.
-        until: end of its stop.
+        until: end of the stop.
     """
 
     def __init__(self, pcpu: Pcpu) -> None:
@@ -38,7 +38,7 @@ class Firmware:
     """The firmware: stops all PCPUs of the host at once (`hostsim.model.control.periodic`).
 
     Attributes:
-        worlds: one for each PCPU.
+        worlds: one firmware world for each PCPU.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:

@@ -1,8 +1,8 @@
 """Hyperthreads (SMT): two PCPUs that share a core.
 
-While both run, each works at half of what the core then yields. When one starts or stops, the end of the other's batch moves.
-What a batch has noted about instants within it (when each packet was done) stays as it was noted at its start, at full speed:
-a batch that shares its core ends later than the last of these instants.
+While both run, each has half of the throughput of the shared core. When one starts or stops, the end of the other's
+batch moves. Instants that a batch has recorded (when each packet was done) remain as computed at its start, at full
+speed: a batch on a shared core ends later than the last of these instants.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Hyperthread", "IdleHyperthreads", "Look"]
 class Hyperthread(Pcpu):
     """A hyperthread: a PCPU that shares its core with its sibling.
 
-    Lengths that worlds give, and what is left of a batch that was cut, are work: picoseconds with the core to oneself.
+    Lengths of batches and their remainders are work: picoseconds with the core to oneself.
 
     Attributes:
         sibling: the other PCPU of the core.
@@ -35,22 +35,22 @@ class Hyperthread(Pcpu):
         pace = costs.smt_throughput / 2
         self._work, self._wall = pace.numerator, pace.denominator
         self._pending = False
-        """A batch runs, and its end is in the clock's queue."""
+        """True if a batch runs, and its end is in the clock's queue."""
         self._shared = False
-        """Both threads are busy."""
+        """True if both threads are busy."""
         self._shared_total = self._shared_since = 0
 
     @classmethod
     def pair(
         cls, clock: Clock, index: int, node: Node, costs: CostTable, policy: SchedulerPolicy
     ) -> tuple[Hyperthread, Hyperthread]:
-        """Make the two PCPUs of a core; the first has this index."""
+        """Create the two PCPUs of a core; the first has the given index."""
         one, other = (cls(clock, index + thread, node, costs, policy) for thread in range(2))
         one.sibling, other.sibling = other, one
         return one, other
 
     def used(self, now: int) -> int:
-        """Return the core time used by this PCPU, in picoseconds: while both threads run, each has half of it."""
+        """Return the core time used by this PCPU, in picoseconds; half of the time while both threads run."""
         shared = self._shared_total + (max(0, now - self._shared_since) if self._shared else 0)
         return self.busy(now) - shared // 2
 
@@ -64,7 +64,10 @@ class Hyperthread(Pcpu):
         super().start(world, now, surcharge)
 
     def _exit_time(self, now: int, mean: int) -> int:
-        """Of the shallower of the states that the threads ask for; while the other one is on the way out of a state, what is left of that."""
+        """Return the exit time of the shallower state of the two threads.
+
+        While the other thread is leaving a state, this is the remaining time.
+        """
         sibling = self.sibling
         if not sibling._halted:
             return sibling.awake - now if sibling.awake > now else 0
@@ -80,7 +83,7 @@ class Hyperthread(Pcpu):
         self._leave(now)
 
     def is_held_back(self, now: int, period: int) -> bool:
-        """True when a vCPU in the midst of a batch runs here that may move, and the core has been shared for a period."""
+        """True if a vCPU that may migrate runs a batch here, and the core has been shared for a period."""
         world = self.running
         return (
             self._shared
@@ -93,7 +96,7 @@ class Hyperthread(Pcpu):
         )
 
     def move(self, target: Pcpu, now: int) -> None:
-        """Move the running vCPU, in the midst of a batch, to a PCPU that was idle, and run the next world."""
+        """Move the running vCPU within a batch to an idle PCPU, and run the next world."""
         self._count_work(now)
         world = self._take_off(now)
         if world.left:
@@ -110,7 +113,7 @@ class Hyperthread(Pcpu):
             self._leave(self._event_queue.now)
 
     def _set_end(self, end: int) -> None:
-        """Schedule the end of a batch, later than given where the core is shared."""
+        """Schedule the end of a batch, later than given if the core is shared."""
         if self._shared:
             now = self._event_queue.now
             self._ends = end = now + self._slowed(end - now)
@@ -118,7 +121,7 @@ class Hyperthread(Pcpu):
         self._event_queue.enter(self._alarm, end)
 
     def _slowed(self, work: int) -> int:
-        """Return the wall time of work on a shared core, at most a quantum; the rest of the work is left for later."""
+        """Return the wall time of work on a shared core, at most a quantum; the rest of the work is left."""
         wall = scaled_up(work, self._wall, self._work)
         if wall > self._quantum:
             wall = self._quantum
@@ -127,20 +130,20 @@ class Hyperthread(Pcpu):
         return wall
 
     def _count_work(self, now: int) -> None:
-        """Convert the remaining wall time of a batch that is preempted back to work."""
+        """Convert the remaining wall time of a preempted batch to work."""
         self._pending = False
         if self._shared:
             self._ends = now + scaled(self._ends - now, self._work, self._wall)
 
     def _leave(self, now: int) -> None:
-        """End the sharing of the core if this thread has just become idle."""
+        """End the sharing of the core if this thread has become idle."""
         if self._halted and self._shared:
             self._part(now)
             self.sibling._part(now)
             self._cores.shared -= 1
 
     def _share(self, now: int) -> None:
-        """Begin to share the core: both threads are busy from now on."""
+        """Begin to share the core, as both threads are busy from now on."""
         self._shared = True
         since = self._shared_since = self.sibling.awake if self.sibling.awake > now else now
         if self.awake > since:
@@ -149,7 +152,7 @@ class Hyperthread(Pcpu):
             self._move_end(now, self._slowed(self._ends - now))
 
     def _part(self, now: int) -> None:
-        """End the sharing of the core: one of the threads has become idle."""
+        """End the sharing of the core, as one of the threads has become idle."""
         self._shared = False
         self._shared_total += max(0, now - self._shared_since)
         if self._pending and self._ends > now:
@@ -172,7 +175,7 @@ class Hyperthread(Pcpu):
 
 
 class Look(Entry):
-    """The next look for vCPUs on shared cores of a node (``Cpu.HTRebalancePeriod``)."""
+    """The next check for vCPUs on shared cores of a node (``Cpu.HTRebalancePeriod``)."""
 
     def __init__(self, cores: IdleHyperthreads) -> None:
         super().__init__()
@@ -183,12 +186,13 @@ class Look(Entry):
 
 
 class IdleHyperthreads(IdlePcpus):
-    """The idle PCPUs of a node with hyperthreads; wholly idle cores are preferred.
+    """The idle PCPUs of a node with hyperthreads; completely idle cores are preferred.
 
-    A vCPU does not stay on a shared core while another core of the node is idle. Looks come a period after both are the case, and as long as they are.
+    A vCPU does not stay on a shared core while another core of the node is idle. The first check is a period after both
+    conditions hold; checks repeat while they do.
 
     Attributes:
-        shared: number of cores of the node both of whose threads are busy.
+        shared: number of cores of the node with two busy threads.
     """
 
     def __init__(self, policy: SchedulerPolicy, pcpus: list[Pcpu], event_queue: EventQueue, period: int) -> None:
@@ -198,12 +202,12 @@ class IdleHyperthreads(IdlePcpus):
         self.shared = 0
 
     def watch(self) -> None:
-        """Schedule a look, if a core is shared while another is idle and none is scheduled."""
+        """Schedule a check if a core is shared, another is idle, and none is scheduled."""
         if self.shared and self._whole.last is not None and self._period and not self._look_due.scheduled:
             self._event_queue.enter(self._look_due, self._event_queue.now + self._period)
 
     def rebalance(self) -> None:
-        """Move a vCPU off each core that has been shared for a period, as long as there are idle cores."""
+        """Move a vCPU off each core that has been shared for a period, while there are idle cores."""
         now = self._event_queue.now
         for pcpu in self._pcpus:
             if self._whole.last is None:

@@ -1,11 +1,13 @@
-"""Memory of a NUMA node: how long a byte of a copy waits for it, and how that grows as its bandwidth is used up.
+"""Memory of a NUMA node: the wait of each copied byte, which grows with the used bandwidth.
 
-One law for the VMkernel and for guests (docs/design/memory.md). A copy takes processor cycles for each byte, whatever lies where. Each of its two ends that is
-not in the last-level cache of the copier's node makes it wait besides: for a cache line the latency of the memory, over the lines that one processor has in
-flight (Little's law; J. McCalpin writes bandwidth = concurrency / latency). Latency grows with load as the wait in an M/D/1 queue: service x load / (2 (1 - load)).
-A byte written back to memory waits in that queue, too.
+One law holds for the VMkernel and for guests (docs/design/memory.md). A copy takes processor cycles for each byte,
+independent of its ends. Each end outside the last-level cache of the copying node adds a wait: for a cache line, the
+latency of the memory over the number of lines in flight of a processor (Little's law; J. McCalpin writes bandwidth =
+concurrency / latency). Latency grows with load as the wait in an M/D/1 queue: service x load / (2 (1 - load)). A byte
+written back to memory waits in that queue, too.
 
-The load is that of the bytes that contexts have counted, averaged over `LAG`. It is looked at by dispatches, needs no event, and is no matter of chance.
+The load is a moving average over `LAG` of the counted bytes. Dispatches update it, without events and without
+randomness.
 """
 
 from __future__ import annotations
@@ -21,26 +23,28 @@ __all__ = ["LAG", "LINE", "LOOK", "STEPS", "Memory", "node_memory"]
 LINE: Final = 64
 """Bytes of a cache line."""
 LAG: Final = 1 * MS
-"""Time over which the load is averaged: many batches, so that copies that slow down do not overshoot; and little of a run."""
+"""Time constant of the load: many batches, so that slower copies do not overshoot; and a small part of a run."""
 LOOK: Final = 10 * US
-"""Least time between two looks at the load: less than most batches take."""
+"""Smallest time between two updates of the load; shorter than most batches."""
 STEPS: Final = 256
-"""Steps of the load from none to all, so that prices are worked out anew only when it has moved."""
+"""Number of steps of the load from 0 to 1; waits are computed again only if it changes."""
 
 
 class Memory:
     """The memory of a NUMA node, with the last-level cache before it.
 
-    Times are those of a byte, in picoseconds, fractions included.
+    Times are picoseconds for each byte, with fractions.
 
     Attributes:
-        octets: bytes that have gone to it and come from it.
-        near_ps: wait of a copier on this node for an end in this memory.
-        far_ps: wait of a copier on a node of another socket for an end here, in memory or cache.
-        beside_ps: the same of a copier on another node of the socket.
-        across_ps: wait of a copier on this node for an end in the cache of another core complex; none without core complexes.
-        dma_ps: wait of a copier on this node for what a NIC of this node has written here; none with DDIO, which has put it into the cache.
-        queue_ps: wait of a copier for what it wrote to be written back.
+        octets: bytes moved to and from it.
+        near_ps: wait of a copy on this node for an end in this memory.
+        far_ps: wait of a copy on a node of another socket for an end here, in memory or cache.
+        beside_ps: wait of a copy on another node of the socket for an end here, in memory or cache.
+        across_ps: wait of a copy on this node for an end in the cache of another core complex; 0 without core
+            complexes.
+        dma_ps: wait of a copy on this node for data from a NIC of this node; 0 with DDIO, which has put it into the
+            cache.
+        queue_ps: wait of a copy for its write-back.
     """
 
     def __init__(
@@ -55,17 +59,17 @@ class Memory:
         bandwidth: float = 0.0,
         ddio: bool = True,
     ) -> None:
-        """Make an idle memory; one that never makes anybody wait where nothing is said.
+        """Create a memory without load; by default without waits.
 
         Args:
             latency_ps: idle latency from its own node.
             remote_ps: idle latency from a node of another socket.
             beside_ps: idle latency from another node of the socket.
             across_ps: latency of a cache of another core complex of the node; 0 without core complexes.
-            service_ps: time of a line in the memory itself, for which others queue.
-            fills: lines that a processor has in flight.
-            bandwidth: bytes that it can move in a second; 0 for any number.
-            ddio: NICs of this node write into its cache.
+            service_ps: service time of a line in the memory, for which others queue.
+            fills: number of lines in flight of a processor.
+            bandwidth: usable bytes/s; 0 for no limit.
+            ddio: True if NICs of this node write into its cache.
         """
         self.ddio = ddio
         per_line = 1 / (LINE * fills)
@@ -79,18 +83,18 @@ class Memory:
 
     @property
     def load(self) -> float:
-        """Share of the bandwidth that is used, as prices have it."""
+        """Used share of the bandwidth, as in the current waits."""
         return self._step / STEPS
 
     @property
     def busy(self) -> int:
-        """Time that what was counted takes at its bandwidth, in picoseconds; 0 without an end to that."""
+        """Time of the counted bytes at the bandwidth, in picoseconds; 0 without a limit."""
         return round(self.octets * self._steps / STEPS)
 
     def look(self, now: int) -> bool:
-        """Look at the load; True when that has changed what a byte waits."""
+        """Update the load; True if the wait of a byte has changed."""
         octets = self.octets
-        # a low pass: what is counted at a steady rate comes to that rate exactly, however far apart the looks are
+        # a low-pass filter: a steady rate gives exactly that rate, for any intervals between updates
         self._rate = (self._rate * LAG + (octets - self._counted)) / (LAG + now - self._looked)
         self._counted, self._looked = octets, now
         step = min(int(self._rate * self._steps), STEPS - 1)
@@ -106,18 +110,18 @@ class Memory:
         self.dma_ps = 0.0 if self.ddio else self.near_ps
 
     def received(self, octets: int) -> None:
-        """Count bytes that a NIC has put here and somebody reads: without DDIO they go to memory and come from it."""
+        """Count bytes that a NIC wrote here and a context reads: without DDIO they go to memory and back."""
         if not self.ddio:
             self.octets += 2 * octets
 
     def sent(self, octets: int) -> None:
-        """Count bytes that a NIC takes from here: without DDIO they come from memory."""
+        """Count bytes that a NIC reads from here: without DDIO they come from memory."""
         if not self.ddio:
             self.octets += octets
 
 
 def node_memory(costs: CostModel, cpu: CpuSpec) -> Memory:
-    """Make the memory of one node of a server."""
+    """Create the memory of a node of a server."""
     memory, across = cpu.memory, 0 if cpu.core_complex is None else cpu.core_complex.far
     if memory is None:
         return Memory(across_ps=across, fills=costs.line_fills.value, ddio=cpu.ddio)

@@ -1,13 +1,15 @@
-"""Worlds, PCPUs and NUMA nodes: dispatching with context switch costs, quanta, preemption, idle lists, run queues, co-scheduling.
+"""Worlds, PCPUs and NUMA nodes: dispatching, preemption, run queues, co-scheduling, limits.
 
-A dispatch is part of the wake-up and costs one event: the end of its batch. A world that finds more to do stays on, with one further event a batch.
-The choices are the scheduler policy's (`hostsim.model.policy.scheduler`).
+A dispatch is part of the wake-up and costs one event: the end of its batch. A world with more work continues, with one
+event for each further batch. The scheduler policy makes the decisions (`hostsim.model.policy.scheduler`).
 
-Core states (C-states) deeper than C1 are entered by the idle time of a core; C1, which every idle PCPU is in, is left at the cost `halt_exit`.
+A core enters core states (C-states) deeper than C1 by its idle time. C1, the state of every idle PCPU, has the exit
+cost `halt_exit`.
 
-Relaxed co-scheduling bounds the skew between the vCPUs of an SMP VM by co-stops. A vCPU gets on while it runs; while it is READY or COSTOPPED it falls
-behind. Time halted counts neither way: a vCPU that wakes starts level with the slowest of its siblings. The VM is looked at once a period, from when one of
-its vCPUs has to wait until none does; a VM whose vCPUs find PCPUs at once costs no event.
+Relaxed co-scheduling bounds the skew between the vCPUs of an SMP VM by co-stops. A vCPU makes progress while it runs,
+and falls behind while it is READY or COSTOPPED. Halted time has no effect: a vCPU that wakes has the progress of the
+slowest of its siblings. The VM is checked once per period while any of its vCPUs waits; a VM whose vCPUs get PCPUs at
+once costs no event.
 """
 
 from __future__ import annotations
@@ -44,21 +46,21 @@ __all__ = [
 ]
 
 PPM: Final = 1_000_000
-"""Parts of a PCPU in which the rate of a limit is given."""
+"""Unit of the rate of a limit: millionths of a PCPU."""
 _MOST_QUANTA: Final = 4
-"""Quanta whose credit a limit keeps (assumed): what it does not use while its vCPUs wait for a PCPU is not lost."""
+"""Largest credit of a limit in quanta (assumed): time unused while its vCPUs wait for a PCPU is not lost."""
 
 
 class CoreStates:
-    """The core states that the idle PCPUs of a host enter, by the time for which they are expected to be idle.
+    """The core states that the idle PCPUs of a host enter, by their expected idle time.
 
     Attributes:
-        fade: idle periods over which the mean of a PCPU fades; 0 where C1 is the only state.
-        least: mean idle time from which on a core enters the first of them, in picoseconds.
+        fade: number of idle periods over which the mean of a PCPU decays; 0 if C1 is the only state.
+        least: smallest mean idle time for the first of the states, in picoseconds.
     """
 
     def __init__(self, idle: IdleSpec, settings: HostSettings, family: str) -> None:
-        """Take what the processor family has, and what the power policy lets it enter."""
+        """Select the states of the processor family that the power policy allows."""
         latencies = sorted(idle.states.get(family, {}).values())
         self._states = [
             (round(latency * settings.idle_latencies), round(latency * idle.exit_share))
@@ -69,7 +71,7 @@ class CoreStates:
         self.least = self._states[0][0] if self._states else 0
 
     def exit_time(self, mean: int) -> int:
-        """Return how long a core that is idle for this time on average takes to leave its state, C1 apart, in picoseconds."""
+        """Return the time to leave the state of a core with this mean idle time, without C1, in picoseconds."""
         time = 0
         for least, exit_time in self._states:
             if mean >= least:
@@ -81,15 +83,15 @@ class WorldState(Enum):
     """Scheduling state of a world."""
 
     SLEEPING = "sleeping"
-    """Has nothing to do; only a wake-up brings it back."""
+    """Without work; only a wake-up makes it runnable."""
     READY = "ready"
     """Waits in the run queue of a PCPU."""
     RUNNING = "running"
     """Has a PCPU."""
     COSTOPPED = "costopped"
-    """Has something to do, but is held back because its VM's other vCPUs are too far behind (`hostsim.model.cpu.pcpu`)."""
+    """Has work, but is held back as sibling vCPUs are too far behind (`Gang`)."""
     LIMITED = "limited"
-    """Has something to do, but is held back because its VM or resource pool has reached its limit (`CpuLimit`)."""
+    """Has work, but is held back as its VM or resource pool has reached its limit (`CpuLimit`)."""
 
 
 _RUNNING: Final = WorldState.RUNNING
@@ -99,26 +101,26 @@ _COSTOPPED: Final = WorldState.COSTOPPED
 _LIMITED: Final = WorldState.LIMITED
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # worlds with work of another kind
+@mypyc_attr(allow_interpreted_subclasses=True)  # tests and plug-ins subclass worlds
 class World(Schedulable):
     """A world: a schedulable context, the base class of everything that runs on a PCPU.
 
-    A subclass defines the work: `begin` takes the next batch and returns its length, `end` does what must wait for the end of the
-    batch. Between the two the PCPU is busy; the scheduler may cut a vCPU short in between.
+    A subclass defines the work: `begin` takes the next batch and returns its length; `end` does all that must wait for
+    the end of the batch. In between the PCPU is busy, and the scheduler may preempt a vCPU.
 
     Attributes:
-        kind: ``vcpu``, ``netpoll``, ...: entities of a kind share their counters.
-        node: home node. The world runs there only.
-        last: PCPU where it last ran, or starts.
-        waited: time spent READY or LIMITED up to the last dispatch, in picoseconds.
-        limited: of this, time spent LIMITED.
-        costopped: time spent COSTOPPED up to the last start, in picoseconds.
-        stalled_since: instant at which it became READY, LIMITED or COSTOPPED.
-        yielded_at: instant at which it last gave up a PCPU with more to do.
-        skew: how far a vCPU of an SMP VM has got; None for every other world.
-        limit: limit of the VM that it is of or works for, and of the pools around it; None where none has one.
+        kind: kind of the world, such as ``vcpu`` or ``netpoll``, which is the prefix of its counters.
+        node: home node, the only one on which the world runs.
+        last: PCPU of its last or first dispatch.
+        waited: total time READY or LIMITED up to the last dispatch, in picoseconds.
+        limited: LIMITED part of this time.
+        costopped: total time COSTOPPED up to the last start, in picoseconds.
+        stalled_since: time at which it became READY, LIMITED or COSTOPPED.
+        yielded_at: time at which it last left a PCPU with more work.
+        skew: progress of a vCPU of an SMP VM; None for every other world.
+        limit: innermost limit of the VM that it belongs to or works for; None without a limit of the VM or its pools.
         affinity: PCPUs of its node that it may run on (``sched.cpu.affinity``); None for all.
-        left: rest of a batch that was cut short, in picoseconds of a core that it has to itself.
+        left: rest of a preempted batch, in picoseconds with the core to itself.
     """
 
     def __init__(self, kind: str, name: str, *, system: bool, node: Node, last: Pcpu, shares: int = 1000) -> None:
@@ -132,31 +134,34 @@ class World(Schedulable):
         self.affinity: tuple[Pcpu, ...] | None = None
 
     def begin(self, start: int) -> int | None:
-        """Begin the next batch of work at ``start``; returns its length in picoseconds, None when there is no work.
+        """Begin the next batch of work at ``start``; returns its length in picoseconds, or None without work.
 
-        Called by the PCPU only, when the world has no batch in hand.
+        Called only by the PCPU, when the world has no unfinished batch.
         """
         raise NotImplementedError
 
     def end(self, now: int) -> None:
-        """Finish the batch (or none, right after a spurious wake-up). May wake other worlds."""
+        """Finish the batch, or none right after a spurious wake-up. May wake other worlds."""
 
     def cut(self, now: int, left: int) -> None:
-        """Handle preemption with ``left`` picoseconds of the batch to go; they are done later, then `end` is called."""
+        """Handle preemption with ``left`` picoseconds of the batch remaining.
+
+        They run later, before `end` is called.
+        """
 
     def resume(self, start: int) -> None:
         """Resume a preempted batch at ``start``, after the context switch."""
 
     def has_work(self, now: int) -> bool:
-        """True when `begin` would find something to do now."""
+        """True if `begin` would return work now."""
         raise NotImplementedError
 
     def rest(self, now: int) -> None:
-        """Arrange for the next wake-up; the world has just gone to sleep."""
+        """Schedule the next wake-up of the world, which has just gone to sleep."""
 
 
 def ready_times(worlds: Sequence[World], now: int) -> list[int]:
-    """Return the ready time (%RDY) of each world so far, in picoseconds; it includes the time for which a limit held it back."""
+    """Return the ready time (%RDY) of each world so far, in picoseconds, including limited time."""
     ready, limited = WorldState.READY, WorldState.LIMITED
     return [
         world.waited + (now - world.stalled_since if world.state is ready or world.state is limited else 0)
@@ -177,14 +182,14 @@ def costop_times(worlds: Sequence[World], now: int) -> list[int]:
 
 
 class Place:
-    """The place of a PCPU in a list of idle ones.
+    """The entry of a PCPU in a list of idle PCPUs.
 
     Attributes:
         pcpu: the PCPU.
         index: its index.
-        listed: the list that it is in; None when it is in none.
-        before: the place before it, idle for longer.
-        after: the place behind it.
+        listed: list of the entry; None if it is not in a list.
+        before: previous entry, idle for longer.
+        after: next entry, idle for a shorter time.
     """
 
     def __init__(self, pcpu: Pcpu) -> None:
@@ -195,17 +200,17 @@ class Place:
 
 
 class IdleList:
-    """A list of idle PCPUs.
+    """A list of idle PCPUs, ordered by the beginning of their idle time.
 
     Attributes:
-        last: the place of the one idle for the shortest time; None when the list is empty.
+        last: entry of the PCPU idle for the shortest time; None if the list is empty.
     """
 
     def __init__(self) -> None:
         self.last: Place | None = None
 
     def put(self, place: Place) -> None:
-        """Append a PCPU that is in no list."""
+        """Append a PCPU that is not in a list."""
         last = self.last
         place.before = last
         if last is not None:
@@ -214,7 +219,7 @@ class IdleList:
         place.listed = self
 
     def remove(self, place: Place) -> None:
-        """Remove a PCPU from wherever it is in the list."""
+        """Remove a PCPU."""
         assert place.listed is self
         before, after = place.before, place.after
         if before is not None:
@@ -227,11 +232,12 @@ class IdleList:
 
 
 class IdlePcpus(IdleQueues["Pcpu"]):
-    """The idle PCPUs of a node; to a policy, those of them that are looked at.
+    """The idle PCPUs of a node; a policy sees those that are considered for a world.
 
     Attributes:
-        reach: PCPUs that a world is offered which finds its own busy, the next of the node.
-        within: PCPUs of a core complex, if a world is offered those of its own alone; 0 for those of the whole node.
+        reach: number of PCPUs considered for a world whose own PCPU is busy: the next ones of the node.
+        within: number of PCPUs of a core complex, if only those of the world's complex are considered; 0 for the whole
+            node.
     """
 
     def __init__(self, policy: SchedulerPolicy, pcpus: list[Pcpu]) -> None:
@@ -239,7 +245,7 @@ class IdlePcpus(IdleQueues["Pcpu"]):
         self._all = IdleList()
         self._looked_at = self._all
         self._first = -1
-        """Index of the PCPU whose reach is looked at; -1 where all are."""
+        """Index of the PCPU whose reach is considered; -1 for all PCPUs."""
         self._latest: Place | None = None
 
     def put(self, pcpu: Pcpu) -> None:
@@ -251,7 +257,7 @@ class IdlePcpus(IdleQueues["Pcpu"]):
         self._all.remove(pcpu.idle_place)
 
     def take(self, preferred: Pcpu | None) -> Pcpu | None:
-        """Remove and return the idle PCPU of the policy's choice; None when none is idle."""
+        """Remove and return an idle PCPU that the policy selects; None if none is idle."""
         if not self._look(self._all, preferred):
             return None
         pcpu = self._policy.idle_queue(self, preferred)
@@ -259,7 +265,12 @@ class IdlePcpus(IdleQueues["Pcpu"]):
         return pcpu
 
     def _look(self, idle: IdleList, preferred: Pcpu | None) -> bool:
-        """Look at the PCPUs of a list for a world with this PCPU, at all where that is idle or the world has none; False when there is none."""
+        """Select the PCPUs of a list to consider for a world; False if there are none.
+
+        Args:
+            idle: list of idle PCPUs.
+            preferred: PCPU of the world; if it is idle or None, all PCPUs of the list are considered.
+        """
         self._looked_at, self._first = idle, -1
         place = idle.last
         if (
@@ -319,21 +330,22 @@ class Pcpu(RunQueue[World]):
     """A physical CPU with its run queue.
 
     Attributes:
-        node: NUMA node it belongs to.
-        ccx: number of its core complex (CCX); 0 where each node has one last-level cache.
-        far_refill: what a world costs besides that was on another core complex before, in picoseconds.
-        pool: node that lists it as idle and that it steals worlds from; for an exclusive PCPU a node of its own.
-        running: world that has it, None when idle.
-        turning: True between the end of a batch and the beginning of the next, when preemption is not possible.
-        seized: the firmware has it or waits for it: its batch is not bounded by the quantum, and running system worlds yield to it.
-        dispatches: times a world was given this PCPU.
-        switches: of these, with another world than the last one, the idle loop included.
-        preemptions: running worlds cut short.
-        states: what its core enters while it is idle, beside C1; None where C1 is the only state.
-        idle_mean: mean length of its last idle periods, in picoseconds.
-        awake: instant from which its core executes, while it is on its way out of a state deeper than C1; later on a time that is over.
-        idle_place: its place among the idle PCPUs of its pool.
-        whole_place: its place among those whose core is idle as a whole, with hyperthreads.
+        node: NUMA node of the PCPU.
+        ccx: number of its core complex (CCX); 0 without core complexes.
+        far_refill: additional cost of a world that was on another core complex, in picoseconds.
+        pool: node of whose idle list it is part, and from which it steals worlds; its own node for an exclusive PCPU.
+        running: running world; None if idle.
+        turning: True between the end of a batch and the beginning of the next, when preemption is impossible.
+        seized: True if the firmware has it or waits for it: its batch may exceed the quantum, and running system worlds
+            yield to it.
+        dispatches: number of dispatches on this PCPU.
+        switches: number of these of another world than the last one; the idle loop counts as one.
+        preemptions: number of preempted worlds.
+        states: core states deeper than C1 that its core enters when idle; None for C1 only.
+        idle_mean: moving average of its idle periods, in picoseconds.
+        awake: time from which its core executes, after it has left a state deeper than C1; may be past.
+        idle_place: entry among the idle PCPUs of its pool.
+        whole_place: entry among those of completely idle cores, with hyperthreads.
     """
 
     def __init__(self, clock: Clock, index: int, node: Node, costs: CostTable, policy: SchedulerPolicy) -> None:
@@ -342,7 +354,7 @@ class Pcpu(RunQueue[World]):
         self._halt_exit, self._preemption = costs.halt_exit, costs.preemption
         self._switch_same = costs.context_switch + costs.cache_refill_same
         self._switch_migrated = costs.context_switch + costs.cache_refill_migrated
-        # a guest's private caches hold more of it than a context's: at its own PCPU after another world they are as cold as at another one
+        # private caches hold more of a guest than of a context: after another world they are as cold as on another PCPU
         self._vcpu_after_world = self._switch_same + costs.guest_cache_refill
         self._vcpu_migrated = max(self._switch_migrated, self._vcpu_after_world)
         self.node = self.pool = node
@@ -352,7 +364,7 @@ class Pcpu(RunQueue[World]):
         self.dispatches = self.switches = self.preemptions = 0
         self._last: World | None = None
         self._cached: World | None = None
-        """The last world that ran here, whose lines the private caches hold: the idle loop evicts nothing."""
+        """Last world that ran here, whose lines the private caches hold; the idle loop evicts nothing."""
         self._alarm = End(self)
         self.idle_place, self.whole_place = Place(self), Place(self)
         self._ends = 0
@@ -362,15 +374,15 @@ class Pcpu(RunQueue[World]):
         self._idle_total = self._idle_since = 0
 
     def dedicate(self, world: World, pool: Node, *, halts: bool) -> None:
-        """Pin a world to this PCPU exclusively, before either has run.
+        """Pin a world to this PCPU exclusively, before time starts.
 
-        The world keeps the PCPU while it is idle: no context switch and no cache refill is charged when it wakes. One that does not halt
-        spins in the monitor, and there is no exit from an idle loop (halt exit) either.
+        The world keeps the PCPU while it is idle: its wake-up costs no context switch and no cache refill. A world that
+        does not halt spins in the monitor, without the exit from an idle loop (halt exit).
 
         Args:
             world: a vCPU of the same node.
             pool: a node of which it is the only PCPU.
-            halts: the PCPU halts while the world is idle.
+            halts: True if the PCPU halts while the world is idle.
         """
         self.pool, self._last, self._cached = pool, world, world
         if not halts:
@@ -391,11 +403,11 @@ class Pcpu(RunQueue[World]):
         return max(now, self.awake) - self._idle_total
 
     def used(self, now: int) -> int:
-        """Return the core time used so far, in picoseconds: without hyperthreads, the busy time."""
+        """Return the core time used so far, in picoseconds; without hyperthreads this is the busy time."""
         return self.busy(now)
 
     def charge(self, now: int) -> None:
-        """Charge the running world for its CPU time so far; affects no decision."""
+        """Charge the running world for its CPU time so far; without effect on decisions."""
         world = self.running
         if world is not None and now > self.charged:
             spent = now - self.charged
@@ -404,14 +416,14 @@ class Pcpu(RunQueue[World]):
             self.charged = now
 
     def _exit_time(self, now: int, mean: int) -> int:
-        """Return how long the core takes to leave its state, C1 apart, where this PCPU was idle for ``mean`` on average."""
+        """Return the time to leave the core's state, without C1, for a mean idle time of this PCPU."""
         states = self.states
         return 0 if states is None or mean < states.least else states.exit_time(mean)
 
     # --- running worlds
 
     def start(self, world: World, now: int, surcharge: int = 0) -> None:
-        """Dispatch a world, which is on no run queue, on this PCPU, which runs nothing."""
+        """Dispatch a world that is not on a run queue, on this PCPU, which is not running any."""
         cost = surcharge
         begin = now
         if self._halted:
@@ -453,7 +465,7 @@ class Pcpu(RunQueue[World]):
             world.resume(begin + cost)
         else:
             length = world.begin(begin + cost) or 0
-        # Not before: a world that its first batch wakes must not cut it short while it has no end yet.
+        # set only now, as a world that the first batch wakes must not preempt a batch whose end is not known
         self.running = world
         length += cost
         if length > self._quantum and not self.seized:
@@ -466,17 +478,20 @@ class Pcpu(RunQueue[World]):
         return self._quantum
 
     def _set_end(self, end: int) -> None:
-        """Schedule the end of the batch that has begun."""
+        """Schedule the end of the current batch."""
         self._event_queue.enter(self._alarm, end)
 
     def remaining(self, now: int) -> int:
-        """Return what is left of the running world's batch, in picoseconds of a core that it has to itself."""
+        """Return the rest of the running world's batch, in picoseconds with the core to itself."""
         world = self.running
         assert world is not None
         return self._as_work(self._ends - now) + world.left
 
     def extend(self, extra: int) -> None:
-        """Extend the running world's batch, in whose midst an interrupt came; what would go beyond its quantum is left for later."""
+        """Extend the running world's batch after an interrupt within it.
+
+        Time beyond its quantum is left for later.
+        """
         world = self.running
         assert world is not None
         ends = self._ends + self._as_time(extra)
@@ -484,10 +499,10 @@ class Pcpu(RunQueue[World]):
         if ends > latest and not self.seized:
             world.left += self._as_work(ends - latest)
             ends = latest
-        self._ends = ends  # its alarm finds out when it fires
+        self._ends = ends  # its alarm moves to the new end when it fires
 
     def finish(self, at: int) -> None:
-        """Let the running world's batch end at an instant: the rest of it was waiting in a loop."""
+        """End the running world's batch at a time; the rest of it was a wait in a loop."""
         world = self.running
         assert world is not None
         world.left = 0
@@ -496,11 +511,11 @@ class Pcpu(RunQueue[World]):
             self._event_queue.hasten(self._alarm, at)
 
     def _as_work(self, wall: int) -> int:
-        """Return the work that is done in a time."""
+        """Return the work done in a wall time."""
         return wall
 
     def _as_time(self, work: int) -> int:
-        """Return the time that work takes."""
+        """Return the wall time of work."""
         return work
 
     def preempt(self, world: World, now: int, surcharge: int = 0) -> None:
@@ -510,7 +525,10 @@ class Pcpu(RunQueue[World]):
         self.start(world, now, self._preemption + surcharge)
 
     def costop(self, now: int, state: WorldState = _COSTOPPED) -> None:
-        """Co-stop the running vCPU until its siblings catch up, and run the next world; or hold it back in another ``state``."""
+        """Co-stop the running vCPU until its siblings catch up, or hold it back in another ``state``.
+
+        The next world then runs.
+        """
         victim = self._take_off(now)
         if victim.node is not self.node:
             victim.node.adjust(victim, self.node)
@@ -526,18 +544,18 @@ class Pcpu(RunQueue[World]):
         self._go_on(following, now)
 
     def _go_on(self, following: World | None, now: int) -> None:
-        """Run the next world, or go idle."""
+        """Run the next world, or become idle."""
         if following is not None:
             self.start(following, now)
         else:
             self._halted = True
-            if self.pool is self.node:  # an exclusive PCPU spins in the monitor instead
-                self._last = None  # the idle loop, a context of its own: docs/design/scheduler.md
+            if self.pool is self.node:  # a world on an exclusive PCPU spins in the monitor instead
+                self._last = None  # the idle loop is a separate context: docs/design/scheduler.md
             self._idle_since = self.awake if self.awake > now else now
             self.pool.idle.put(self)
 
     def _take_off(self, now: int) -> World:
-        """Take the running vCPU off the PCPU in the midst of a batch; at its very end, the batch counts as done."""
+        """Remove the running vCPU from the PCPU within a batch; at its very end, the batch counts as done."""
         victim = self.running
         assert victim is not None
         self.charge(now)
@@ -551,7 +569,7 @@ class Pcpu(RunQueue[World]):
         return victim
 
     def _retire(self, world: World, now: int) -> None:
-        """Put a world that gives up the PCPU on a run queue of its home node if it has more work, else to sleep."""
+        """Put a world that leaves the PCPU on a run queue of its home node if it has more work, else to sleep."""
         if world.node is not self.node:
             world.node.adjust(world, self.node)
         if world.left:
@@ -559,7 +577,7 @@ class Pcpu(RunQueue[World]):
         if world.left or world.has_work(now):
             world.yielded_at = now
             if world.node is self.node:
-                # without affinities no PCPU is idle that may take it
+                # without affinities, no PCPU that may take it is idle
                 idle = self.node.take_idle_for(world, self) if self.node.has_affinity else None
                 if idle is not None:
                     idle.start(world, now, self.node.idle_ipi)
@@ -606,7 +624,7 @@ class Pcpu(RunQueue[World]):
         else:
             following = self.take_first(now) if self.queued else self.pool.steal(self, now)
             self._retire(world, now)
-            if following is None and self.queued:  # retiring woke somebody
+            if following is None and self.queued:  # a world has been woken meanwhile
                 following = self.take_first(now)
         self.running = None
         self.turning = False
@@ -615,15 +633,15 @@ class Pcpu(RunQueue[World]):
         self._go_on(following, now)
 
     def _must_yield(self, world: World, now: int) -> bool:
-        """True when the running world, whose batch has just ended, must yield to a waiting one."""
+        """True if the running world, whose batch has just ended, must yield to a waiting one."""
         if (self.seized and self.systems) or self._policy.yields(world, self, now):
             return True
         if now - self.since >= self._quantum:
-            self.since = now  # another quantum
+            self.since = now  # start of the next quantum
         return False
 
     def take_first(self, now: int) -> World | None:
-        """Dequeue the next world of this PCPU's run queue; None when it is empty."""
+        """Dequeue the next world of this PCPU's run queue; None if it is empty."""
         if not self.queued:
             return None
         world = self.systems[0] if self.seized and self.systems else self._policy.first(self, now)
@@ -636,7 +654,7 @@ class Pcpu(RunQueue[World]):
         return world
 
     def take_allowed(self, pcpu: Pcpu, now: int) -> World | None:
-        """Dequeue the next world of this run queue that may run on another PCPU; None when there is none."""
+        """Dequeue the next world of this run queue that may run on another PCPU, or None."""
         allowed = _Allowed(self, pcpu)
         if not allowed.queued:
             return None
@@ -645,7 +663,7 @@ class Pcpu(RunQueue[World]):
         return world
 
     def withdraw(self, world: World, now: int) -> bool:
-        """Remove a world from this PCPU's run queue; False when it does not wait here."""
+        """Remove a world from this PCPU's run queue; False if it does not wait here."""
         queue = self.systems if world.system else self.vcpus
         if world not in queue:
             return False
@@ -656,7 +674,7 @@ class Pcpu(RunQueue[World]):
 
 
 class _Allowed(RunQueue[World]):
-    """The part of a run queue that may run on another PCPU, as a policy sees it."""
+    """The worlds of a run queue that may run on another PCPU, in the form that a policy expects."""
 
     def __init__(self, queue: Pcpu, pcpu: Pcpu) -> None:
         super().__init__(queue.index)
@@ -671,19 +689,20 @@ class _Allowed(RunQueue[World]):
 
 
 class Node:
-    """A NUMA node: PCPUs that share memory, and take waiting worlds from each other.
+    """A NUMA node: PCPUs that share memory, and steal waiting worlds from each other.
 
     Attributes:
-        pcpus: its PCPUs, by index, but those that a world has to itself.
-        idle: those that run nothing.
+        pcpus: PCPUs by index, without exclusive ones.
+        idle: idle PCPUs.
         socket: number of its socket.
-        reach: PCPUs at which one that goes idle looks for waiting worlds, the next of the node.
-        within: PCPUs of a core complex, if one that goes idle looks only at those of its own; 0 for those of the whole node.
-        idle_ipi: what an idle PCPU takes to notice a world that another sends it, in picoseconds.
+        reach: number of PCPUs from which one that becomes idle may steal worlds: the next ones of the node.
+        within: number of PCPUs of a core complex, if one that becomes idle steals only within its complex; 0 for the
+            whole node.
+        idle_ipi: time until an idle PCPU notices a world from another PCPU, in picoseconds.
         waiting: number of worlds in its run queues, over time.
-        memory: its memory.
-        vclock: virtual time of the vCPU furthest ahead among those that ran here, but on a PCPU of their own.
-        has_affinity: True where some world here may run on some of the PCPUs only.
+        memory: memory of the node.
+        vclock: largest virtual time of the vCPUs that ran here, without exclusive PCPUs.
+        has_affinity: True if a world is restricted to some of the PCPUs.
     """
 
     def __init__(self, index: int, policy: SchedulerPolicy) -> None:
@@ -697,33 +716,33 @@ class Node:
         self.memory = Memory()
 
     def copy_wait(self, source: Node, target: Node) -> float:
-        """Return the wait for each byte that a context here copies, from where a NIC of ``source`` has put it to ``target``."""
+        """Return the wait for each byte that a context here copies to ``target``, from a NIC of ``source``."""
         return self.read_wait(source) + self.write_wait(target)
 
     def read_wait(self, source: Node) -> float:
-        """Return the wait for each byte that a context here reads, from where a NIC of ``source`` has put it."""
+        """Return the wait for each byte that a context of this node reads from a NIC of ``source``."""
         return source.memory.dma_ps if source is self else self.fetch_wait(source)
 
     def write_wait(self, target: Node) -> float:
-        """Return the wait for each byte that a context here copies to ``target``, from a cache of its own node or besides the read."""
+        """Return the wait for each byte that a context here writes to ``target``, in addition to the read."""
         return target.memory.queue_ps if target is self else self.fetch_wait(target)
 
     def fetch_wait(self, other: Node) -> float:
-        """Return the wait for each byte that a context here copies from or to another node, whose memory or cache has it."""
+        """Return the wait for each byte that a context of this node copies from or to another node."""
         return other.memory.beside_ps if other.socket == self.socket else other.memory.far_ps
 
     def left_wait(self, target: Node) -> float:
-        """Return the wait for each byte that a guest of ``target`` reads of what a context here has just put there."""
+        """Return the wait for each byte that a guest on ``target`` reads after a context here wrote it."""
         return 0.0 if target is self else self.fetch_wait(target)
 
     def distance(self, one: Node, other: Node) -> int:
-        """Return how far apart the nodes are that share cache lines with this one: `SAME_NODE`, `FAR` or `BESIDE`."""
+        """Return the distance of nodes that share cache lines with this one: `SAME_NODE`, `FAR` or `BESIDE`."""
         if one is self and other is self:
             return SAME_NODE
         return BESIDE if one.socket == self.socket and other.socket == self.socket else FAR
 
     def adjust(self, world: World, old: Node) -> None:
-        """Translate the virtual time of a world that migrates from another node, whose virtual clock runs apart."""
+        """Convert the virtual time of a world that migrates from another node, whose virtual clock differs."""
         self._policy.migrate(world, self.vclock - old.vclock)
 
     def enqueue(self, pcpu: Pcpu, world: World, now: int) -> None:
@@ -741,7 +760,7 @@ class Node:
         self.waiting.add(1, now)
 
     def admit(self, world: World, now: int, preferred: Pcpu | None = None) -> None:
-        """Place a runnable world: on the preferred PCPU if that is idle, on any idle one, or on a run queue."""
+        """Place a runnable world: on the preferred PCPU if idle, on any idle one, or on a run queue."""
         pcpu = self.idle.take(preferred) if world.affinity is None else self.take_idle(world)
         if pcpu is not None:
             pcpu.start(world, now, self.idle_ipi)
@@ -750,11 +769,14 @@ class Node:
             self.enqueue(self._policy.admitting_queue(world, pcpus), world, now)
 
     def take_idle_for(self, world: World, pcpu: Pcpu) -> Pcpu | None:
-        """Take an idle PCPU for a world that leaves ``pcpu``; None when none that it may run on is idle."""
+        """Take an idle PCPU for a world that leaves ``pcpu``; None if none that it may run on is idle."""
         return self.idle.take(pcpu) if world.affinity is None else self.take_idle(world)
 
     def take_idle(self, world: World) -> Pcpu | None:
-        """Take an idle PCPU for a world with affinity: its last one, else one whose core is idle as a whole, else any; None when none is idle."""
+        """Take an idle PCPU for a world with affinity; None if none is idle.
+
+        The order is: its last PCPU, one of a completely idle core, any other.
+        """
         found: Pcpu | None = None
         for pcpu in world.affinity or ():
             if pcpu.idle_place.listed is None:
@@ -775,7 +797,7 @@ class Node:
                 return
 
     def steal(self, idle: Pcpu, now: int) -> World | None:
-        """Work stealing: dequeue the first world of a run queue for a PCPU that goes idle; None when those that it looks at are empty."""
+        """Work stealing: dequeue the first world of a run queue for a PCPU that becomes idle, or None."""
         if not self.waiting.value:
             return None
         pcpus, reach = self.pcpus, self.reach
@@ -792,7 +814,7 @@ class Node:
         return self._policy.steal_queue(pcpus).take_first(now) if pcpus else None
 
     def _steal_allowed(self, idle: Pcpu, pcpus: list[Pcpu], now: int) -> World | None:
-        """Steal a world that may run there: from the queue of the policy's choice, or the next one where none there may."""
+        """Steal a world that may run there, from the queue that the policy selects, or from the next one."""
         left = list(pcpus)
         while left:
             queue = self._policy.steal_queue(left)
@@ -803,7 +825,7 @@ class Node:
         return None
 
     def fill(self, now: int, *, within: bool = False) -> None:
-        """Give waiting worlds to idle PCPUs, wherever in the node they wait; with ``within``, in the core complex of the idle one."""
+        """Move waiting worlds of the node to idle PCPUs; with ``within``, only within their core complexes."""
         for pcpu in self.pcpus:
             if not self.waiting.value:
                 return
@@ -824,10 +846,10 @@ class Skew:
     """The skew of a vCPU: its progress relative to its siblings.
 
     Attributes:
-        gang: its VM.
+        gang: gang of the VM.
         world: the vCPU.
-        lag: time by which it has fallen behind, in picoseconds, up to the last look; only differences mean something.
-        woken: True when it has woken up since.
+        lag: time that it has fallen behind up to the last check, in picoseconds; only differences are meaningful.
+        woken: True if it has woken up since the last check.
     """
 
     def __init__(self, gang: Gang, world: World) -> None:
@@ -836,7 +858,7 @@ class Skew:
         self.woken = True
 
     def wake(self) -> None:
-        """Forget the lag of a vCPU that wakes from its halt."""
+        """Reset the lag of a vCPU that wakes from its halt."""
         self.lag = 0
         self._seen = self.world.waited + self.world.costopped
         self.woken = True
@@ -852,7 +874,7 @@ class Skew:
 
 
 class Gang:
-    """The gang of an SMP VM: its vCPUs, co-scheduled."""
+    """The gang of an SMP VM: its co-scheduled vCPUs."""
 
     def __init__(self, clock: Clock, vcpus: Sequence[World], policy: SchedulerPolicy, period: int) -> None:
         self._policy, self._period = policy, period
@@ -862,7 +884,7 @@ class Gang:
             skew.world.skew = skew
 
     def watch(self, now: int) -> None:
-        """Schedule a check of the gang a period from now, because one of its vCPUs has to wait."""
+        """Schedule a check of the gang a period from now, as one of its vCPUs has to wait."""
         if self._timer.due is None:
             self._timer.arm(now + self._period)
 
@@ -895,7 +917,7 @@ def _stop(world: World, now: int) -> None:
 
 
 def _withdraw(world: World, now: int, state: WorldState) -> None:
-    """Take a waiting world off its run queue, into a state in which it is held back."""
+    """Remove a waiting world from its run queue, into a state in which it is held back."""
     world.node.withdraw(world, now)
     world.waited += now - world.stalled_since
     world.state = state
@@ -914,15 +936,17 @@ def _start(world: World, now: int) -> None:
 class CpuLimit(OneShot):
     """The CPU limit of a VM or of a resource pool (docs/design/scheduler.md).
 
-    Its worlds use a credit of PCPU time, which grows at the rate of the limit. When it is used up, no vCPU of them runs until it is what a
-    quantum brings. It grows up to what four quanta bring, so they never have more than the limit allows and this credit on top.
+    Its worlds use a credit of PCPU time, which grows at the rate of the limit. When the credit is used up, none of its
+    vCPUs runs until it has reached the credit of one quantum. The largest credit is that of four quanta, so that the
+    time used never exceeds the limit by more than this.
 
-    Worlds of the VMkernel that work for a VM use the credit too, and are not held back, as none of their batches is cut short.
+    Worlds of the VMkernel that work for a VM use the credit too, but are not held back, as their batches cannot be
+    preempted.
 
     Attributes:
-        parent: limit of the pool around it; None where no pool around it has one.
-        vcpus: vCPUs that it holds back.
-        rate: PCPUs that they may have on average, in millionths; -1 for any number.
+        parent: limit of the nearest enclosing pool with a limit; None without one.
+        vcpus: vCPUs under the limit.
+        rate: limit of their mean use, in millionths of a PCPU; -1 for none.
         is_used_up: True while they are held back.
     """
 
@@ -933,10 +957,10 @@ class CpuLimit(OneShot):
         self.rate = -1
         self.is_used_up = False
         self._running = self._credit = self._since = 0
-        """Worlds that run; credit in millionths of picoseconds, at an instant."""
+        """Number of running worlds; credit in millionths of picoseconds, at a time."""
 
     def holds(self) -> bool:
-        """True when this limit, or one around it, is used up."""
+        """True if this limit or an enclosing one is used up."""
         limit: CpuLimit | None = self
         while limit is not None:
             if limit.is_used_up:
@@ -952,14 +976,17 @@ class CpuLimit(OneShot):
             limit = limit.parent
 
     def stopped(self, now: int) -> None:
-        """Count a world that no longer runs."""
+        """Count a world that stops running."""
         limit: CpuLimit | None = self
         while limit is not None:
             limit._change(-1, now)
             limit = limit.parent
 
     def set_rate(self, rate: int, now: int) -> None:
-        """Change the limit, to millionths of a PCPU, or -1 for none; the first one begins with the credit of a quantum."""
+        """Set the limit in millionths of a PCPU, or -1 for none.
+
+        The first limit starts with the credit of one quantum.
+        """
         if rate == self.rate:
             return
         self._settle(now)
@@ -989,7 +1016,7 @@ class CpuLimit(OneShot):
             self._watch(now)
 
     def _settle(self, now: int) -> None:
-        """Bring the credit up to date."""
+        """Update the credit."""
         if self.rate >= 0:
             most = _MOST_QUANTA * self.rate * self._quantum
             credit = self._credit + (self.rate - self._running * PPM) * (now - self._since)
@@ -997,7 +1024,7 @@ class CpuLimit(OneShot):
         self._since = now
 
     def _watch(self, now: int) -> None:
-        """Set the timer to when the credit is used up, or that of a quantum again."""
+        """Set the timer to the time at which the credit is used up, or reaches that of a quantum again."""
         falls = self._running * PPM - self.rate
         if self.is_used_up:
             if falls < 0:
@@ -1007,7 +1034,7 @@ class CpuLimit(OneShot):
 
     def _use_up(self, now: int) -> None:
         self.is_used_up = True
-        for world in self.vcpus:  # first, so that none of them takes the place of another
+        for world in self.vcpus:  # first, so that none of them replaces another
             if world.state is _READY:
                 _withdraw(world, now, _LIMITED)
         for world in self.vcpus:

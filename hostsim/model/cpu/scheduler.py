@@ -1,7 +1,8 @@
-"""The CPU scheduler of a host: wake-ups, placement, exclusive PCPUs, CPU demand of worlds and migrations between NUMA nodes.
+"""The CPU scheduler of a host: wake-ups, placement, exclusive PCPUs, CPU demand, migration.
 
-The rules are those of `docs/design/scheduler.md`. Decisions are the scheduler policy's (`hostsim.model.policy.scheduler`); balancing among the busy
-PCPUs of a node is `hostsim.model.cpu.balancer`, among nodes `hostsim.model.control.numa`.
+`docs/design/scheduler.md` describes the rules. The scheduler policy makes the decisions
+(`hostsim.model.policy.scheduler`). `hostsim.model.cpu.balancer` balances the busy PCPUs of a node,
+`hostsim.model.control.numa` the nodes.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class Demand:
     """The CPU demand of a group of worlds in the last period (docs/design/numa.md).
 
     Attributes:
-        used: PCPUs that they used in the last period, on average.
-        wanted: PCPUs that they would have used, had they not had to wait.
+        used: mean number of PCPUs used in the last period.
+        wanted: mean number of PCPUs that they would have used without waiting.
     """
 
     def __init__(self, worlds: Sequence[World]) -> None:
@@ -37,7 +38,7 @@ class Demand:
         self.used = self.wanted = 0.0
 
     def look(self, now: int, period: int) -> None:
-        """Update both, ``period`` picoseconds after the last update; PCPUs have charged their worlds."""
+        """Update with the last ``period`` picoseconds, after PCPUs have charged their worlds."""
         self.used = self.wanted = 0.0
         ready, stopped = ready_times(self._worlds, now), costop_times(self._worlds, now)
         for position, world in enumerate(self._worlds):
@@ -56,32 +57,33 @@ _LIMITED: Final = WorldState.LIMITED
 
 
 class NumaClient:
-    """A NUMA client: worlds that migrate between nodes together, those of a VM or of a block of a wide VM.
+    """A NUMA client: worlds that migrate between nodes together, of a VM or of a block of a wide VM.
 
     Attributes:
-        worlds: its worlds, all at home on one node.
-        nodes: indices of the nodes that it may live on, None for all (``numa.nodeAffinity``).
-        pinned: the NUMA balancer does not migrate it. May be changed at any time.
+        worlds: worlds with the same home node.
+        nodes: indices of allowed home nodes; None for all (``numa.nodeAffinity``).
+        pinned: True if the NUMA balancer does not migrate it; may change at any time.
     """
 
     def __init__(self, worlds: Sequence[World], nodes: Collection[int] | None, *, pinned: bool) -> None:
         self.worlds, self.nodes, self.pinned = worlds, nodes, pinned
         self.demand = Demand(worlds)
-        """Up to the balancer's last check."""
+        """Demand up to the balancer's last check."""
 
 
 class Scheduler:
     """The CPU scheduler of a host, with its policy, NUMA nodes and PCPUs.
 
     Attributes:
-        clock: its time.
-        policy: its decisions.
-        nodes: its NUMA nodes.
+        clock: simulated time.
+        policy: scheduler policy.
+        nodes: NUMA nodes by index.
         pcpus: all PCPUs of the host, by index.
-        within: PCPUs of a core complex, where worlds are placed and balanced within complexes first; 0 for within nodes.
+        within: number of PCPUs of a core complex, if worlds are placed and balanced within complexes first; 0 for
+            within nodes.
         numa_clients: groups of worlds that NUMA balancing may migrate, in order.
-        homes_changed: number of migrations of worlds to another home node, for any reason.
-        waits_changed: number of times that what a byte waits for the memory of a node has changed.
+        homes_changed: number of migrations to another home node, for any reason.
+        waits_changed: number of changes of the memory wait of a node.
     """
 
     def __init__(
@@ -123,10 +125,10 @@ class Scheduler:
         """Divide nodes into core complexes, before time starts.
 
         Args:
-            complex_cores: cores of each; they divide those of a node.
-            refill: what a world costs besides that was on another complex before, in picoseconds.
-            knows: the scheduler knows several last-level caches in a node (``llcSchedEnable``) and balances over all of it; else it looks for idle PCPUs and for
-                waiting worlds within a complex.
+            complex_cores: cores of each, a divisor of those of a node.
+            refill: additional cost of a world that was on another complex, in picoseconds.
+            knows: True if the scheduler considers several last-level caches in a node (``llcSchedEnable``) and balances
+                the whole node; else it looks for idle PCPUs and waiting worlds within a complex.
         """
         size = complex_cores * self._threads
         for pcpu in self.pcpus:
@@ -137,7 +139,7 @@ class Scheduler:
                 node.within = node.idle.within = size
 
     def look_at_memory(self, now: int) -> None:
-        """Look at the load of the nodes' memory, as a context that is about to copy does; seldom more than once in `LOOK`."""
+        """Update the load of the nodes' memory, before a context copies; usually at most once per `LOOK`."""
         if now >= self._memory_due:
             self._memory_due = now + LOOK
             for node in self.nodes:
@@ -147,12 +149,12 @@ class Scheduler:
     def adopt(
         self, worlds: Sequence[World], *, movable: bool = True, nodes: Collection[int] | None = None
     ) -> NumaClient:
-        """Make worlds a NUMA client, which the NUMA balancer may migrate as a whole.
+        """Register worlds as a NUMA client, which the NUMA balancer may migrate as a whole.
 
         Args:
-            worlds: the worlds, at home on one node.
-            movable: False to have them counted but left where they are.
-            nodes: indices of the nodes that they may live on, None for all.
+            worlds: worlds with the same home node.
+            movable: False if they count but do not migrate.
+            nodes: indices of allowed home nodes; None for all.
 
         Raises:
             ValueError: their home is not one of ``nodes``.
@@ -164,17 +166,21 @@ class Scheduler:
         return unit
 
     def dedicate(self, world: World, nodes: Sequence[Node], others: Sequence[World]) -> None:
-        """Give a vCPU an exclusive PCPU, of its home node or else of the node with most PCPUs left; before time starts.
+        """Give a vCPU an exclusive PCPU, before time starts.
+
+        The PCPU belongs to its home node, or to the node with most PCPUs left.
+
+        With hyperthreads the vCPU gets a whole core, whose other thread stays idle (facts-modern 1.7).
 
         With hyperthreads it gets a whole core: nothing ever runs on the sibling (facts-modern 1.7).
 
         Args:
             world: the vCPU; its home may change.
-            nodes: that it may live on.
-            others: worlds that were to start there and that start elsewhere on the node now.
+            nodes: allowed nodes.
+            others: worlds that started there and now start elsewhere on the node.
 
         Raises:
-            WiringError: each of the nodes has only one core left, which all other worlds share.
+            WiringError: each of the nodes has only one core left for all other worlds.
         """
         threads = self._threads
         node = world.node if len(world.node.pcpus) > threads else max(nodes, key=lambda node: len(node.pcpus))
@@ -191,11 +197,11 @@ class Scheduler:
         core[-1].dedicate(world, Node(node.index, self.policy), halts=False)
 
     def pin(self, world: World, pcpu: Pcpu) -> None:
-        """Pin a processor of a native host to its PCPU, which nothing else is ever scheduled on; before time starts.
+        """Pin a processor of a native host to its PCPU, which runs nothing else; before time starts.
 
         Args:
-            world: the processor as its kernel sees it; its home is the node of the PCPU.
-            pcpu: not pinned to yet.
+            world: processor as seen by its kernel; its home is the node of the PCPU.
+            pcpu: PCPU without a pinned world.
         """
         node = pcpu.node
         node.pcpus.remove(pcpu)
@@ -206,11 +212,11 @@ class Scheduler:
         """Restrict a world to PCPUs of its home node (``sched.cpu.affinity``); before time starts.
 
         Args:
-            world: it stays on its node.
-            indices: of PCPUs; those of other nodes do not count.
+            world: the world, which stays on its node.
+            indices: indices of PCPUs; those of other nodes are ignored.
 
         Raises:
-            WiringError: none of them is a PCPU that worlds of the node share.
+            WiringError: none of them is a shared PCPU of the node.
         """
         world.affinity = tuple(pcpu for pcpu in world.node.pcpus if pcpu.index in indices)
         if not world.affinity:
@@ -226,7 +232,7 @@ class Scheduler:
     def rehome(self, worlds: Sequence[World], node: Node, now: int) -> None:
         """Migrate worlds to another home node.
 
-        One that waits changes queues at once, one that runs at the end of its batch, or when it is cut short.
+        A waiting world changes queues at once, a running one at the end of its batch, or when it is preempted.
         """
         for world in worlds:
             old = world.node
@@ -235,7 +241,7 @@ class Scheduler:
             world.node = node
             self.homes_changed += 1
             if world.state is _RUNNING:
-                continue  # its PCPU hands it over
+                continue  # its PCPU passes it on
             if world.state is _READY:
                 old.withdraw(world, now)
             node.adjust(world, old)
@@ -243,13 +249,15 @@ class Scheduler:
                 node.admit(world, now)
 
     def wake(self, world: World, now: int, source: Pcpu | None = None) -> None:
-        """Wake a sleeping world that has work. Does nothing to one that runs or waits, which finds the work itself.
+        """Wake a sleeping world with work.
+
+        Without effect on a running or waiting world, which will find the work.
 
         Args:
             world: the world.
-            now: the time.
-            source: PCPU that executes the wake-up, in an interrupt or for its running world, where that is known; None for another
-                than the world goes to, so that this must be made to notice.
+            now: current time.
+            source: PCPU that executes the wake-up, in an interrupt or for its running world; None if unknown, or if the
+                PCPU of the world must be notified.
         """
         if world.state is not _SLEEPING:
             return
@@ -265,15 +273,17 @@ class Scheduler:
         pcpu = world.last
         if pcpu.pool is node:
             pcpu = policy.wake_queue(world, pcpu, node.pcpus)
-        elif pcpu.node is not node:  # re-homed while it slept
+        elif pcpu.node is not node:  # its home changed while it slept
             pcpu = policy.admitting_queue(world, node.pcpus)
         self.place(world, pcpu, now, source)
 
     def place(self, world: World, pcpu: Pcpu, now: int, source: Pcpu | None = None) -> None:
-        """Place a runnable world: on an idle PCPU of the node, preferably the given one; else it preempts the vCPU there, or waits there.
+        """Place a runnable world on an idle PCPU of the node, preferably the given one.
 
-        A PCPU that another one (than ``source``) makes reschedule is interrupted, on the bill of the world; an idle one need not be
-        where it monitors its run queue. Where the world waits, the PCPU finds it at the end of a batch.
+        If none is idle, it preempts the vCPU there, or waits there.
+
+        A PCPU that another one than ``source`` makes reschedule is interrupted, at the cost of the world; an idle one
+        only if it does not monitor its run queue. A PCPU finds a waiting world at the end of a batch.
         """
         if world.affinity is None:
             free = pcpu.pool.idle.take(pcpu)
@@ -296,7 +306,10 @@ class Scheduler:
             pcpu.node.enqueue(pcpu, world, now)
 
     def _preempts(self, world: World, running: World, pcpu: Pcpu, now: int) -> bool:
-        """True when the world preempts the running vCPU; the virtual time of the VM that it works for is brought up to date."""
+        """True if the world preempts the running vCPU.
+
+        Updates the virtual time of the VM that the world works for.
+        """
         for payer in world.payers:
             assert isinstance(payer, World)
             if payer.state is _RUNNING:
@@ -306,7 +319,10 @@ class Scheduler:
         return self.policy.preempts(world, running, pcpu, now)
 
     def seize(self, pcpu: Pcpu, world: World, now: int) -> None:
-        """Seize a PCPU for a sleeping system world: from a vCPU at once, from a system world at the end of its batch."""
+        """Seize a PCPU for a sleeping system world.
+
+        A vCPU leaves at once, a system world at the end of its batch.
+        """
         pcpu.seized = True
         if pcpu.running is None:
             pcpu.pool.idle.remove(pcpu)

@@ -1,1 +1,1 @@
-"""Guests: vCPUs with interrupts, network stack, sockets and processes; their network devices."""
+"""Guests: vCPUs with interrupts, network stack, sockets and processes; and network devices."""

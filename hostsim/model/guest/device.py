@@ -1,4 +1,4 @@
-"""VMs and their devices: what a guest sees of a NIC, what the host may ask of it, and transmit queues that vCPUs share."""
+"""VMs and their network devices: interface to guest and host, and transmit queues that vCPUs share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ __all__ = [
 
 
 class SharedTxQueue(PacketSink[GuestStream]):
-    """A shared transmit queue as seen by one vCPU: the last poster is charged for a call, and a halt of any sends the waiting packets.
+    """A shared transmit queue as seen by one vCPU.
+
+    The last poster pays for a call, and a halt of any vCPU sends the waiting packets.
 
     Attributes:
         queue: the queue.
@@ -37,33 +39,36 @@ class SharedTxQueue(PacketSink[GuestStream]):
         queue.attach(vcpu)
 
     def post(self, train: Train[GuestStream]) -> None:
-        """Post packets that the vCPU writes at instants that may lie ahead."""
+        """Post packets that the vCPU writes, at times that may be in the future."""
         self.queue.poster = self._vcpu
         self.queue.post(train)
 
     def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
-        """Take back those of the packets that it has not written by ``now``."""
+        """Remove and return the packets that it has not written by ``now``."""
         self.queue.poster = self._vcpu
         return self.queue.cancel(trains, now)
 
 
 class GuestDevice:
-    """A network device of a VM: base of all kinds. What it answers by itself holds for a device that no context of the VMkernel serves.
+    """A network device of a VM, the base of all kinds.
+
+    Default methods are those of a device without a VMkernel context.
 
     Attributes:
-        nic: port of the physical NIC that carries its traffic.
-        switch: name of its virtual switch; empty where the guest uses the NIC directly.
-        ports: its receive queues.
-        transmits: its transmit queues.
+        nic: port of the physical NIC with its traffic.
+        switch: name of its virtual switch; empty if the guest uses the NIC directly.
+        ports: receive queues.
+        transmits: transmit queues.
         filter: receive filter of its MAC address.
-        rings: receive queues of the NIC that the guest polls by itself; none where NetPolls do.
-        rss: it may have an RSS queue of the NIC, and has several queues of its own for it.
-        udp_rss: the ports of datagrams to it are hashed too.
-        lro: frames of its connections may be joined to larger packets.
-        tso: its guest may send packets that are larger than a frame.
-        sum_ps: time for the checksum of a byte sent, where its guest's kernel makes it.
-        interrupt_ps: what an interrupt costs beside its delivery: accesses to registers, or the VMkernel's own part.
-        doorbell_ps: cost for the guest of announcing packets or descriptors in a register.
+        rings: receive queues of the NIC that the guest polls; empty if NetPolls do.
+        rss: True if it may have an RSS queue of the NIC, and has several queues for it.
+        udp_rss: True if hashes of datagrams to it include ports.
+        lro: True if frames of its connections may be joined to larger packets.
+        tso: True if its guest may send packets larger than a frame.
+        sum_ps: time of the checksum of a sent byte if the guest's kernel computes it, in picoseconds.
+        interrupt_ps: cost of an interrupt in addition to its delivery: register accesses, or the VMkernel's part, in
+            picoseconds.
+        doorbell_ps: the guest's cost of announcing packets or descriptors in a register, in picoseconds.
     """
 
     def __init__(
@@ -81,7 +86,12 @@ class GuestDevice:
         self.sum_ps = 0.0
 
     def turn_off(self, offloads: OffloadedCosts, hertz: float) -> None:
-        """Turn off what the guest has off; its costs are of a processor that does ``hertz`` Westmere-equivalent cycles in a second."""
+        """Turn off offloads that the guest has off.
+
+        Args:
+            offloads: effective offloads with their costs.
+            hertz: Westmere-equivalent cycles/s of the processor.
+        """
         self.tso, self.lro = self.tso and offloads.tso, self.lro and offloads.lro
         if offloads.tx_checksum is not None:
             self.sum_ps = offloads.tx_checksum.per_byte(hertz)
@@ -90,7 +100,14 @@ class GuestDevice:
                 port.vnic.sum_ps = offloads.rx_checksum.per_byte(hertz)
 
     def add_queues(self, vcpu: Vcpu, receive: Vnic, transmit: TransmitQueue, split: SplitRx | None = None) -> None:
-        """Add a pair of queues whose vector a vCPU takes, with the device's costs of registers; ``split`` is the receive context of the receive queue."""
+        """Add a pair of queues whose interrupt a vCPU takes, with the device's register costs.
+
+        Args:
+            vcpu: the vCPU.
+            receive: the receive queue.
+            transmit: the transmit queue.
+            split: split-receive context of the receive queue, if any.
+        """
         receive.interrupt_ps, receive.doorbell_ps = self.interrupt_ps, self.doorbell_ps
         transmit.doorbell_ps = self.doorbell_ps
         vcpu.vnics.append(receive)
@@ -100,52 +117,66 @@ class GuestDevice:
         self.filter.vnics.append(receive)
 
     def vectors(self, vm: VirtualMachine, queues: int) -> list[Vcpu]:
-        """Return the vCPUs that take the vectors of so many queues: the next ones after those of the VM's other devices, as irqbalance spreads them."""
+        """Return the vCPUs for the interrupts of a number of queues.
+
+        They follow those of the VM's other devices, as irqbalance distributes them.
+        """
         first = sum(len(device.ports) for device in vm.devices)
         return [vm.vcpus[(first + index) % len(vm.vcpus)] for index in range(queues)]
 
     def port(self, packet: bytes) -> Port:
-        """Return the receive queue of a flow that matches no filter of a NIC: multicast, or frames to addresses behind a bridge."""
+        """Return the receive queue of a flow without a filter of a NIC.
+
+        Examples are multicast, and frames to addresses behind a bridge.
+        """
         vnic = self.filter.vnic(packet, 0)
         return next(port for port in self.ports if port.vnic is vnic)
 
     def transmit(self, vm: VirtualMachine, number: int, packet: bytes) -> PacketSink[GuestStream]:
-        """Return the transmit queue of a flow as vCPU ``number`` posts to it; here that vCPU's own, as drivers of multi-queue NICs choose.
+        """Return the transmit queue of a flow for a vCPU.
+
+        By default it is the vCPU's own queue, as in drivers of multi-queue NICs.
 
         Args:
             vm: the VM.
-            number: of the vCPU that writes.
-            packet: what the guest's kernel may hash of the flow's packets instead, see `rss_input`.
+            number: index of the vCPU that writes.
+            packet: bytes of the flow's packets that a kernel may hash instead, see `rss_input`.
         """
         return self.posted(vm, number, number)
 
     def posted(self, vm: VirtualMachine, number: int, which: int) -> PacketSink[GuestStream]:
-        """Return transmit queue ``which``, the queues counted round, as vCPU ``number`` posts to it."""
+        """Return transmit queue ``which``, modulo their number, for posts of vCPU ``number``."""
         place = which % len(self.transmits)
         if len(vm.vcpus) == 1:
             return self.transmits[place]
         key = place, number
-        if key not in self._shared:  # one for all flows: a burst that is cut short takes back what it wrote by queue
+        if key not in self._shared:  # one for all flows: a preempted burst takes packets back by queue
             self._shared[key] = SharedTxQueue(self.transmits[place], vm.vcpus[number])
         return self._shared[key]
 
     def transmit_contexts(self) -> list[tuple[str, TxQueue]]:
-        """Return the transmit queues that NetWorlds serve, each with the name of its context after the VM's."""
+        """Return the transmit queues that NetWorlds serve, each with the suffix of its context's name."""
         return []
 
     def near(self, node: Node) -> bool:
-        """True when NUMA-aware I/O would have the VM on this node for it: contexts that serve the device run there."""
+        """True if NUMA-aware I/O would place the VM on this node, where the contexts of the device run."""
         return False
 
     def frames(self) -> int:
-        """Return the number of packets that contexts of the VMkernel have carried for it: its weight in NUMA-aware I/O."""
+        """Return the number of packets that VMkernel contexts have processed, as its NUMA-aware I/O weight."""
         return 0
 
     def coalesce(self, coalescing: Coalescing | None, now: int) -> None:
-        """Change its interrupt coalescing at run time; None for that of its settings. Interrupts that the VMkernel does not raise stay as they are."""
+        """Change its interrupt coalescing at run time; None for its settings.
+
+        Without effect on interrupts that the VMkernel does not raise.
+        """
 
     def follow_dense_mode(self, now: int, *, dense: bool, tx_timeout: int) -> None:
-        """Change to the tuning of dense mode, or back; its transmit contexts then wait for ``tx_timeout`` at most."""
+        """Switch to the tuning of dense mode, or back.
+
+        ``tx_timeout`` is the longest wait of its transmit contexts, in picoseconds.
+        """
 
 
 @dataclass(eq=False)
@@ -156,22 +187,22 @@ class VirtualMachine:
     group: VmGroupSpec
     vcpus: list[Vcpu]
     address: str
-    """Its IPv4 address, by which NICs hash its flows."""
+    """IPv4 address, by which NICs hash its flows."""
     devices: list[GuestDevice] = field(default_factory=list)
-    """Its network devices, in the order of their numbers: vNICs, then NICs that are passed through."""
+    """Network devices in the order of their numbers: vNICs, then passed-through NICs."""
     worlds: list[World] = field(default_factory=list)
-    """Its NetWorlds and split-receive contexts."""
+    """NetWorlds and split-receive contexts."""
     numa_clients: list[NumaClient] = field(default_factory=list)
-    """One, or several for a wide VM."""
+    """NUMA clients: one, or several for a wide VM."""
 
     @property
     def is_bound(self) -> bool:
-        """True when NUMA balancing must not move the VM: it has an affinity, or its vCPUs have exclusive PCPUs."""
+        """True if NUMA balancing must not migrate the VM, as it has an affinity or exclusive PCPUs."""
         settings = self.group.settings
         return bool(settings.nodes) or bool(settings.affinity) or settings.exclusive
 
     def frames(self) -> int:
-        """Packets that contexts of the VMkernel have carried for it."""
+        """Number of packets that VMkernel contexts have processed for it."""
         return sum(device.frames() for device in self.devices)
 
     def coalesce(self, coalescing: Coalescing, now: int) -> None:
@@ -180,5 +211,5 @@ class VirtualMachine:
             device.coalesce(coalescing, now)
 
     def near(self, node: Node) -> bool:
-        """True when one of its devices is best served from this NUMA node."""
+        """True if one of its devices is best served from this NUMA node."""
         return any(device.near(node) for device in self.devices)

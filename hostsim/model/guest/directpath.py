@@ -1,12 +1,13 @@
-"""DirectPath I/O and SR-IOV: a physical NIC, or a virtual function of one, that is passed through to a VM, its rings as the guest's driver uses them.
+"""DirectPath I/O and SR-IOV: a passed-through NIC or virtual function, with the guest's driver.
 
-No context of the VMkernel, no virtual switch and no copy is in between. The VMkernel takes each interrupt of the NIC, as often as the
-guest's driver lets the NIC raise it, and injects it. The NIC gets what a guest writes every 20 us of a burst (docs/design/transmit.md).
-A descriptor of what it sends is in use until the guest's driver frees it, in its next poll; with none left the driver stops its queue.
+There is no VMkernel context, virtual switch or copy on the path. The VMkernel takes each interrupt of the NIC, which
+the guest's driver moderates, and injects it. The NIC gets the packets that a guest writes every 20 us of a burst
+(docs/design/transmit.md). A descriptor of a sent packet is in use until the guest's driver frees it in its next poll;
+without free descriptors the driver stops its queue.
 
-Functions share their port's wire and slot with each other and with the uplink that the port may be, packet by packet in the order in which they are written:
-functions have no rate control. Receive filters of the port steer frames to the queues of a function. A port in SR-IOV mode joins no frames (Linux ixgbe driver:
-"Disable RSC when in SR-IOV mode").
+Functions share their port's wire and slot with each other and with the uplink, packet by packet in the order of
+writing: functions have no rate control. Receive filters of the port steer frames to the queues of a function. A port in
+SR-IOV mode joins no frames (Linux ixgbe driver: "Disable RSC when in SR-IOV mode").
 """
 
 from __future__ import annotations
@@ -44,32 +45,37 @@ from hostsim.units import US
 __all__ = ["MOST_JOINED", "DirectDevice", "DirectPath", "DirectRing", "DirectTx", "VirtualFunction"]
 
 MOST_JOINED = 65536
-"""Bytes of a packet that LRO of a NIC makes at most: the length field of IPv4."""
+"""Largest packet after LRO of a NIC, in bytes: the length field of IPv4."""
 LAG: Final = 20 * US
-"""How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it."""
+"""Longest wait of a written packet for more of the same burst, shorter than the interval of a NIC's interrupts, so that
+no answer is delayed.
+"""
 
 
 class DirectRing(Vnic, RxPoller):
-    """A receive queue of a passed-through NIC, polled by the guest's driver straight into the guest's stack.
+    """A receive queue of a passed-through NIC, polled by the guest's driver.
 
     Args:
-        clock: the host's.
+        clock: clock of the host.
         queue: the queue.
         vcpu: the vCPU that takes its interrupts.
-        behind: NUMA node that the NIC sits behind.
-        look_at_memory: looks at the load of memory.
+        behind: NUMA node of the NIC.
+        look_at_memory: updates the load of memory.
     """
 
     def __init__(
         self, clock: Clock, queue: RxQueue, vcpu: InterruptTarget, behind: Node, look_at_memory: Callable[[int], None]
     ) -> None:
-        scheme = CoalescingScheme()  # nothing but the NIC's moderation holds an interrupt back
+        scheme = CoalescingScheme()  # only the NIC's moderation delays interrupts
         super().__init__(clock, queue.name, queue.ring.capacity, scheme, vcpu)
         self.queue, self._behind, self._look_at_memory = queue, behind, look_at_memory
         self._is_polled = False
 
     def poll_by(self, poller: RingDriver | None) -> None:
-        """Keep the NIC's interrupt masked, because a driver in a process has the device; ``poller`` polls the queue, if any."""
+        """Keep the NIC's interrupt masked, as a driver in a process owns the device.
+
+        ``poller`` polls the queue, if any.
+        """
         super().poll_by(poller)
         self.queue.never_interrupt()
         self._is_polled = True
@@ -81,7 +87,10 @@ class DirectRing(Vnic, RxPoller):
         self.queue.unmask(now)
 
     def interrupt(self, now: int) -> None:
-        """Take the NIC's interrupt: the VMkernel handles it and injects it into the guest. A driver that polls has found a frame."""
+        """Take the NIC's interrupt, which the VMkernel handles and injects.
+
+        For a polling driver, it announces a frame.
+        """
         if self._is_polled:
             if self.poller is not None:
                 self.poller.packets_come(now)
@@ -105,7 +114,7 @@ class DirectRing(Vnic, RxPoller):
         if octets:
             self._look_at_memory(now)
             node = self.vcpu.node
-            if node is self._behind:  # a NIC's node is the only one in whose cache it can write
+            if node is self._behind:  # a NIC can write only into the cache of its own node
                 node.memory.received(octets)
                 self.wait_ps = node.memory.dma_ps
             else:
@@ -117,30 +126,43 @@ class DirectRing(Vnic, RxPoller):
         return False
 
     def reclaim(self, now: int) -> int:
-        """Free the descriptors of what the NIC has sent, as the VMkernel's driver would; returns the number of packets."""
+        """Free the descriptors of sent packets, as the VMkernel's driver would; returns the number of packets."""
         count = self.queue.clean()
         for transmit, packets in self.queue.mapped().items():
             transmit.freed(packets, now)
         return count
 
     def unmask(self, at: int) -> None:
-        """Unmask the interrupt at an instant that may lie ahead: the driver's poll is done. Moderation may delay the next interrupt."""
+        """Unmask the interrupt at the end of the driver's poll, which may be in the future.
+
+        Moderation may delay the next interrupt.
+        """
         self.queue.unmask(at)
 
     def guest_halts(self, now: int) -> None:
-        """Ignore that the guest halts: the NIC does not know."""
+        """Ignore a halt of the guest, which the NIC cannot observe."""
 
 
 class DirectTx(TransmitQueue):
-    """A transmit queue of a passed-through NIC: packets go to the wire when the guest writes them, while there are descriptors.
+    """A transmit queue of a passed-through NIC.
 
-    It is put there when the burst ends that wrote it, or is cut short, and every `LAG` of a longer burst: by then it is certain what was
-    written. The interrupt of its receive queue announces its completions. What finds no descriptor waits in the guest's queue discipline
-    until the driver has freed some, in the order of the ring.
+    Packets go to the wire when they are written, if descriptors are free.
+
+    They are passed on when their burst ends or is preempted, and every `LAG` of a longer burst, as written packets are
+    known only then. The interrupt of its receive queue announces completions. A packet without a free descriptor waits
+    in the guest's queue discipline until the driver frees one, in the order of the ring.
     """
 
     def __init__(self, clock: Clock, uplink: Uplink, vcpu: Vcpu, vector: RxQueue, size: int) -> None:
-        """Make a queue with so many descriptors."""
+        """Create a queue.
+
+        Args:
+            clock: clock of the host.
+            uplink: transmit side of the port.
+            vcpu: vCPU that posts.
+            vector: receive queue whose interrupt announces completions.
+            size: number of descriptors.
+        """
         self._clock, self._uplink, self.poster, self._vector = clock, uplink, vcpu, vector
         self.doorbell_ps = 0
         self._ring: Ring[GuestStream] = Ring(QUEUE_DISCIPLINE + size)
@@ -155,18 +177,18 @@ class DirectTx(TransmitQueue):
             vcpu.burst_queues.append(self)
 
     def post(self, train: Train[GuestStream]) -> None:
-        """Post packets that the guest writes at instants that may lie ahead."""
+        """Post packets that the guest writes, at times that may be in the future."""
         self._ring.push(train)
-        if self.poster.state is WorldState.SLEEPING:  # nobody's burst: a timer of the stack
+        if self.poster.state is WorldState.SLEEPING:  # a timer of the stack, outside any burst
             self.send(self._clock.now)
 
     def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
-        """Take back those of the packets that a preempted guest has not written by ``now``."""
+        """Remove and return the packets that a preempted guest has not written by ``now``."""
         self._settle(now)
         return self._ring.recall(trains, now)
 
     def send(self, now: int) -> None:
-        """Transmit the packets written by ``now``, at the end of a burst, as far as there are descriptors."""
+        """Transmit the packets written by ``now`` at the end of a burst, within the free descriptors."""
         self._timer.disarm()
         self._settle(now)
         ring = self._ring
@@ -191,7 +213,7 @@ class DirectTx(TransmitQueue):
             self._uplink.send(taken, self, self._vector)
 
     def freed(self, count: int, now: int) -> int:
-        """The guest's driver frees the oldest packets, at an instant that may lie ahead: from then on their descriptors are there again."""
+        """Free the descriptors of the oldest packets at ``now``, which may be in the future."""
         in_use = self._in_use
         while count:
             packets, each = in_use.popleft()
@@ -204,7 +226,7 @@ class DirectTx(TransmitQueue):
         return 0
 
     def send_early(self, end: int = UNBOUNDED) -> None:
-        """Arrange to transmit before the ``end`` of a long burst the packets written early in it."""
+        """Schedule the transmission of early packets of a long burst, before its ``end``."""
         first = self._ring.first()
         if first is None or (self._is_stopped and not self._freed):
             return
@@ -213,9 +235,9 @@ class DirectTx(TransmitQueue):
             self._timer.arm_by(at + LAG)
 
     def _settle(self, now: int) -> None:
-        """Let the guest have the descriptors that it has freed by ``now``."""
+        """Make the descriptors available that the guest has freed by ``now``."""
         if self._freed and self._freed_at <= now:
-            self._ring.settle(self._freed_at)  # what was written by then has found the ring as it was
+            self._ring.settle(self._freed_at)  # packets written before were admitted with the old capacity
             self._room += self._freed
             self._ring.capacity += self._freed
             self._freed = 0
@@ -227,16 +249,24 @@ class DirectTx(TransmitQueue):
         self.send_early()
 
     def _drop(self, train: Train[GuestStream]) -> None:
-        """Drop packets that found the queue discipline full."""
+        """Drop packets at the full queue discipline."""
         self._uplink.nic.tx_dropped += train.count
         train.flow.dropped(train.count * train.frames)
 
 
 class DirectDevice(GuestDevice):
-    """A device whose queues are those of a physical NIC: with RSS one pair for each vCPU, as far as there are queues."""
+    """A device with the queues of a physical NIC; with RSS one pair for each vCPU, up to the NIC's number."""
 
     def __init__(self, host: Host, vm: VirtualMachine, port: Pnic, queues: int, function: str = "") -> None:
-        """Add queues of a port to a VM, at most so many; they belong to a virtual function of that name, or are all of the port."""
+        """Add queues of a port to a VM.
+
+        Args:
+            host: the host.
+            vm: the VM.
+            port: the port.
+            queues: largest number of queue pairs.
+            function: name of the virtual function that owns them; empty for the whole port.
+        """
         spec = host.spec
         nic = spec.hardware.nics[port.name]
         super().__init__(port, lro=True, tso=nic.tso, interrupt_ps=host.costs.interrupt)
@@ -259,25 +289,27 @@ class DirectPath(DirectDevice):
         """Pass a NIC through to a VM.
 
         Raises:
-            WiringError: it is not a NIC of the host, or in use.
+            WiringError: the host does not have the NIC, or it is in use.
         """
         name = settings.nic
         nic = host.spec.hardware.nics.get(name)
         if nic is None or name in host.nics:
             state = "in use" if nic else "not a NIC of the host"
             raise WiringError(f"{name!r} cannot be passed through: it is {state}")
-        port = add_nic(host, name, streams, UNBOUNDED)  # the rings of the guest's driver bound what waits for the wire
+        port = add_nic(
+            host, name, streams, UNBOUNDED
+        )  # the rings of the guest's driver limit the packets that wait for the wire
         super().__init__(host, vm, port, nic.rx_queues)
 
 
 class VirtualFunction(DirectDevice):
-    """A virtual function (SR-IOV) of a physical NIC that other VMs, or the VMkernel, use at the same time."""
+    """A virtual function (SR-IOV) of a physical NIC that other VMs or the VMkernel also use."""
 
     def __init__(self, host: Host, vm: VirtualMachine, settings: FunctionSettings, streams: Streams) -> None:
         """Pass a function of a NIC through to a VM.
 
         Raises:
-            WiringError: it is not a NIC of the host, or a VM has all of it.
+            WiringError: the host does not have the NIC, or a VM owns all of it.
         """
         name = settings.nic
         if name not in host.spec.hardware.nics:

@@ -1,7 +1,7 @@
-"""Poll-mode drivers of guests (DPDK): a process that polls a NIC, takes no interrupts from it and keeps its vCPU busy for ever.
+"""Poll-mode drivers of guests (DPDK): a process polls a NIC, without interrupts, on a busy vCPU.
 
-What a process does in a burst is worked out at its start, as for every world. Where it finds nothing to do it spins, and the
-arrival of packets, or of transmit completions, ends that: a poll that finds nothing is no event.
+The work of a burst is computed at its start, as for every world. A process without work spins until packets or transmit
+completions arrive: a poll without packets is not an event.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from hostsim.units import SECOND, US
 __all__ = ["PollMode", "PollingForwarder", "PollingReceiver", "PollingSender", "TxDescriptors"]
 
 LOOK_AHEAD: Final = 128
-"""Packets of a burst at most: four of DPDK's usual 32."""
+"""Largest number of packets of a burst: four of DPDK's usual 32."""
 LONGEST_WAIT: Final = 50 * US
-"""Time from its beginning up to which a burst waits for packets whose instants are known, so that each needs no burst of its own."""
+"""Time from its start for which a burst waits for packets with known times, so that they need no separate bursts."""
 SPIN: Final = 1 * SECOND
-"""Time after which a process that finds nothing begins another burst: longer than a quantum."""
+"""Time after which a process without packets begins another burst; longer than a quantum."""
 
 
 class PollMode(RingDriver):
-    """A process that polls a vNIC: base of senders and receivers. It is always runnable."""
+    """A process that polls a vNIC, the base of senders and receivers. It is always runnable."""
 
     def __init__(self, clock: Clock, vcpu: Vcpu, vnic: GuestRing) -> None:
         self._clock, self._vcpu, self._vnic = clock, vcpu, vnic
@@ -37,7 +37,7 @@ class PollMode(RingDriver):
         vnic.poll_by(self)
 
     def begin(self, at: int) -> None:
-        """Start the process at an instant."""
+        """Start the process at a time."""
         Timer(self._clock, lambda now: self._vcpu.start(self, now)).arm(at)
 
     def run(self, start: int) -> int:
@@ -51,14 +51,14 @@ class PollMode(RingDriver):
         return start + SPIN
 
     def work(self, start: int) -> int:
-        """Do what there is to do from ``start`` on; returns the end."""
+        """Process the available work from ``start`` on; returns the end."""
         raise NotImplementedError
 
     def spin(self) -> None:
         """Begin to wait in a loop."""
 
     def expect(self, at: int) -> None:
-        """Stop waiting at an instant, past or future."""
+        """Stop waiting at a time, past or future."""
         if self._spins:
             self._timer.arm_by(max(at, self._since))
 
@@ -69,10 +69,10 @@ class PollMode(RingDriver):
 
 
 class PollingReceiver(PollMode):
-    """A process that takes packets off a vNIC's ring; what they are says what becomes of them (`InboundStream.handle`)."""
+    """A process that takes packets from a vNIC's ring and handles them (`InboundStream.handle`)."""
 
     def work(self, start: int) -> int:
-        """Take packets, and those that are known to come soon, for which it waits; returns the end."""
+        """Take available packets and those that are known to arrive soon, for which it waits; returns the end."""
         end, budget, latest = start, LOOK_AHEAD, start + LONGEST_WAIT
         vnic = self._vnic
         while budget and (first := vnic.first_packet(end)) is not None and first <= latest:
@@ -87,14 +87,14 @@ class PollingReceiver(PollMode):
         return end
 
     def spin(self) -> None:
-        """Wait for the first packet, if one is known to come."""
+        """Wait for the first packet, if one is known."""
         following = self._vnic.ring.first()
         if following is not None:
             self.expect(following)
         self._vnic.watch(self._since)
 
     def packets_come(self, at: int) -> None:
-        """Stop waiting when the packets are there."""
+        """Stop waiting when the packets arrive."""
         self.expect(at)
 
 
@@ -102,7 +102,7 @@ class TxDescriptors:
     """Transmit descriptors of a driver in a process.
 
     Attributes:
-        left: those that it may use.
+        left: number of free descriptors.
     """
 
     def __init__(self, left: int) -> None:
@@ -110,21 +110,29 @@ class TxDescriptors:
 
 
 class PollingForwarder(PollingReceiver):
-    """A process that takes packets off one NIC's ring and puts them on another's, as long as its driver has transmit descriptors."""
+    """A process that moves packets from one NIC's ring to another's, while descriptors are free."""
 
     def __init__(self, clock: Clock, vcpu: Vcpu, vnic: GuestRing, out: GuestRing, descriptors: TxDescriptors) -> None:
-        """Make a process that polls ``vnic``, and ``out`` for completions of the ``descriptors`` that packets leave by."""
+        """Create a process.
+
+        Args:
+            clock: clock of the host.
+            vcpu: vCPU of the process.
+            vnic: receive ring that it polls.
+            out: ring with the completions of sent packets.
+            descriptors: transmit descriptors of the outgoing queue.
+        """
         super().__init__(clock, vcpu, vnic)
         self._out, self._descriptors = out, descriptors
 
     def work(self, start: int) -> int:
-        """Free what is sent, and forward what has come; returns the end."""
+        """Free sent packets and forward received ones; returns the end."""
         self._descriptors.left += self._out.reclaim(start)
         return super().work(start)
 
 
 class PollingSender(PollMode):
-    """A process that posts packets as fast as it can: as long as its driver has descriptors, which it gets back as packets are completed."""
+    """A process that posts packets at its maximum rate, while descriptors are free."""
 
     def __init__(
         self,
@@ -136,13 +144,23 @@ class PollingSender(PollMode):
         packet_ps: int,
         descriptors: int,
     ) -> None:
-        """Make a sender of ``packets`` that takes ``packet_ps`` for each, with so many transmit descriptors."""
+        """Create a sender.
+
+        Args:
+            clock: clock of the host.
+            vcpu: vCPU of the process.
+            vnic: ring with the completions of sent packets.
+            queue: transmit queue.
+            packets: packets to send.
+            packet_ps: time for each packet, in picoseconds.
+            descriptors: number of transmit descriptors.
+        """
         super().__init__(clock, vcpu, vnic)
         self._queue, self._packets, self._packet_ps = queue, packets, packet_ps
         self._room = descriptors
 
     def work(self, start: int) -> int:
-        """Post as many packets as there are descriptors for; returns the end."""
+        """Post packets into the free descriptors; returns the end."""
         self._room += self._vnic.reclaim(start)
         count = min(self._room, LOOK_AHEAD)
         if not count:
@@ -153,5 +171,5 @@ class PollingSender(PollMode):
         return start + count * each
 
     def completions_come(self, now: int) -> None:
-        """Stop waiting: there are descriptors."""
+        """Stop waiting, as descriptors are free."""
         self.expect(now)

@@ -1,4 +1,4 @@
-"""Datagram sockets of a guest: packets in their buffers, and when the process has read them."""
+"""Datagram sockets of a guest: packets in their buffers, and the times of their reads."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["DatagramSocket"]
 
 
 class DatagramSocket:
-    """The datagram sockets that one vCPU's softirqs fill and one process reads, packet after packet.
+    """The datagram sockets that a vCPU's softirqs fill and a process reads, packet after packet.
 
     The process sleeps while they are empty; the next packet wakes it.
 
     Args:
-        name: of the vCPU, for errors.
+        name: name of the vCPU, for errors.
         wake: time to wake the process, in picoseconds.
-        buffer: size in bytes.
-        overhead: bytes charged for each packet on top of its data.
+        buffer: size of the buffer in bytes.
+        overhead: bytes charged for each packet in addition to its data.
 
     Attributes:
         wake_ps: time to wake the process, in picoseconds.
-        waiting: the first packets in the buffer, linked to the next; ``step`` is the time to read each.
-        reading: time of the process for all waiting packets in picoseconds, including its wake-up.
+        waiting: first packets in the buffer, linked to the next; ``step`` is the time to read each.
+        reading: time of the process for all waiting packets, including its wake-up, in picoseconds.
     """
 
     def __init__(self, name: str, wake: int, buffer: int, overhead: int) -> None:
@@ -37,7 +37,7 @@ class DatagramSocket:
         self._newest_of_sender = 0
 
     def admit(self, train: Train[Sender], read: int) -> int:
-        """Put packets into the buffer, each read in ``read`` picoseconds; returns the number without room."""
+        """Put packets into the buffer, each read in ``read`` picoseconds; returns the number of dropped ones."""
         size = train.flow.size + self._overhead
         room = (self._buffer - self._octets) // size if size else train.count
         dropped = max(0, train.count - room)
@@ -59,7 +59,11 @@ class DatagramSocket:
         return dropped
 
     def read(self, now: int, left: int = 0) -> int:
-        """Count what the process has read by ``now``, when reading the rest takes ``left`` picoseconds; returns the number of packets.
+        """Count the packets that the process has read by ``now``; returns their number.
+
+        Args:
+            now: current time.
+            left: time to read the rest, in picoseconds.
 
         Raises:
             InvariantError: packets of a sender are out of order without a move to another receive queue.
@@ -100,7 +104,7 @@ class DatagramSocket:
         return None if waiting is None else self._waking + waiting.step
 
     def held(self) -> int:
-        """Return the number of packets that wait."""
+        """Return the number of waiting packets."""
         count = 0
         train = self.waiting
         while train is not None:
@@ -109,7 +113,7 @@ class DatagramSocket:
         return count
 
     def count(self, train: Train[Sender], start: int, read: int) -> None:
-        """Count a train that the process reads, one packet after another, from ``start``."""
+        """Count a train that the process reads, packet after packet, from ``start``."""
         sender = train.flow
         flow = sender.totals
         count = train.count

@@ -1,8 +1,9 @@
-"""A vCPU and its guest: virtual interrupts, softirqs with NAPI polling and GRO, timer ticks, the network stack, and processes.
+"""A vCPU and its guest: interrupts, softirqs with NAPI and GRO, timer ticks, network stack, processes.
 
-A burst of the guest is one batch: exit and interrupt, a softirq that polls its rings, then processes. The instants of all that a burst does
-are known when it begins. An interrupt in the midst of it is taken at once: handler and softirq go first, and what the burst had still
-to do is done as much later (docs/design/guest.md). A process on another vCPU finds its packets in that vCPU's inbox (`hostsim.model.guest.socket`).
+A burst of the guest is one batch: exit and interrupt, a softirq that polls its rings, then processes. All times of a
+burst are known at its start. An interrupt within a burst is taken at once: handler and softirq run first, and the rest
+of the burst is delayed by their time (docs/design/guest.md). A process on another vCPU gets its packets through that
+vCPU's inbox.
 """
 
 from __future__ import annotations
@@ -33,16 +34,18 @@ from hostsim.model.traffic.cpu_work import CpuWork
 __all__ = ["DatagramInbox", "Inbox", "NetworkSoftirq", "Postings", "Ticks", "Vcpu", "joined"]
 
 MOST_OCTETS: Final = 65535
-"""Bytes of a packet that it makes at most: the length field of IPv4."""
+"""Largest packet after GRO, in bytes: the length field of IPv4."""
 MOST_HELD: Final = 8
-"""Connections whose packets grow at the same time; frames of others go on as they are (Linux ``MAX_GRO_SKBS``)."""
+"""Largest number of connections whose packets grow simultaneously; frames of others are passed on separately (Linux
+``MAX_GRO_SKBS``).
+"""
 
 
 def joined(batch: list[Train[Sender]]) -> tuple[list[Train[Sender]], int]:
-    """Join the frames of a poll; returns the packets, and the number of frames that were joined to one before them.
+    """Join the frames of a poll (GRO); returns the packets, and the number of frames appended to others.
 
-    Only full segments are joined, and not what LRO has made already. A packet is complete at the end of the poll, or when it is full.
-    Its frames count as if they had come evenly.
+    Only full segments are joined, and not packets of LRO. A packet is complete at the end of the poll, or when it is
+    full. Its frames count as equally spaced.
     """
     packets: list[Train[Sender]] = []
     growing: dict[Sender, Train[Sender]] = {}
@@ -73,19 +76,19 @@ def joined(batch: list[Train[Sender]]) -> tuple[list[Train[Sender]], int]:
 
 
 class Ticks:
-    """The timer ticks and the housekeeping of a guest on one vCPU.
+    """Timer ticks and housekeeping of a guest on one vCPU.
 
-    A periodic kernel's tick wakes it from a halt; one that finds the vCPU without a PCPU is taken later, each for itself, as a virtual
-    timer makes up for them. A tickless kernel's ticks are counted over the time that it runs, and take no event.
+    The tick of a periodic kernel wakes it from a halt. Ticks that find the vCPU without a PCPU are taken later, one by
+    one, as a virtual timer catches up. Ticks of a tickless kernel are counted over its running time, and take no event.
 
     Args:
-        clock: the host's.
-        guest: its kernel.
+        clock: clock of the host.
+        guest: spec of its kernel.
         costs: cost table of the host.
-        wake: called with the instant when something is due.
+        wake: called with the current time when a tick or housekeeping is due.
 
     Attributes:
-        is_due: ticks or housekeeping wait to be taken.
+        is_due: True if ticks or housekeeping are due.
     """
 
     def __init__(self, clock: Clock, guest: GuestSpec, costs: CostTable, wake: Callable[[int], None]) -> None:
@@ -97,7 +100,7 @@ class Ticks:
         self._is_to_keep_house = self.is_due = False
 
     def start(self, phase: int) -> None:
-        """Start both at a phase."""
+        """Start both timers at a phase in picoseconds."""
         if self._period:
             self._phase = phase % self._period
             if not self._is_tickless:
@@ -106,7 +109,7 @@ class Ticks:
             self._housekeeping_timer.arm(phase % self._housekeeping_period)
 
     def take(self) -> int:
-        """Take what is due; returns its cost in picoseconds."""
+        """Take all due ticks and housekeeping; returns the cost in picoseconds."""
         cost = self._ticks * self._tick_ps
         if self._is_to_keep_house:
             cost += self._housekeeping_ps
@@ -115,13 +118,13 @@ class Ticks:
         return cost
 
     def until(self, now: int) -> int:
-        """Return the time from ``now`` to the next tick of a guest that runs."""
+        """Return the time from ``now`` to the next tick of a running guest."""
         period = self._period
         return period - (now - self._phase) % period if period else UNBOUNDED
 
     def passed(self, since: int, now: int) -> int:
         """Return the cost of the ticks of a tickless guest that has run for this time."""
-        if not self._is_tickless or since > now:  # a burst that is cut before it begins has run for no time
+        if not self._is_tickless or since > now:  # a burst that is preempted before its start has run for no time
             return 0
         phase, period = self._phase, self._period
         return ((now - phase) // period - (since - phase) // period) * self._tick_ps
@@ -141,26 +144,37 @@ class Ticks:
 class NetworkSoftirq:
     """The network softirq on one vCPU.
 
-    A driver polls its ring until it is empty, and asks for interrupts again. A softirq that has used its budget of packets or of
-    time leaves the rest to a thread, ``ksoftirqd``, which shares the vCPU with processes, slice by slice, until all rings are empty. A
-    process that has slept in its turn is owed time, and preempts the thread when that has woken it: after a round.
-    In kernels whose softirqs do not wait for the thread, a turn of processes ends with the next tick, or with the first system call that
-    takes a datagram, since it enables bottom halves: a softirq with a full budget follows.
+    A driver polls its ring until it is empty, and then enables interrupts. A softirq that has used its budget of
+    packets or of time leaves the rest to a thread, ``ksoftirqd``, which shares the vCPU with processes, in time slices,
+    until all rings are empty. A process that has slept in its turn is owed time, and preempts the thread when that has
+    woken it: after a round. In kernels whose softirqs do not wait for the thread, a turn of processes ends with the
+    next tick, or with the first system call that reads a datagram, since it enables bottom halves: a softirq with a
+    full budget follows.
 
-    A process that reads datagrams runs on the vCPU whose softirqs receive them, until it has to wait for it: for the thread, or behind a
-    full socket for longer than a turn. Then an idle vCPU of the guest takes it over, where it stays, as Linux wakes a process where it ran last.
+    A process that reads datagrams runs on the vCPU whose softirqs receive them, until it has to wait for it: for the
+    thread, or with a full socket for longer than a turn. Then it moves to an idle vCPU of the guest and stays there, as
+    Linux wakes a process where it last ran.
 
     Attributes:
-        polling: rings that drivers poll, their interrupts being masked.
-        paused_until: instant up to which processes have their turn.
-        received: packets for processes of this vCPU, which they have not handled.
+        polling: rings that drivers poll with masked interrupts.
+        paused_until: end of the turn of processes.
+        received: packets for processes of this vCPU that are not handled yet.
         socket: datagram sockets that it fills.
     """
 
     def __init__(
         self, vcpu: Vcpu, costs: CostTable, guest: GuestSpec, ticks: Ticks, socket: DatagramSocket, read_ps: int
     ) -> None:
-        """Make one for a vCPU, whose process takes ``read_ps`` for a datagram, its copy apart."""
+        """Create the softirq of a vCPU.
+
+        Args:
+            vcpu: the vCPU.
+            costs: cost table of the host.
+            guest: spec of the guest.
+            ticks: timer ticks of the vCPU.
+            socket: datagram sockets of the vCPU.
+            read_ps: time of the process for a datagram without its copy, in picoseconds.
+        """
         self._vcpu, self._costs, self._ticks = vcpu, costs, ticks
         self._weight, self._read_ps = guest.napi_budget, read_ps
         self._budget = guest.netdev_budget * guest.softirq_restarts
@@ -178,11 +192,17 @@ class NetworkSoftirq:
         self.socket = socket
 
     def may_poll(self, now: int, *, raised: bool) -> bool:
-        """True when rings may be polled: processes have had their turn, or an interrupt has come and softirqs do not wait for the thread."""
+        """True if rings may be polled.
+
+        Either processes have had their turn, or an interrupt was raised and softirqs do not wait for the thread.
+        """
         return now >= self.paused_until or (raised and (self._is_done or not self._waits))
 
     def poll_on(self, vnic: GuestRing) -> None:
-        """Poll a ring again whose packets came before its last poll was done: in the same softirq, with what is left of its budget."""
+        """Poll a ring again in the same softirq, as packets arrived before the end of its last poll.
+
+        The softirq continues with the rest of its budget.
+        """
         self.polling.append(vnic)
         self._goes_on = self._is_done
 
@@ -221,13 +241,13 @@ class NetworkSoftirq:
         return end
 
     def _move_reader(self) -> None:
-        """Let the process that reads datagrams run on an idle vCPU from now on, if there is one: it waits for this one, which softirqs keep busy."""
+        """Move the process that reads datagrams to an idle vCPU, if any, as softirqs keep this one busy."""
         here = self._vcpu
         if self._reader is here:
             self._reader = next((vcpu for vcpu in here.siblings if vcpu.is_idle()), here)
 
     def _turn(self, now: int) -> int:
-        """Return the time that processes have from ``now`` on, if they need as much."""
+        """Return the longest turn of processes from ``now`` on."""
         if self._waits:
             return self._pause
         turn, tick, call = self._pause, self._ticks.until(now), self.socket.call_ps()
@@ -236,7 +256,11 @@ class NetworkSoftirq:
         return call if call is not None and call < turn else turn
 
     def _poll(self, vnic: GuestRing, budget: int, start: int) -> tuple[int, int]:
-        """Take packets off a ring, and those that come meanwhile, and put them through the stack; returns what is left of the budget, and the end."""
+        """Take packets from a ring, with those that arrive meanwhile, and pass them through the stack.
+
+        Returns:
+            The remaining budget, and the end.
+        """
         end = start
         if not vnic.gro:
             while budget and (taken := vnic.take(budget, end)):
@@ -260,7 +284,12 @@ class NetworkSoftirq:
         return budget, end
 
     def _admit_each(self, train: Train[Sender], copied: int) -> int:
-        """Put packets into the socket, each with a reading time of its own beside ``copied`` for its copy; returns the number that found no room."""
+        """Put packets into the socket, each with its own reading time; returns the number of dropped ones.
+
+        Args:
+            train: the packets.
+            copied: additional time of each for its copy, in picoseconds.
+        """
         reads = train.flow.reads
         assert reads is not None
         while True:
@@ -271,7 +300,14 @@ class NetworkSoftirq:
                 return 0
 
     def _receive(self, train: Train[Sender], vnic: GuestRing, at: int, taken: int) -> int:
-        """Put packets, taken off a ring at ``taken``, through the stack from ``at`` on, to a socket or a process; returns the end."""
+        """Pass packets through the stack from ``at`` on, to a socket or a process; returns the end.
+
+        Args:
+            train: the packets.
+            vnic: ring that they were on.
+            at: start of the processing.
+            taken: start of the poll that took them.
+        """
         here, costs = self._vcpu, self._costs
         flow = train.flow
         stack = costs.guest_rx_packet if flow.path_ps is None else flow.path_ps
@@ -311,31 +347,31 @@ class NetworkSoftirq:
 
 
 class Inbox(PacketSink[InboundStream]):
-    """The inbox of a vCPU.
+    """The inbox of a vCPU for packets from other vCPUs.
 
     Attributes:
-        ring: what waits in it, or is on its way.
+        ring: packets in it, or on their way.
     """
 
     def __init__(self, vcpu: Vcpu) -> None:
         self._vcpu = vcpu
-        self.ring: Ring[InboundStream] = Ring(UNBOUNDED)  # the windows of TCP bound it
+        self.ring: Ring[InboundStream] = Ring(UNBOUNDED)  # TCP windows limit it
 
     def post(self, train: Train[InboundStream]) -> None:
-        """Post packets, or a turn to send, at instants that may lie ahead."""
+        """Post packets, or a turn to send, at times that may be in the future."""
         self._vcpu.came += train.count * train.frames
         self.ring.push(train)
         self._vcpu.posted()
 
     def cancel(self, trains: Iterable[Train[InboundStream]], now: int) -> list[Train[InboundStream]]:
-        """Take back those of the packets that have not reached the inbox by ``now``."""
+        """Remove and return the packets that have not reached the inbox by ``now``."""
         back = self.ring.recall(trains, now)
         for train in back:
             self._vcpu.came -= train.count * train.frames
         return back
 
     def waits(self, now: int) -> bool:
-        """True when there is something for a process."""
+        """True if a process has packets to handle."""
         ring = self.ring
         if ring.pushed != ring.taken:
             ring.settle(now)
@@ -350,7 +386,7 @@ class Inbox(PacketSink[InboundStream]):
         return frames
 
     def coming(self, now: int) -> int:
-        """Return the number of frames whose instants lie ahead; a preempted poster takes them back."""
+        """Return the number of frames whose times are in the future; a preempted poster takes them back."""
         frames, ring = 0, self.ring
         if ring.pushed != ring.taken:
             for train, count in ring.coming(now):
@@ -359,16 +395,23 @@ class Inbox(PacketSink[InboundStream]):
 
 
 class DatagramInbox(PacketSink[Sender]):
-    """The buffers of datagram sockets whose reader runs on this vCPU, and which the softirqs of another one fill.
+    """The buffers of datagram sockets with a reader on this vCPU, which softirqs of another one fill.
 
-    Room is as for the largest datagram that has come. A datagram leaves its room when the reader takes it in hand: with others, up to its budget.
+    The capacity is that for the largest datagram so far. A datagram leaves the buffer when the reader begins with its
+    batch, which is limited by the budget.
 
     Attributes:
-        ring: what waits in the buffers, or is on its way.
+        ring: datagrams in the buffers, or on their way.
     """
 
     def __init__(self, vcpu: Vcpu, socket: DatagramSocket, budget: int) -> None:
-        """Make the one of a vCPU, whose own ``socket`` counts what is read; ``budget`` datagrams are read in a burst at most."""
+        """Create the inbox of a vCPU.
+
+        Args:
+            vcpu: the vCPU.
+            socket: sockets of the vCPU, which count the reads.
+            budget: largest number of datagrams read in a burst.
+        """
         self._vcpu, self._socket, self._budget = vcpu, socket, budget
         self.ring: Ring[Sender] = Ring(UNBOUNDED)
         self.ring.on_drop = self._dropped
@@ -382,27 +425,27 @@ class DatagramInbox(PacketSink[Sender]):
             self.ring.capacity = room
 
     def post(self, train: Train[Sender]) -> None:
-        """Post datagrams, at instants that may lie ahead."""
+        """Post datagrams, at times that may be in the future."""
         self._vcpu.came += train.count
         self.ring.push(train)
         self._vcpu.posted()
 
     def cancel(self, trains: Iterable[Train[Sender]], now: int) -> list[Train[Sender]]:
-        """Take back those of the datagrams that have not reached their socket by ``now``."""
+        """Remove and return the datagrams that have not reached their socket by ``now``."""
         back = self.ring.recall(trains, now)
         for train in back:
             self._vcpu.came -= train.count
         return back
 
     def waits(self, now: int) -> bool:
-        """True when there is something to read."""
+        """True if there are datagrams to read."""
         ring = self.ring
         if ring.pushed != ring.taken + ring.dropped:
             ring.settle(now)
         return ring.held > 0
 
     def read(self, start: int) -> int:
-        """Read from ``start`` on, up to the budget; returns the end. A reader that has found nothing sleeps."""
+        """Read from ``start`` on, up to the budget; returns the end. A reader without datagrams sleeps."""
         ring, budget, end, looked = self.ring, self._budget, start, -1
         each = self._read_ps
         while budget and looked < end:
@@ -424,7 +467,7 @@ class DatagramInbox(PacketSink[Sender]):
         return end
 
     def _read_each(self, train: Train[Sender], start: int, reads: ServiceTimes) -> int:
-        """Read packets from ``start`` on, each in a time of its own; returns the end."""
+        """Read packets from ``start`` on, each with its own time; returns the end."""
         end = start
         while True:
             packet = train.split(1) if train.count > 1 else train
@@ -445,23 +488,23 @@ Posted: TypeAlias = tuple[PacketSink[Any], Train[Any]]
 
 
 class Postings:
-    """The packets that the burst of a vCPU has posted, and those held back since it was cut short."""
+    """The packets that the burst of a vCPU has posted, and those held back since it was preempted."""
 
     def __init__(self) -> None:
         self._sink: PacketSink[Any] | None = None
-        """Whom this burst has posted to first; as a rule all of it is for one."""
+        """First sink of this burst; usually the only one."""
         self._posted: list[Train[Any]] = []
         self._to_others: list[Posted] = []
         self._held_back: list[Posted] = []
 
     def forget(self) -> None:
-        """Begin another burst: what the last one has posted stays posted."""
+        """Begin another burst; packets of the last one remain posted."""
         self._sink = None
         if self._to_others:
             self._to_others = []
 
     def post(self, target: PacketSink[S], train: Train[S]) -> None:
-        """Post packets to a sink, at instants that may lie ahead."""
+        """Post packets to a sink, at times that may be in the future."""
         sink = self._sink
         if sink is target:
             self._posted.append(train)
@@ -473,7 +516,7 @@ class Postings:
         target.post(train)
 
     def take_back(self, now: int) -> None:
-        """Take back what is posted for later than ``now``, and hold it back."""
+        """Take back packets posted for later than ``now``, and hold them back."""
         sink, others = self._sink, self._to_others
         if sink is not None:
             self._sink = None
@@ -490,7 +533,7 @@ class Postings:
             self._held_back.append((target, train))
 
     def post_again(self, later: int) -> None:
-        """Post what was held back, ``later`` picoseconds later than it was to be."""
+        """Post the packets that were held back, ``later`` picoseconds after their original times."""
         held = self._held_back
         if not held:
             return
@@ -505,22 +548,22 @@ _RUNNING: Final = WorldState.RUNNING
 
 
 class Vcpu(InterruptTarget):
-    """A virtual CPU with the guest that runs on it.
+    """A virtual CPU with its guest.
 
     Attributes:
-        halted: the guest executes HLT; only an interrupt or its timer brings it back.
-        interrupts: virtual interrupts taken from the vNICs.
-        came: frames for the processes of this vCPU, through the stack or on their way through it.
-        socket_dropped: of these, dropped at a full socket buffer.
-        read: of these, read by the application.
-        pending_ps: time to be charged with the next burst, in picoseconds.
-        ipi_sender: the vCPU that posted to the inbox last; it pays for the interprocessor interrupt.
-        inbox: where other vCPUs post packets for its processes.
-        datagrams: where another vCPU posts datagrams for a reader that has moved here.
+        halted: True while the guest executes HLT; only an interrupt or its timer resumes it.
+        interrupts: number of virtual interrupts from vNICs.
+        came: number of frames for processes of this vCPU that have passed the stack or are in it.
+        socket_dropped: number of these dropped at a full socket buffer.
+        read: number of these read by the application.
+        pending_ps: time to charge with the next burst, in picoseconds.
+        ipi_sender: last vCPU that posted to the inbox, which pays for the interprocessor interrupt.
+        inbox: packets from other vCPUs for its processes.
+        datagrams: datagrams from another vCPU for a reader that has moved here.
         siblings: all vCPUs of its VM.
         vnics: receive queues whose interrupts it takes.
         costs: cost table of the host.
-        work: bursts of CPU that the guest has to do besides, if any. All other processes go before them.
+        work: additional CPU work of the guest, with lower priority than all other processes; may be None.
     """
 
     def __init__(
@@ -554,17 +597,20 @@ class Vcpu(InterruptTarget):
         self.halted, self._attends = True, False
         self.interrupts = self.came = self.socket_dropped = self.read = self.pending_ps = 0
         self.vnics: list[GuestRing] = []
-        self.halt_queues = []  # annotated in the base alone: compiled, a field declared twice is visited twice by the garbage collector
+        self.halt_queues = []  # annotated in the base only: in compiled code, the garbage collector would visit a field with two declarations twice
         self.burst_queues = []
         self.work: CpuWork | None = None
 
     def boot(self, phase: int) -> None:
-        """Boot the guest: start its timers, at a ``phase``, and its CPU work."""
+        """Boot the guest: start its timers at a ``phase`` in picoseconds, and its CPU work."""
         self._ticks.start(phase)
         self._await_work()
 
     def interrupt(self, now: int, vnic: GuestRing) -> None:
-        """Take a virtual interrupt of a vNIC that has packets; or poll on, without one, where they came before its poll was done."""
+        """Take a virtual interrupt of a vNIC with packets.
+
+        If the packets arrived within the last poll, poll on without an interrupt.
+        """
         if vnic.is_polled_on:
             vnic.is_polled_on = False
             self._softirq.poll_on(vnic)
@@ -573,25 +619,25 @@ class Vcpu(InterruptTarget):
         self._due(now)
 
     def start(self, process: GuestProcess, now: int) -> None:
-        """Make a process runnable, in a burst of its own."""
+        """Make a process runnable, in its own burst."""
         self._processes.append(process)
         self._due(now, self.last)
 
     def stop_spinning(self, now: int) -> None:
-        """End the burst of a process that waits in a loop, when what has interrupted it is done."""
+        """End the burst of a process that waits in a loop, after the interrupt in it."""
         if self.state is _RUNNING and self.last.running is self and not self.last.turning:
             self.last.finish(max(now, self._softirq_end))
         self.left = min(self.left, 1)
 
     def _due(self, now: int, source: Pcpu | None = None) -> None:
-        """Attend to what has come: in the midst of a burst, or in one that begins as the scheduler says."""
+        """Handle arrivals within the current burst, or in one that the scheduler starts."""
         if self.state is _RUNNING:
             self._attend(now)
         else:
             self._scheduler.wake(self, now, source)
 
     def _timer_due(self, now: int) -> None:
-        self._scheduler.wake(self, now, self.last)  # one that runs comes to it by itself
+        self._scheduler.wake(self, now, self.last)  # a running vCPU handles it anyway
 
     def posted(self) -> None:
         """Expect packets, which were put into the inbox."""
@@ -620,7 +666,7 @@ class Vcpu(InterruptTarget):
             self._scheduler.wake(self, now)
 
     def post_to(self, target: PacketSink[S], train: Train[S]) -> None:
-        """Post packets of this burst to a sink, to be cancelled if the burst is preempted."""
+        """Post packets of this burst to a sink; they are cancelled if the burst is preempted."""
         self._postings.post(target, train)
 
     # --- as a world
@@ -650,7 +696,7 @@ class Vcpu(InterruptTarget):
         self._awake, self._since = self._awake and set(), start
         self._softirq_end = end = self._interrupts(end, polls=polls)
         if softirq.polling and work is not None and not self._work_ps and (burst := work.start(start)) is not None:
-            self._work_ps = burst  # a process, to which the softirq gives way
+            self._work_ps = burst  # work is a process, to which the softirq yields
         if has_inbox:
             end = self._handle_inbox(end)
         if softirq.received:
@@ -665,7 +711,10 @@ class Vcpu(InterruptTarget):
         return end - start
 
     def _attend(self, now: int) -> None:
-        """Attend to what has come in the midst of a burst: handler and softirq first, and all processes before CPU work; the burst is that much longer."""
+        """Handle arrivals within a burst, which becomes longer.
+
+        Handler and softirq run first, and all processes before CPU work.
+        """
         pcpu = self.last
         if self._attends or self.state is not _RUNNING or pcpu.running is not self or pcpu.turning:
             return
@@ -674,7 +723,7 @@ class Vcpu(InterruptTarget):
             return
         left = pcpu.remaining(now)
         if left <= 0:
-            return  # the next burst begins at this instant
+            return  # the next burst begins at this time
         raised, works = bool(self._raised), left <= self._work_ps
         polls = self._softirq.may_poll(now, raised=raised)
         if not works and not (polls and (raised or self._softirq.polling)):
@@ -701,20 +750,20 @@ class Vcpu(InterruptTarget):
         self._attends = False
 
     def _await_turn(self, at: int) -> None:
-        """Attend again when CPU work would begin, at an instant, or when the turn of processes ends."""
+        """Handle arrivals again when CPU work would begin, or when the turn of processes ends."""
         if self._work_ps:
             self._attend_timer.arm_by(at)
         if self._softirq.polling:
             self._attend_timer.arm_by(self._softirq.paused_until)
 
     def _announced(self, now: int) -> bool:
-        """Let the monitor deliver a coalesced interrupt when the guest executes HLT; True if there is one, or something to poll."""
+        """Deliver coalesced interrupts when the guest executes HLT; True if there is one, or a ring to poll."""
         for vnic in self.vnics:
             vnic.announce(now)
         return bool(self._raised or self._softirq.polling)
 
     def _handle_inbox(self, start: int) -> int:
-        """Let the processes of this vCPU handle the packets in its inbox, up to the budget; returns the end."""
+        """Handle the packets in the inbox of this vCPU by its processes, up to the budget; returns the end."""
         end, budget = start, self._budget
         inbox, looked = self.inbox.ring, -1
         while budget and looked < end:
@@ -726,7 +775,7 @@ class Vcpu(InterruptTarget):
         return self.datagrams.read(end)
 
     def _handle_received(self, start: int) -> int:
-        """Let the processes of this vCPU handle the packets that its softirqs have received for them; returns the end."""
+        """Handle the packets that softirqs have received for processes of this vCPU; returns the end."""
         received, end = self._softirq.received, start
         if received:
             self._softirq.received = []
@@ -736,7 +785,7 @@ class Vcpu(InterruptTarget):
         return end
 
     def _interrupts(self, start: int, *, polls: bool = True) -> int:
-        """Run the handlers of raised interrupts, do what else is due, and then the softirq; returns the end."""
+        """Run the handlers of raised interrupts, other due work, and then the softirq; returns the end."""
         end = start + self.pending_ps
         self.pending_ps = 0
         if self._ticks.is_due:
@@ -771,7 +820,7 @@ class Vcpu(InterruptTarget):
         self.pending_ps += self._ticks.passed(self._since, now)
 
     def cut(self, now: int, left: int) -> None:
-        """Handle an interruption: account for the reads done by now, and take back the packets not yet posted."""
+        """Handle an interruption: count the reads done by now, and take back the packets not yet posted."""
         self._postings.take_back(now)
         self._cut_at = now
         for queue in self.burst_queues:
@@ -782,7 +831,7 @@ class Vcpu(InterruptTarget):
         self._since = now
 
     def resume(self, start: int) -> None:
-        """Resume a preempted burst: post the packets that were held back, as much later; then take what has come meanwhile."""
+        """Resume a preempted burst: post the packets that were held back, delayed; then handle arrivals."""
         if self._softirq_end > self._cut_at:
             self._softirq_end += start - self._cut_at
         self._postings.post_again(start - self._cut_at)
@@ -793,7 +842,7 @@ class Vcpu(InterruptTarget):
             self._attend_timer.arm(max(start, self._softirq_end))
 
     def wakes(self, process: object) -> bool:
-        """True for the first time that a process is woken in a burst."""
+        """True for the first wake-up of a process in a burst."""
         if process in self._awake:
             return False
         self._awake.add(process)
@@ -820,11 +869,11 @@ class Vcpu(InterruptTarget):
         return waiting
 
     def coming(self, now: int) -> int:
-        """Return the number of frames in the inbox whose instants lie ahead."""
+        """Return the number of frames in the inbox whose times are in the future."""
         return self.inbox.coming(now) + self.datagrams.ring.count_coming(now)
 
     def is_idle(self) -> bool:
-        """True when the guest's scheduler would find this vCPU idle: it halts, and no CPU work belongs to it."""
+        """True if the guest's scheduler would find this vCPU idle: it halts, and has no CPU work."""
         return self.state is _SLEEPING and self.work is None
 
     def has_work(self, now: int) -> bool:

@@ -1,4 +1,4 @@
-"""Virtual NICs, vmxnet3 and e1000: guest devices on a virtual switch, served by contexts of the VMkernel."""
+"""Virtual NICs, vmxnet3 and e1000: guest devices on a virtual switch, served by VMkernel contexts."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from hostsim.model.transmit.tx_completion import CompletionRule
 __all__ = ["E1000", "VirtualNic", "Vmxnet3"]
 
 HALF: Final = 16
-"""Bits of half an RSS hash."""
+"""Number of bits of half an RSS hash."""
 KEY_SIZE: Final = 40
 """Bytes of a vmxnet3's RSS key (Linux vmxnet3 driver: ``UPT1_RSS_MAX_KEY_SIZE``)."""
 MOST_CONTEXTS: Final = 8
-"""Transmit contexts of a vNIC that has one for each queue: two to eight (facts 1.1)."""
+"""Largest number of transmit contexts of a vNIC with a context for each queue: two to eight (facts 1.1)."""
 QUEUE_DISCIPLINE = 1000
 """Packets that wait in a guest for a full transmit ring (Linux ``txqueuelen``)."""
 
 
 class VirtualNic(GuestDevice):
-    """A vNIC: its queues, spread over the vCPUs, and the uplink that teaming chose for its virtual port."""
+    """A vNIC: its queues, distributed over the vCPUs, and the uplink of its virtual port."""
 
     def __init__(
         self,
@@ -59,15 +59,15 @@ class VirtualNic(GuestDevice):
         """Connect the next vNIC of a VM.
 
         Args:
-            host: that it is on.
-            vm: the VM, with the devices that it has so far.
-            settings: of this vNIC.
+            host: host of the VM.
+            vm: the VM, with its earlier devices.
+            settings: settings of this vNIC.
             streams: random streams of the replication.
-            tx_coalescing: makes the transmit coalescing of a queue.
-            lro: its guest takes joined frames.
-            copied: bytes of a packet up to which the VMkernel copies it out of the guest's memory, and completes it at once.
-            interrupt_ps: what an interrupt costs the guest in accesses to registers.
-            doorbell_ps: cost for the guest of announcing packets or descriptors.
+            tx_coalescing: creates the transmit coalescing of a queue.
+            lro: True if its guest accepts joined frames.
+            copied: largest packet in bytes that the VMkernel copies out of guest memory, and completes at once.
+            interrupt_ps: the guest's cost of register accesses for an interrupt, in picoseconds.
+            doorbell_ps: the guest's cost of announcing packets or descriptors, in picoseconds.
         """
         spec = host.spec
         number = len(vm.devices)
@@ -79,7 +79,7 @@ class VirtualNic(GuestDevice):
         self._has_own_scheme = "coalescing" in spec.policies
         uplink = port_uplink(host, nic, network, "virtual_machine", vm.group.name)
         vcpus = self.vectors(vm, vm.group.queue_pairs(settings))
-        if len(vcpus) > 1:  # the driver of the time draws a key when it loads
+        if len(vcpus) > 1:  # drivers of the time draw a key when they load
             position, index = spec.vms.index(vm.group), len(host.vms)
             self.filter.key = streams.stream("vm", position, index, "rss", number).bytes(KEY_SIZE)
         self.rss = settings.rss and len(vcpus) > 1
@@ -121,9 +121,12 @@ class VirtualNic(GuestDevice):
         return [(f"{name}-{index % MOST_CONTEXTS}", queue) for index, queue in enumerate(self._queues)]
 
     def transmit(self, vm: VirtualMachine, number: int, packet: bytes) -> PacketSink[GuestStream]:
-        """Return the transmit queue of a flow: the guest's kernel takes one by a hash of its own (Linux ``skb_tx_hash``), whichever vCPU writes."""
+        """Return the transmit queue of a flow, by a hash of the guest's kernel, for any writing vCPU.
+
+        The hash is that of Linux ``skb_tx_hash``.
+        """
         key = self.filter.key
-        # the upper half of the hash stands in for that other one: the lower half has chosen the receive queue
+        # the upper half of the RSS hash replaces the kernel's hash, as the lower half selects the receive queue
         return self.posted(vm, number, toeplitz_once(key, packet) >> HALF if key else 0)
 
     def near(self, node: Node) -> bool:
@@ -137,7 +140,10 @@ class VirtualNic(GuestDevice):
             port.vnic.coalesce(None if coalescing is None else coalescing_scheme(coalescing), now)
 
     def follow_dense_mode(self, now: int, *, dense: bool, tx_timeout: int) -> None:
-        """Change to static coalescing and patient transmit contexts, or back; a vNIC with settings of its own stays as it is."""
+        """Switch to static coalescing and transmit contexts with a longer timeout, or back.
+
+        Without effect on a vNIC with its own settings.
+        """
         tuned = self._settings.dense
         if tuned is None:
             return
@@ -148,7 +154,10 @@ class VirtualNic(GuestDevice):
 
 
 class Vmxnet3(VirtualNic):
-    """A vmxnet3, the paravirtual vNIC: no access to a register costs its guest anything, and its guest calls for its context."""
+    """A vmxnet3, the paravirtual vNIC.
+
+    Register accesses cost its guest nothing, and calls wake its context.
+    """
 
     def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, streams: Streams) -> None:
         platform = host.spec.settings
@@ -167,7 +176,7 @@ class Vmxnet3(VirtualNic):
 
 
 class E1000(VirtualNic):
-    """An emulated e1000: each access to a register is an exit; it has no LRO."""
+    """An emulated e1000: each register access is an exit; it has no LRO."""
 
     def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, streams: Streams) -> None:
         super().__init__(
@@ -184,5 +193,5 @@ class E1000(VirtualNic):
 
 
 def _gets_multicast(host: Host, vm: VirtualMachine) -> bool:
-    """True where a multicast stream goes to the VM."""
+    """True if the VM receives a multicast stream."""
     return any(isinstance(flow, MulticastSpec) and vm.group.name in flow.to for flow in host.spec.traffic.values())
