@@ -1,1 +1,1 @@
-"""Scheduling, coalescing and placement policies: decisions from time, arguments and the state of the policy."""
+"""Policies of scheduling, coalescing, steering and placement: decisions from time and state."""

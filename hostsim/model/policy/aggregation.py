@@ -16,10 +16,12 @@ USE_RATIO: Final = 2 / 3
 
 
 class Aggregation:
-    """Aggregation of the frames of a connection to packets of a bounded length: LRO of a NIC, which is always on.
+    """Aggregation of the frames of a connection to packets of a bounded length.
+
+    This base is LRO of a NIC, which is always on.
 
     Attributes:
-        sessions: connections with growing packets; frames of others are passed on singly.
+        sessions: number of connections with growing packets; frames of others are passed on separately.
 
     Args:
         octets: largest number of data bytes in a packet.
@@ -44,7 +46,9 @@ class Aggregation:
 
 
 class Backoff(Aggregation):
-    """Software LRO of a vNIC with its back-off: it is off for a while if joining does not reduce the number of packets.
+    """Software LRO of a vNIC with its back-off.
+
+    It is off for some time if joining does not reduce the number of packets.
 
     Args:
         octets: largest number of data bytes in a packet.

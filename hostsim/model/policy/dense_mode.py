@@ -10,15 +10,16 @@ def is_dense(
 ) -> bool:
     """True for a dense host, on which fewer context switches are worth more latency.
 
-    Three thresholds must be reached: the ratios of VMs and of vCPUs to PCPUs, and the utilisation of the PCPUs ("Dynamic Host-Wide Performance Tuning in vSphere 6.0": 1, 2 and 50 %, ``Net.NetTuneThreshold`` ``1n 2n 50``).
+    Three thresholds must be reached: the ratios of VMs and of vCPUs to PCPUs, and the utilisation of the PCPUs
+    ("Dynamic Host-Wide Performance Tuning in vSphere 6.0": 1, 2 and 50 %, ``Net.NetTuneThreshold`` ``1n 2n 50``).
 
     Args:
-        vms: VMs that are powered on.
-        vcpus: their vCPUs.
-        pcpus: PCPUs of the host.
-        utilisation: of all PCPUs since the last check, in percent.
-        vms_each: VMs for each PCPU.
-        vcpus_each: vCPUs for each PCPU.
-        least_utilisation: in percent.
+        vms: number of powered-on VMs.
+        vcpus: number of their vCPUs.
+        pcpus: number of PCPUs of the host.
+        utilisation: utilisation of all PCPUs since the last check, in percent.
+        vms_each: least number of VMs for each PCPU.
+        vcpus_each: least number of vCPUs for each PCPU.
+        least_utilisation: least utilisation, in percent.
     """
     return vms >= vms_each * pcpus and vcpus >= vcpus_each * pcpus and utilisation >= least_utilisation

@@ -1,8 +1,8 @@
-"""Entitlement to CPU: what reservations, limits and shares of VMs and resource pools give to each, by its demand.
+"""Entitlement to CPU: the effect of reservations, limits and shares of VMs and resource pools.
 
-The arithmetic is the documented one: siblings share what their parent has in proportion to their shares, bounded by reservation and limit, and
-what one does not demand goes to the others (vSphere Resource Management, "Resource Allocation Shares", "Managing Resource Pools"; docs/design/scheduler.md).
-All amounts are PCPUs.
+The arithmetic is the documented one: siblings divide the amount of their parent in proportion to their shares, bounded
+by reservation and limit, and unused entitlement goes to the others (vSphere Resource Management, "Resource Allocation
+Shares", "Managing Resource Pools"; docs/design/scheduler.md). All amounts are in PCPUs.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ UNLIMITED: Final = float("inf")
 def divide(
     capacity: float, shares: Sequence[float], least: Sequence[float], most: Sequence[float]
 ) -> tuple[list[float], float]:
-    """Divide a capacity in proportion to shares, with a least and a most amount for each.
+    """Divide a capacity in proportion to shares, with a lower and an upper bound for each.
 
     Args:
-        capacity: what there is.
-        shares: positive.
-        least: of each; where there is less than all of them, they are cut by the same factor.
-        most: of each, at least ``least``.
+        capacity: amount to divide.
+        shares: positive weights.
+        least: lower bounds; if their sum exceeds the capacity, all are reduced by the same factor.
+        most: upper bounds, at least ``least``.
 
     Returns:
-        The amounts, and the amount for each share that those between their least and their most have: 0 where nothing is left beyond the
-        least amounts, `UNLIMITED` where all have their most.
+        The amounts, and the amount for each share of those between their bounds: 0 if no capacity remains beyond the
+        lower bounds, `UNLIMITED` if all have their upper bounds.
     """
     floor = sum(least)
     if capacity >= sum(most):
@@ -55,16 +55,17 @@ class Consumer:
     """A consumer of CPU: a vCPU, a VM with its vCPUs, or a resource pool with its VMs and pools.
 
     Attributes:
-        shares: among its siblings.
-        reservation: what it is guaranteed, of what it demands.
-        limit: most that it may have; `UNLIMITED` for no limit of its own.
-        most: most that it can use: its limit, or what all below it can use.
-        children: consumers below it.
-        demand: what it would use now, its limit considered.
-        floor: what it is guaranteed now.
-        claim: its share of what its parent has now; more than its demand where it does not use all of it.
-        guarantee: part of it that no shares of others can take away.
-        cap: most that it may have now, by its own limit and, if it demands more than its part of the limits around it, by that.
+        shares: shares among its siblings.
+        reservation: guaranteed amount, as far as demanded.
+        limit: largest amount; `UNLIMITED` without its own limit.
+        most: largest usable amount: its limit, or the sum of its children.
+        children: child consumers.
+        demand: current demand, bounded by its limit.
+        floor: current guaranteed amount.
+        claim: current share of its parent's amount; exceeds its demand if it does not use all of it.
+        guarantee: part of the claim that is independent of others' shares.
+        cap: current largest amount, by its own limit and, if it demands more than its part of enclosing limits, by that
+            part.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Consumer:
         self.cap = limit
 
     def look(self) -> None:
-        """Add up the demands of all below it; what a vCPU demands and can use is set before."""
+        """Sum the demands of its descendants; demand and usable amount of a vCPU are set before."""
         if self.children:
             for child in self.children:
                 child.look()
@@ -93,13 +94,13 @@ class Consumer:
         self.floor = min(self.demand, max(self.reservation, floor))
 
     def share_out(self, capacity: float) -> None:
-        """Give its children their claims to a capacity, and theirs to these."""
+        """Divide a capacity into claims of its children, recursively."""
         for child, claim in zip(self.children, claims(capacity, self.children), strict=True):
             child.claim = claim
             child.share_out(claim)
 
     def guarantee_below(self) -> None:
-        """Divide what it is guaranteed among its children."""
+        """Divide its guaranteed amount among its children, recursively."""
         children = self.children
         shares, floors, demands = _columns(children)
         for child, amount in zip(children, divide(self.guarantee, shares, floors, demands)[0], strict=True):
@@ -107,7 +108,7 @@ class Consumer:
             child.guarantee_below()
 
     def cap_below(self) -> None:
-        """Divide its cap among those of its children that demand more than their part; the others have none but their own limits."""
+        """Divide its cap among children that demand more than their part; others have only their own limits."""
         amounts = [child.demand for child in self.children]
         if self.cap < UNLIMITED:
             shares, floors, demands = _columns(self.children)
@@ -126,7 +127,7 @@ def _columns(consumers: Sequence[Consumer]) -> tuple[list[float], list[float], l
 
 
 def claims(capacity: float, consumers: Sequence[Consumer]) -> list[float]:
-    """Return what each of some siblings may have of a capacity: what it gets by its demand, or what it would get if it demanded more."""
+    """Return the claims of siblings to a capacity: the amount by demand, or with a larger demand."""
     shares, floors, demands = _columns(consumers)
     amounts, level = divide(capacity, shares, floors, demands)
     most = [one.most for one in consumers]

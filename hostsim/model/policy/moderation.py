@@ -1,4 +1,4 @@
-"""Interrupt coalescing of vNICs and moderation of physical NICs: the base classes, the rules of drivers, profile search."""
+"""Interrupt coalescing of vNICs and moderation of NICs: base classes, driver rules, profile search."""
 
 from __future__ import annotations
 
@@ -36,22 +36,25 @@ __all__ = [
 
 
 RATE_WINDOW: Final = 4 * MS
-"""Default window of rate-based coalescing: the default timeout."""
+"""Default window of rate-based coalescing, which equals the default timeout."""
 NEVER: Final = 1 << 30
 """A depth above any ring."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # for a user's schemes
+@mypyc_attr(allow_interpreted_subclasses=True)  # plug-ins subclass schemes
 class CoalescingScheme:
-    """Interrupt coalescing scheme of a vNIC's receive queue: the delay of interrupts. This base does not delay any.
+    """Interrupt coalescing scheme of a vNIC's receive queue: the delay of interrupts. Default: no delay.
 
-    Each receive queue has a separate object. With a waiting packet, the queue interrupts its guest at the time `due`, when `depth` packets
-    wait, or when the guest halts if the wait `is_ended_by_halt`, whichever is first. While an interrupt is pending or the guest polls,
-    nothing is decided.
+    Each receive queue has a separate object. With a waiting packet, the queue interrupts its guest at the time `due`,
+    when `depth` packets wait, or when the guest halts if the wait `is_ended_by_halt`, whichever is first. While an
+    interrupt is pending or the guest polls, no decision is made.
     """
 
     def due(self, first: int) -> int:
-        """Return the time of the interrupt for packets, the oldest ready at ``first`` (past or future); an earlier time means ``first``."""
+        """Return the time of the interrupt for packets, the oldest of which is ready at ``first``.
+
+        ``first`` may be past or in the future; a result before ``first`` counts as ``first``.
+        """
         return first
 
     def depth(self) -> int | None:
@@ -66,11 +69,14 @@ class CoalescingScheme:
         """Record packets put into the ring, the first at ``ready``, which may be in the future."""
 
     def raised(self, now: int, taken: int) -> None:
-        """Record that the vNIC interrupts at ``now``; the guest has taken ``taken`` packets off the ring so far."""
+        """Record an interrupt of the vNIC at ``now``; the guest has taken ``taken`` packets so far."""
 
 
 class StaticCoalescing(CoalescingScheme):
-    """Static coalescing: an interrupt at a number of packets or after a timeout, unless the guest has halted."""
+    """Static coalescing: an interrupt at a number of packets or after a timeout.
+
+    A guest that has halted is interrupted immediately.
+    """
 
     def __init__(self, depth: int, timeout: int) -> None:
         self._depth, self._timeout = depth, timeout
@@ -86,32 +92,34 @@ class StaticCoalescing(CoalescingScheme):
 
 
 class CoalescingDepth:
-    """Coalescing depth: the number of packets for one interrupt or call, which rises with the packet rate to limit the event rate.
+    """Coalescing depth: the number of packets for one interrupt or call, which limits the event rate.
+
+    The depth rises with the packet rate.
 
     The interrupt rate is the packet rate over the depth (facts 1.2). Packets are counted over a window and the depth holds for the next one.
 
     Attributes:
-        depth: packets that wait for one interrupt or call; 1 below the low rate.
+        depth: number of waiting packets for one interrupt or call; 1 below the low rate.
     """
 
     def __init__(
         self, ceiling: int, cap: int, low: int = 0, timeout: int = RATE_WINDOW, window: int = RATE_WINDOW
     ) -> None:
-        """Make a law.
+        """Create a law.
 
         Args:
-            ceiling: largest number of interrupts or calls a second.
+            ceiling: largest number of interrupts/s or calls/s.
             cap: largest depth.
-            low: packets in a timeout below which nothing is coalesced.
-            timeout: the time of ``low``.
-            window: smallest time for a rate.
+            low: number of packets in a timeout below which no packets are coalesced.
+            timeout: time of ``low``, in picoseconds.
+            window: smallest time for a rate, in picoseconds.
         """
         self.depth = 1
         self._ceiling, self._cap, self._low, self._timeout, self._window = ceiling, cap, low, timeout, window
         self._since = self._count = 0
 
     def count(self, packets: int, at: int) -> None:
-        """Count packets, the first at an instant; the end of a window updates the depth."""
+        """Count packets, the first at a given time; the end of a window updates the depth."""
         counted = self._count = self._count + packets
         passed = at - self._since
         if passed >= self._window:
@@ -128,13 +136,19 @@ class CoalescingDepth:
 
 
 class RateBasedCoalescing(CoalescingScheme):
-    """Rate-based coalescing: an interrupt for the packets of an interval of the ceiling, or after a bounded wait.
+    """Rate-based coalescing: one interrupt for the packets of an interval, or after a bounded wait.
 
-    A vNIC with fewer packets than the ceiling interrupts for each.
+    The interval is the inverse of the largest interrupt rate. Below that packet rate, each packet interrupts.
     """
 
     def __init__(self, law: CoalescingDepth, wait: int, *, ended_by_halt: bool = False) -> None:
-        """Make a scheme with its depth; no packet waits longer than ``wait``, or, if ``ended_by_halt``, beyond a halt of the guest."""
+        """Create a scheme.
+
+        Args:
+            law: depth of the scheme.
+            wait: longest wait of a packet, in picoseconds.
+            ended_by_halt: True if a halt of the guest ends the wait.
+        """
         self._law, self._wait, self._ended_by_halt = law, wait, ended_by_halt
 
     def is_ended_by_halt(self) -> bool:
@@ -153,10 +167,10 @@ class RateBasedCoalescing(CoalescingScheme):
 
 
 class InterruptThrottling(CoalescingScheme):
-    """Interrupt throttling of an emulated e1000: a minimum interval between interrupts, which its driver writes to a register (ITR)."""
+    """Interrupt throttling of an emulated e1000: a minimum interval between interrupts (register ITR)."""
 
     def __init__(self, rate: int) -> None:
-        """Make a scheme of at most ``rate`` interrupts a second."""
+        """Create a scheme with at most ``rate`` interrupts/s."""
         self._interval = SECOND // rate
         self._next = 0
 
@@ -168,20 +182,25 @@ class InterruptThrottling(CoalescingScheme):
 
 
 class Moderation:
-    """Interrupt moderation of a physical NIC: a minimum interval between interrupts of a vector, for frames and transmit completions.
+    """Interrupt moderation of a physical NIC: a minimum interval between interrupts of a vector.
+
+    It applies to frames and transmit completions.
 
     Attributes:
-        adapts: the interval depends on the traffic.
+        adapts: True if the interval depends on the traffic.
     """
 
     def __init__(self, interval: int, *, adapts: bool = False) -> None:
         self._interval, self.adapts = interval, adapts
 
     def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
-        """Record an interrupt, with the frames and bytes received and sent since the previous one; an adaptive rule sets its interval."""
+        """Record an interrupt, with the frames and bytes since the previous one.
+
+        An adaptive rule sets its interval.
+        """
 
     def for_completions(self) -> Moderation:
-        """Return the moderation of transmit completions on the same vector: this one, if a driver has one interval for both."""
+        """Return the moderation of transmit completions on the same vector; here the same interval."""
         return self
 
     def set_interval(self, interval: int) -> None:
@@ -189,7 +208,10 @@ class Moderation:
         self._interval = interval
 
     def due(self, first: int, last: int | None) -> int:
-        """Return the time of the next interrupt for a frame ready at ``first``; ``last`` is the time of the previous one, None before the first."""
+        """Return the time of the next interrupt for a frame ready at ``first``.
+
+        ``last`` is the time of the previous interrupt; None before the first.
+        """
         if last is None:
             return first
         paced_to = last + self._interval
@@ -197,21 +219,22 @@ class Moderation:
 
 
 class CoalescedCompletions(Moderation):
-    """Interrupt moderation of transmit completions with a separate timer, which starts with the first of them."""
+    """Moderation of transmit completions with a separate timer, which starts with the first completion."""
 
     def due(self, first: int, last: int | None) -> int:
         return first + self._interval
 
 
 class TxCoalescing:
-    """Transmit coalescing of a vNIC's transmit queue: when waiting packets wake its sleeping context. In this base the guest never calls.
+    """Transmit coalescing of a vNIC's queue: when waiting packets wake the sleeping context.
 
-    It serves an e1000, whose packets the VMkernel finds by polling, and dense mode, in which contexts sleep longer.
+    In this base the guest never calls. It is used for an e1000, whose packets the VMkernel finds by polling, and in
+    dense mode, in which contexts sleep longer.
 
     Attributes:
-        timeout: longest wait of a packet.
-        depth: waiting packets at which the guest calls; `NEVER` if it does not.
-        in_passing: a receive context of the same vNIC wakes it.
+        timeout: longest wait of a packet, in picoseconds.
+        depth: number of waiting packets at which the guest calls; `NEVER` if it does not.
+        in_passing: True if a receive context of the same vNIC wakes the transmit context.
     """
 
     def __init__(self, timeout: int, *, in_passing: bool = True) -> None:
@@ -225,17 +248,17 @@ class TxCoalescing:
         """Record that a preempted guest takes packets back."""
 
     def restart(self) -> None:
-        """Restart, after another scheme was in force."""
+        """Restart after another scheme was in force."""
 
 
 class RateBoundCalls(TxCoalescing):
-    """Transmit coalescing of a vmxnet3: a limited number of calls a second.
+    """Transmit coalescing of a vmxnet3: a limited number of calls/s.
 
-    The number of waiting packets before a call follows the send rate, by the law of receive coalescing.
+    The number of waiting packets before a call follows the send rate, by the same law as receive coalescing.
     """
 
     def __init__(self, timeout: int, law: CoalescingDepth) -> None:
-        """Make a scheme with its depth; no packet waits longer than ``timeout``."""
+        """Create a scheme with its depth; ``timeout`` is the longest wait of a packet, in picoseconds."""
         super().__init__(timeout)
         self.depth = 1
         self._law = law
@@ -265,10 +288,13 @@ _DOWN: Final = 3
 
 
 class ProfileSearch(Moderation):
-    """Interrupt moderation by a search among five profiles (mlx5): more bytes a millisecond are better, then more frames, then fewer interrupts.
+    """Interrupt moderation by a search among five profiles (mlx5).
 
-    Source: ``net_dim`` of Linux from 4.16 on (lib/dim from 5.3 on), its profiles for receive whose period restarts at each completion, and mlx5e_build_nic_params, which turns it on
-    if the device can and starts with the second profile. A wait is computed at its start: the mean time until random frames, with the mean distance of those of the last
+    More bytes/ms are better, then more frames, then fewer interrupts.
+
+    Source: ``net_dim`` of Linux from 4.16 on (lib/dim from 5.3 on), with its receive profiles whose period restarts at
+    each completion, and mlx5e_build_nic_params, which enables it on capable devices and starts with the second profile.
+    A wait is computed at its start: the mean time until random frames, with the mean distance of those of the last
     interrupt, leave a gap of the period, unless their number is reached before.
     """
 
@@ -308,7 +334,11 @@ class ProfileSearch(Moderation):
         self._events = self._frames = self._octets = 0
 
     def _wait(self, gap: int) -> int:
-        """Return the mean time from a frame to the end of the first gap of the period, among random frames ``gap`` apart: gap * (e^(period / gap) - 1), term by term."""
+        """Return the mean time from a frame to the end of the first gap of the period, in picoseconds.
+
+        Frames are random with mean distance ``gap``. The series of gap * (e^(period / gap) - 1) is summed term by
+        term.
+        """
         period, longest = self._period, self._most * gap
         wait = term = period
         order = 2
@@ -319,7 +349,7 @@ class ProfileSearch(Moderation):
         return max(min(wait, longest), 1)
 
     def _decide(self, passed: int) -> bool:
-        """Take a step after a measurement of length ``passed``; returns whether the profile changes."""
+        """Take a step after a measurement of length ``passed``; returns True if the profile changes."""
         found = (
             _a_millisecond(self._octets, passed),
             _a_millisecond(self._frames, passed),
@@ -384,7 +414,7 @@ class ProfileSearch(Moderation):
 
 
 def _a_millisecond(count: int, passed: int) -> int:
-    """Return a count over a millisecond, rounded up."""
+    """Return a count per millisecond, rounded up."""
     return -(-count * MS // passed) if passed else 0
 
 
@@ -407,14 +437,15 @@ _BULK: Final = 2
 
 
 class FrameSizeModeration(Moderation):
-    """Interrupt moderation by the mean size of frames (igb): longer frames cause fewer interrupts.
+    """Interrupt moderation by the mean size of frames (igb): larger frames cause fewer interrupts.
 
-    The interval follows the larger mean of received and sent frames: an eighth of a microsecond for each byte, a twelfth for middle sizes, preamble, gap and check sequence
-    included. Source: ``igb_update_ring_itr`` of VMware's igb driver, 2.1.11.1 (ESXi 5.0), which starts at 162 us; 5.0.5.1 (ESXi 6.0) has a minimum interval of 49 us.
+    The interval follows the larger mean size of received and sent frames: an eighth of a microsecond for each byte, a
+    twelfth for medium sizes, including preamble, gap and check sequence. Source: ``igb_update_ring_itr`` of VMware's
+    igb driver, 2.1.11.1 (ESXi 5.0), which starts at 162 us; 5.0.5.1 (ESXi 6.0) has a minimum interval of 49 us.
     """
 
     def __init__(self, least: int = 1 * US) -> None:
-        """Make a rule with a minimum interval ``least``."""
+        """Create a rule with a minimum interval ``least``, in picoseconds."""
         super().__init__(162 * US, adapts=True)
         self._least = least
 
@@ -428,11 +459,14 @@ class FrameSizeModeration(Moderation):
 
 
 class LatencyClasses(Moderation):
-    """Interrupt moderation by latency classes (ixgbe with a dynamic rate): 100,000, 20,000 or 8,000 interrupts a second by the bytes in a microsecond.
+    """Interrupt moderation by latency classes (ixgbe with a dynamic rate).
 
-    Up to 10 bytes in a microsecond are the lowest latency, up to 20 low latency, and more are bulk; a class changes by one step at an interrupt, and the
-    rate moves by a tenth of the difference. The busier of the two directions decides. Source: ``ixgbe_update_itr`` and ``ixgbe_set_itr`` of the Linux driver up to 4.14, and of
-    VMware's with ``InterruptThrottleRate=1``.
+    The classes have 100,000, 20,000 or 8,000 interrupts/s, by the bytes per microsecond.
+
+    Up to 10 bytes/us are the class of lowest latency, up to 20 that of low latency, and more are bulk. A class changes
+    by one step at an interrupt, and the rate moves by a tenth of the difference. The busier direction decides. Source:
+    ``ixgbe_update_itr`` and ``ixgbe_set_itr`` of the Linux driver up to 4.14, and of VMware's with
+    ``InterruptThrottleRate=1``.
     """
 
     def __init__(self) -> None:
@@ -453,7 +487,7 @@ class LatencyClasses(Moderation):
 
 
 def _next_class(now: int, rate: int) -> int:
-    """Return the latency class after an interrupt, of ``rate`` bytes in a microsecond."""
+    """Return the latency class after an interrupt, for ``rate`` bytes/us."""
     if now == _LOWEST:
         return _LOW if rate > 10 else _LOWEST
     if now == _LOW:
@@ -462,10 +496,12 @@ def _next_class(now: int, rate: int) -> int:
 
 
 class PacketRateModeration(Moderation):
-    """Interrupt moderation by the packet rate of a queue (mlx4): none up to 400,000 frames a second, 128 us or 128 KiB from 450,000 on.
+    """Interrupt moderation by the packet rate of a queue (mlx4).
 
-    The rate is taken four times a second; small frames, of up to 256 bytes, are never held back. Source: ``mlx4_en_auto_moderation`` of VMware's mlx4_en driver, 1.9.7.0
-    (ESXi 5.5 and 6.0), which starts at 16 us.
+    There is no moderation up to 400,000 frames/s; from 450,000 on an interrupt waits for 128 us or 128 KiB.
+
+    The rate is measured four times per second; small frames, up to 256 bytes, are never delayed. Source:
+    ``mlx4_en_auto_moderation`` of VMware's mlx4_en driver, 1.9.7.0 (ESXi 5.5 and 6.0), which starts at 16 us.
     """
 
     def __init__(self) -> None:
@@ -488,20 +524,22 @@ class PacketRateModeration(Moderation):
 
 
 class PacketCountModeration(Moderation):
-    """Interrupt moderation by the packets of an interrupt (i40e): the target is 56 to 112, and each direction has an interval.
+    """Interrupt moderation by the packets of an interrupt (i40e): the target is 56 to 112.
 
-    Fewer packets raise an interval by 2 us, up to 126 us; more halve the shorter of both, and more than 256 set it by the size of frames and the line rate. One to three
-    received frames of less than 9,000 bytes give half of that, unless bulk data is sent. A direction without an update for one or two ticks of the kernel restarts:
-    received frames at 2 us, sent ones at 126 us. One register is written at an interrupt, and nothing is adapted for three interrupts
-    after that. Source: ``i40e_update_itr`` and ``i40e_update_enable_itr`` of the Linux driver from 4.17 on, which starts at 50 us.
+    Each direction has an interval. Fewer packets raise an interval by 2 us, up to 126 us; more halve the shorter of
+    both, and more than 256 set it by the size of frames and the line rate. One to three received frames of less than
+    9,000 bytes give half of that, unless bulk data is sent. A direction without an update for one or two ticks of the
+    kernel restarts: received frames at 2 us, sent ones at 126 us. One register is written at an interrupt, and the next
+    three interrupts do not adapt the interval. Source: ``i40e_update_itr`` and ``i40e_update_enable_itr`` of the Linux
+    driver from 4.17 on, which starts at 50 us.
     """
 
     def __init__(self, line_rate: float, tick: int = 1 * MS) -> None:
-        """Make a rule.
+        """Create a rule.
 
         Args:
-            line_rate: bits a second, which scales the intervals.
-            tick: of the kernel's timer, usually 1,000 a second.
+            line_rate: bits/s, which scale the intervals.
+            tick: period of the kernel's timer, usually 1 ms, in picoseconds.
         """
         super().__init__(_START * US, adapts=True)
         self._tick = tick
@@ -550,7 +588,10 @@ class PacketCountModeration(Moderation):
         return shorter if packets <= 112 else max(shorter // 4 * 2, _SHORTEST)
 
     def _by_size(self, size: int, part: int) -> int:
-        """Return the term of the interval for frames of a mean size, in microseconds: 170 times the frame on the wire, divided by its memory."""
+        """Return the term of the interval for frames of a mean size, in microseconds.
+
+        It is 170 times the size of the frame on the wire, divided by its size in memory.
+        """
         if size <= 60:
             scaled = 4096
         elif size <= 380:
@@ -562,7 +603,10 @@ class PacketCountModeration(Moderation):
         return min(2 * -(-(scaled // part) // self._unit), _LONGEST)
 
     def _write(self) -> None:
-        """Write one of the two registers: a decrease before an increase, received before sent, and of two increases the larger."""
+        """Write one of the two registers.
+
+        A decrease precedes an increase, received frames precede sent ones, and of two increases the larger is first.
+        """
         rx_rise, tx_rise = self._rx - self._rx_set, self._tx - self._tx_set
         if rx_rise >= 0 and (tx_rise < 0 or rx_rise < tx_rise):
             self._tx_set = self._tx
@@ -584,10 +628,13 @@ _LATENCY: Final = 1 << 15
 
 
 class SmoothedClasses(Moderation):
-    """Interrupt moderation by latency classes over a hundred interrupts (i40e up to Linux 4.16): 50,000, 20,000, 18,000 or 8,000 interrupts a second.
+    """Interrupt moderation by latency classes over a hundred interrupts (i40e up to Linux 4.16).
 
-    Up to 10 bytes in a microsecond are the lowest latency, up to 20 low latency, and more are bulk; a class changes by one step, and more than 40,000 received frames a
-    second are the fourth class at once. The slower of the two directions decides. Source: ``i40e_set_new_dynamic_itr``, whose register counts in 2 us; it starts at 50 us.
+    The classes have 50,000, 20,000, 18,000 or 8,000 interrupts/s.
+
+    Up to 10 bytes/us are the class of lowest latency, up to 20 that of low latency, and more are bulk. A class changes
+    by one step, except that more than 40,000 received frames/s select the fourth class at once. The slower direction
+    decides. Source: ``i40e_set_new_dynamic_itr``, whose register counts in 2 us; it starts at 50 us.
     """
 
     def __init__(self) -> None:
@@ -624,14 +671,16 @@ _CLASS_INTERVALS: Final = (20, 50, 54, 124)
 
 
 class EventScore(Moderation):
-    """Interrupt moderation by the frames of a thousand interrupts (sfc): fewer than 4,000 shorten the interval by a step, more than 8,000 lengthen it, up to 60 us.
+    """Interrupt moderation by the frames of a thousand interrupts (sfc).
+
+    Fewer than 4,000 frames shorten the interval by a step, more than 8,000 lengthen it, up to 60 us.
 
     Source: ``efx_poll`` of the Linux driver, with a score of two for each received frame and thresholds of 8,000 and 16,000; it starts with the longest interval. The step
     is the timer's quantum, 6,144 ns in the SFC9000 (``siena_probe_nvconfig``), and intervals are multiples of it.
     """
 
     def __init__(self, step: int = 6_144 * NS) -> None:
-        """Make a rule with intervals that are multiples of ``step``."""
+        """Create a rule with intervals that are multiples of ``step``, in picoseconds."""
         self._step, self._longest = step, 60 * US // step * step
         super().__init__(self._longest, adapts=True)
         self._interrupts = self._frames = 0
@@ -660,7 +709,9 @@ COALESCING_SCHEMES: Final[dict[str, Callable[[Coalescing], CoalescingScheme]]] =
     ),
     "throttled": lambda settings: InterruptThrottling(settings.rate),
 }
-"""Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``, and that of an e1000."""
+"""Coalescing schemes of vNICs, by name in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``, and that of an
+e1000.
+"""
 MODERATION_RULES: Final[dict[str, Callable[[float], Moderation]]] = {
     "igb": lambda line_rate: FrameSizeModeration(),
     "igb-conservative": lambda line_rate: FrameSizeModeration(49 * US),
@@ -671,7 +722,9 @@ MODERATION_RULES: Final[dict[str, Callable[[float], Moderation]]] = {
     "mlx5": lambda line_rate: ProfileSearch(),
     "sfc": lambda line_rate: EventScore(),
 }
-"""Rules of interrupt moderation by the names of drivers that have them, ``moderation`` of a physical NIC, for a line rate in bits a second."""
+"""Rules of interrupt moderation for a line rate in bits/s, by ``moderation`` of a physical NIC, the name of a
+driver.
+"""
 
 
 def coalescing_scheme(settings: Coalescing) -> CoalescingScheme:
@@ -683,5 +736,5 @@ def coalescing_scheme(settings: Coalescing) -> CoalescingScheme:
     make = COALESCING_SCHEMES.get(settings.scheme)
     if make is None:
         names = ", ".join(COALESCING_SCHEMES)
-        raise WiringError(f"no coalescing scheme is named {settings.scheme!r}; there are {names}")
+        raise WiringError(f"unknown coalescing scheme {settings.scheme!r}; allowed: {names}")
     return make(settings)

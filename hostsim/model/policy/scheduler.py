@@ -1,8 +1,8 @@
-"""CPU scheduler policy: run-queue order, yielding, quantum, virtual time, wake-up preemption, and the choice of a PCPU.
+"""CPU scheduler policy: run-queue order, yielding, virtual time, preemption, and selection of a PCPU.
 
-The mechanism is `hostsim.model.cpu`: it keeps the run queues, dispatches, charges for switches and cuts batches short, and it asks
-the one `SchedulerPolicy` of the host at each decision. A policy of one's own is a subclass of `ProportionalShare`, or of the bare
-contract. NUMA scheduling is `hostsim.model.policy.numa` (docs/decisions/0117).
+The mechanism is `hostsim.model.cpu`: it has the run queues, dispatches, charges for switches and preempts batches, and
+calls the host's `SchedulerPolicy` for each decision. A user's policy is a subclass of `ProportionalShare` or of
+`SchedulerPolicy`. NUMA scheduling is in `hostsim.model.policy.numa` (docs/decisions/0117).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ __all__ = ["IdleQueues", "PolicyMaker", "ProportionalShare", "Q", "RunQueue", "S
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # worlds
 class Schedulable:
-    """A schedulable context (thread), as a scheduler policy sees it: the base class of worlds.
+    """A schedulable context (thread) as seen by a scheduler policy: the base class of worlds.
 
     Attributes:
-        name: for messages.
-        system: True for VMkernel worlds, whose batches are never cut short.
-        payers: for a VMkernel world that works for a VM, the vCPUs whose virtual time pays for it; none for all others.
+        name: name in messages.
+        system: True for VMkernel worlds, whose batches are never preempted.
+        payers: for a VMkernel world that works for a VM, the vCPUs whose virtual time it is charged to; else empty.
         shares: weight in proportional share.
-        used: time for which it has run, in picoseconds.
-        vtime: virtual time. It is the policy's account: nothing else changes it.
+        used: total running time, in picoseconds.
+        vtime: virtual time; only the policy changes it.
     """
 
     def __init__(self, name: str, *, system: bool, shares: int) -> None:
@@ -40,17 +40,17 @@ W = TypeVar("W", bound=Schedulable)
 
 
 class RunQueue(Generic[W]):
-    """The run queue of a PCPU, as a scheduler policy sees it: the worlds that wait there.
+    """The run queue of a PCPU as seen by a scheduler policy: the worlds that wait there.
 
-    A policy reads it and changes nothing.
+    A policy reads it and must not change it.
 
     Attributes:
         index: number of the PCPU.
-        since: instant at which the running world was dispatched, or began a further quantum.
-        charged: instant up to which the running world is charged.
-        systems: VMkernel worlds that wait here, in order of arrival.
-        vcpus: vCPUs that wait here, in order of arrival.
-        queued: number of worlds that wait here.
+        since: time at which the running world was dispatched, or began another quantum.
+        charged: time up to which the running world is charged.
+        systems: waiting VMkernel worlds, in order of arrival.
+        vcpus: waiting vCPUs, in order of arrival.
+        queued: number of waiting worlds.
     """
 
     def __init__(self, index: int) -> None:
@@ -60,7 +60,7 @@ class RunQueue(Generic[W]):
         self.vcpus: list[W] = []
 
     def current(self) -> W | None:
-        """Return the world that has the PCPU, None when idle."""
+        """Return the running world of the PCPU; None if idle."""
         raise NotImplementedError
 
 
@@ -68,48 +68,48 @@ Q = TypeVar("Q", bound=RunQueue[Any])
 
 
 class IdleQueues(Generic[Q]):
-    """Run queues of idle PCPUs, as a scheduler policy sees them when it is to choose one."""
+    """Run queues of idle PCPUs, as a scheduler policy sees them when it selects one."""
 
     def latest(self) -> Q:
-        """Return the one that became idle last."""
+        """Return the run queue whose PCPU became idle last."""
         raise NotImplementedError
 
     def has(self, queue: Q) -> bool:
-        """True when this one is among them."""
+        """True if this run queue is included."""
         raise NotImplementedError
 
     def queues(self) -> list[Q]:
-        """Return all of them in the order in which they became idle."""
+        """Return all run queues, in the order in which their PCPUs became idle."""
         raise NotImplementedError
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SchedulerPolicy:
-    """A CPU scheduler policy: the decisions of a scheduler, each a method that the mechanism asks where it comes up.
+    """A CPU scheduler policy: the decisions of a scheduler, each a method that the mechanism calls.
 
-    Times are instants and lengths in picoseconds. A policy may keep state of its own on worlds, by the world. What it may not
-    decide: a PCPU is never left idle while a world waits in its queue, batches of system worlds are not cut short, worlds with
-    exclusive PCPUs stay there, and the firmware goes before everybody.
+    Times and lengths are in picoseconds. A policy may store state about worlds. Its decisions are bounded: a PCPU is
+    never left idle while a world waits in its queue, batches of system worlds are not preempted, worlds with exclusive
+    PCPUs stay there, and the firmware has priority over all others.
 
     Attributes:
-        quantum: longest stay on a PCPU without a decision about yielding. Read once, when the host is built.
+        quantum: longest time on a PCPU without a decision about yielding. Read once, when the host is built.
     """
 
     def __init__(self, settings: HostSettings, lead: int) -> None:
-        """Take the effective settings of a host.
+        """Create the policy of a host.
 
         Args:
-            settings: those of the scheduler among them.
-            lead: virtual time from which one vCPU takes the place of another (``vcpu_preemption_lead``).
+            settings: effective settings of the host.
+            lead: lead in virtual time from which one vCPU replaces another (``vcpu_preemption_lead``).
         """
         self.quantum = settings.quantum
 
     # --- virtual time
 
     def charge(self, world: Schedulable, spent: int) -> None:
-        """Charge virtual time for ``spent`` picoseconds that a world has run: to itself, or to whom it worked for.
+        """Charge virtual time for ``spent`` picoseconds of a world, to itself or to its payers.
 
-        Samples and balancers charge in the midst of a batch, so that no decision may depend on the number of parts of a stay.
+        Samples and balancers charge within a batch, so that no decision may depend on the number of parts of a stay.
         """
         raise NotImplementedError
 
@@ -117,99 +117,103 @@ class SchedulerPolicy:
         """Update the virtual time of a world that wakes up.
 
         Args:
-            world: it sleeps yet.
-            vclock: virtual time of the vCPU furthest ahead among those that ran on the node.
+            world: the world, which is still asleep.
+            vclock: largest virtual time of the vCPUs that ran on the node.
         """
         raise NotImplementedError
 
     def migrate(self, world: Schedulable, shift: int) -> None:
-        """Translate the virtual time of a world that migrates to a node whose virtual clock is ``shift`` ahead of the old one's."""
+        """Convert the virtual time of a world that migrates to a node with a virtual clock ``shift`` ahead."""
         raise NotImplementedError
 
     def reweigh(self, world: Schedulable, shares: int, vclock: int) -> None:
-        """Set the shares of a vCPU, whose entitlement to CPU has changed: reservations, limits and pools decide it (`hostsim.model.control.resources`).
+        """Set the shares of a vCPU after a change of its entitlement to CPU.
+
+        Reservations, limits and pools change it (`hostsim.model.control.resources`).
 
         Args:
-            world: it may run, wait or sleep; it is charged up to now.
-            shares: its new ones. Where no VM has a reservation, a limit or a pool, shares never change.
-            vclock: virtual time of the vCPU furthest ahead among those that ran on the node.
+            world: the vCPU, in any state; it is charged up to now.
+            shares: its new shares, which are constant unless a VM has a reservation, a limit or a pool.
+            vclock: largest virtual time of the vCPUs that ran on the node.
         """
         world.shares = shares
 
     # --- order on a PCPU
 
     def first(self, queue: RunQueue[W], now: int) -> W:
-        """Return the world of a run queue that runs next; at least one waits there."""
+        """Return the world of a run queue that runs next; at least one waits."""
         raise NotImplementedError
 
     def first_vcpu(self, queue: RunQueue[W], now: int) -> W:
-        """Return the vCPU of a run queue that goes on next when no system world keeps it from it; at least one waits there."""
+        """Return the vCPU of a run queue that runs next without waiting system worlds; at least one waits."""
         raise NotImplementedError
 
     def yields(self, running: W, queue: RunQueue[W], now: int) -> bool:
-        """True when the running world must yield to one that waits behind it: its batch has just ended, and it is charged.
+        """True if the running world, whose batch has just ended and is charged, must yield to a waiting one.
 
-        Asked while somebody waits. A world that stays when its quantum is over begins a further one.
+        Called while a world waits. A world that stays after its quantum begins another one.
         """
         raise NotImplementedError
 
     def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
-        """Wake-up preemption: True when a world cuts the batch of the vCPU short that runs where it arrives.
+        """Wake-up preemption: True if a world preempts the vCPU that runs on the PCPU where it arrives.
 
-        Those who pay for the world are charged, and those of them that sleep have been told of a wake-up (`wake`).
+        The payers of the world are charged, and `wake` was called for sleeping ones.
         """
         raise NotImplementedError
 
     # --- choice of a PCPU
 
     def wake_queue(self, world: W, last: Q, queues: list[Q]) -> Q:
-        """Return the PCPU to which a waking world goes: if idle it runs there, and waits there if it finds none idle and preempts no one.
+        """Return the PCPU to which a waking world goes.
+
+        The world runs there if it is idle, and waits there if no PCPU is idle and it preempts none.
 
         Args:
             world: the world.
-            last: PCPU of its node where it last ran.
+            last: PCPU of its node on which it last ran.
             queues: all PCPUs of its node, by index.
         """
         raise NotImplementedError
 
     def idle_queue(self, idle: IdleQueues[Q], preferred: Q | None) -> Q:
-        """Return the idle PCPU that a runnable world takes.
+        """Return the idle PCPU for a runnable world.
 
         Args:
-            idle: idle PCPUs of the node that are looked at (``Cpu.WakeupMigrateIdlePcpus``), at least one;
-                with hyperthreads only those whose core is idle as a whole, if there are any.
-            preferred: the PCPU to which the world goes, idle or not; None when it comes from another node.
+            idle: considered idle PCPUs of the node (``Cpu.WakeupMigrateIdlePcpus``), at least one; with hyperthreads
+                only those of completely idle cores, if there are any.
+            preferred: PCPU to which the world goes, idle or not; None if it comes from another node.
         """
         raise NotImplementedError
 
     def admitting_queue(self, world: W, queues: list[Q]) -> Q:
-        """Return the PCPU that admits a world without a PCPU of its own on the node: it comes from another one, or was co-stopped."""
+        """Return the PCPU that admits a world from another node, or one that was co-stopped."""
         raise NotImplementedError
 
     def steal_queue(self, queues: list[Q]) -> Q:
-        """Work stealing: return the PCPU whose first world an idle one takes, if somebody waits there.
+        """Work stealing: return the PCPU from whose queue an idle one takes the first world, if any waits.
 
         Args:
-            queues: those that the idle one looks at (``Cpu.PcpuMigrateIdlePcpus``), at least one.
+            queues: considered run queues (``Cpu.PcpuMigrateIdlePcpus``), at least one.
         """
         raise NotImplementedError
 
     # --- load balancing between the busy PCPUs of a node
 
     def spread(self, loads: Sequence[float], members: Sequence[Sequence[float]]) -> tuple[int, int, int] | None:
-        """Choose the waiting system world that migrates in a period.
+        """Select the waiting system world that migrates in a period.
 
         Args:
             loads: load of the system worlds of each PCPU, as a share of its time.
-            members: load of those that wait there, in their order, by PCPU.
+            members: loads of the waiting ones, in their order, by PCPU.
 
         Returns:
-            (from PCPU, position among those that wait there, to PCPU), None for none.
+            (source PCPU, position among its waiting worlds, target PCPU); None for no migration.
         """
         raise NotImplementedError
 
     def swaps(self, waiting: Sequence[W], running: Sequence[W]) -> list[tuple[int, int]]:
-        """Pair waiting vCPUs with those whose PCPUs they go to, for fairness; all are charged.
+        """Pair waiting vCPUs with running ones whose PCPUs they take, for fairness; all are charged.
 
         Returns:
             Pairs of positions (waiting, running), each at most once.
@@ -219,23 +223,25 @@ class SchedulerPolicy:
     # --- co-scheduling
 
     def costops(self, lead: int) -> bool:
-        """Co-stop: True when a vCPU is too far ahead of its slowest sibling to go on."""
+        """Co-stop: True if a vCPU is too far ahead of its slowest sibling to continue."""
         raise NotImplementedError
 
     def costarts(self, lead: int) -> bool:
-        """Co-start: True when a co-stopped vCPU may go on. It must be for the slowest vCPU, whose lead is 0."""
+        """Co-start: True if a co-stopped vCPU may continue; must be True for a lead of 0."""
         raise NotImplementedError
 
 
 PolicyMaker: TypeAlias = Callable[[HostSettings, int], SchedulerPolicy]
-"""Makes the policy of a host of its settings and the lead of wake-up preemption: a `SchedulerPolicy` class, or a partial one."""
+"""Factory of a host's policy from its settings and the lead of wake-up preemption: a `SchedulerPolicy` class, or a
+partial.
+"""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ProportionalShare(SchedulerPolicy):
-    """Proportional-share scheduling, as in ESXi (`docs/design/scheduler.md`): system worlds first, then the vCPU with the least virtual time.
+    """Proportional-share scheduling as in ESXi: system worlds first, then by least virtual time.
 
-    Virtual time is used time over shares.
+    Virtual time is used time over shares (`docs/design/scheduler.md`).
     """
 
     def __init__(self, settings: HostSettings, lead: int) -> None:
@@ -245,7 +251,7 @@ class ProportionalShare(SchedulerPolicy):
         self._costop, self._costart = settings.costop_threshold, settings.costart_threshold
 
     def charge(self, world: Schedulable, spent: int) -> None:
-        """To itself, and to the VM that it works for, by equal parts to the vCPUs."""
+        """Charge the world itself, and the VM that it works for, in equal parts to the vCPUs."""
         world.vtime += spent * 1000 // world.shares
         if payers := world.payers:
             for payer in payers:
@@ -256,14 +262,20 @@ class ProportionalShare(SchedulerPolicy):
         return running.vtime + (now - queue.charged) * 1000 // running.shares
 
     def wake(self, world: Schedulable, vclock: int) -> None:
-        """Bound the lag of a vCPU, or of a world that works for a VM: one that slept for an hour would hold a PCPU for as long."""
+        """Bound the lag of a vCPU, or of a world that works for a VM.
+
+        Otherwise a world that slept for an hour would hold a PCPU for as long.
+        """
         if not world.system or world.payers:
             least = vclock - self._most_lag
             if world.vtime < least:
                 world.vtime = least
 
     def reweigh(self, world: Schedulable, shares: int, vclock: int) -> None:
-        """Keep the lag in CPU time, within its bound: one that is entitled to a PCPU of its own never catches up with the others."""
+        """Keep the lag in CPU time, within its bound, for a vCPU with a new entitlement.
+
+        A vCPU that is entitled to a whole PCPU never catches up with the others.
+        """
         lag = (vclock - world.vtime) * world.shares // shares
         world.vtime = vclock - min(lag, self._most_lag)
         world.shares = shares
@@ -276,7 +288,7 @@ class ProportionalShare(SchedulerPolicy):
         return queue.systems[0] if queue.systems else self.first_vcpu(queue, now)
 
     def first_vcpu(self, queue: RunQueue[W], now: int) -> W:
-        """The one with the least virtual time."""
+        """Return the vCPU with the least virtual time."""
         world = queue.vcpus[0]
         for waiting in queue.vcpus:
             if waiting.vtime < world.vtime:
@@ -284,7 +296,10 @@ class ProportionalShare(SchedulerPolicy):
         return world
 
     def yields(self, running: W, queue: RunQueue[W], now: int) -> bool:
-        """A vCPU yields to system worlds at once; after a quantum a vCPU yields to one with less virtual time, a system world to all."""
+        """True for a vCPU with waiting system worlds, and after a quantum.
+
+        After a quantum a vCPU yields to one with less virtual time, and a system world to all.
+        """
         if not running.system and queue.systems:
             return True
         if now - queue.since < self.quantum:
@@ -292,9 +307,9 @@ class ProportionalShare(SchedulerPolicy):
         return running.system or self.first_vcpu(queue, now).vtime <= running.vtime
 
     def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
-        """System worlds preempt every vCPU; others preempt one that they lag behind by at least the lead in virtual time.
+        """System worlds preempt every vCPU; others preempt one with at least the lead in virtual time.
 
-        A world that works for a VM lags as far as the VM does, on average over its vCPUs; within the VM, as far as it does itself.
+        The lag of a world that works for a VM is the mean lag of the VM's vCPUs; within the VM, its own.
         """
         payers = world.payers
         if world.system and not payers:
@@ -302,7 +317,7 @@ class ProportionalShare(SchedulerPolicy):
         own = world.vtime
         if payers and running not in payers:
             own = 0
-            for payer in payers:  # sum() of a list takes compiled code several times as long
+            for payer in payers:  # sum() of a list takes several times as long in compiled code
                 own += payer.vtime
             own //= len(payers)
         return self.vtime(running, queue, now) - own >= self._lead
@@ -311,11 +326,11 @@ class ProportionalShare(SchedulerPolicy):
         return last
 
     def idle_queue(self, idle: IdleQueues[Q], preferred: Q | None) -> Q:
-        """The preferred one, else the one that became idle last."""
+        """Return the preferred PCPU if idle, else the one that became idle last."""
         return preferred if preferred is not None and idle.has(preferred) else idle.latest()
 
     def admitting_queue(self, world: W, queues: list[Q]) -> Q:
-        """The shortest."""
+        """Return the shortest run queue."""
         shortest = queues[0]
         for queue in queues:
             if queue.queued < shortest.queued:
@@ -323,7 +338,7 @@ class ProportionalShare(SchedulerPolicy):
         return shortest
 
     def steal_queue(self, queues: list[Q]) -> Q:
-        """The longest."""
+        """Return the longest run queue."""
         longest = queues[0]
         for queue in queues:
             if queue.queued > longest.queued:
@@ -331,11 +346,14 @@ class ProportionalShare(SchedulerPolicy):
         return longest
 
     def spread(self, loads: Sequence[float], members: Sequence[Sequence[float]]) -> tuple[int, int, int] | None:
-        """System worlds share no time: from the PCPU with the most load to that with the least, the one whose move leaves the two closest."""
+        """Select a system world of the PCPU with the largest load, for the PCPU with the smallest.
+
+        It is the one whose migration leaves the smallest difference.
+        """
         return move_to_balance(loads, members, 0.0)
 
     def swaps(self, waiting: Sequence[W], running: Sequence[W]) -> list[tuple[int, int]]:
-        """Those furthest behind for those furthest ahead, as long as the gap is the lead of a preemption."""
+        """Pair those furthest behind with those furthest ahead, while the gap is at least the preemption lead."""
         behind = sorted(range(len(waiting)), key=lambda position: waiting[position].vtime)
         ahead = sorted(range(len(running)), key=lambda position: running[position].vtime, reverse=True)
         pairs = zip(behind, ahead, strict=False)

@@ -1,7 +1,8 @@
-"""Steering of received frames: the receive queue of a vNIC (NetQueue) and the ring of a flow, by receive-side scaling (RSS) or a user's rule.
+"""Steering of received frames: the receive queue of a vNIC (NetQueue) and the ring of a flow (RSS).
 
-RSS selects the ring by the Toeplitz hash of addresses and ports. The hash and its verification suite are Microsoft's ("Verifying the RSS Hash Calculation", NDIS driver documentation); NICs
-of all makers compute the same.
+RSS selects the ring by the Toeplitz hash of addresses and ports; a user's rule may replace it. The hash and its
+verification suite are Microsoft's ("Verifying the RSS Hash Calculation", NDIS driver documentation), and NICs of all
+manufacturers compute it equally.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Move(NamedTuple):
 
 
 def fixed_queue(position: int, queues: int) -> int:
-    """Return the static queue of the vNIC at a position in the order of power-on: one each, then shared.
+    """Return the static queue of the vNIC at a position in the order of power-on.
+
+    Each vNIC gets a queue of its own until all are used; then queues are shared.
 
     Queue 0 is the default queue for frames without a filter; vNICs get it only if there is no other.
     """
@@ -60,16 +63,16 @@ def rebalance(
 ) -> list[Move]:
     """Return the moves of the NetQueue balancer in one period: unpack a busy queue, or pack two idle ones.
 
-    A queue with too busy a receive context loses one of its vNICs: to the least busy queue in use if that stays below the mark, else to
-    an unused one, if there are PCPUs for another context. If no queue is too busy, the least busy one is closed if the next can take all
-    its vNICs.
+    A queue with a busy receive context loses one of its vNICs: to the least busy queue in use if that stays below the
+    threshold, else to an unused one, if there are PCPUs for another context. If no queue is too busy, the least busy
+    one is closed if the next can take all its vNICs.
 
     Args:
-        loads: share of a PCPU used by the receive context of each queue, 0..1.
-        members: packets of each vNIC of a queue, by queue; any unit.
-        pack_below: share of a PCPU up to which two queues are joined.
+        loads: load of the receive context of each queue as a share of a PCPU, 0 to 1.
+        members: numbers of packets of each vNIC of a queue, by queue; in any unit.
+        pack_below: share of a PCPU up to which two queues are combined.
         unpack_above: share of a PCPU from which a queue loses a vNIC.
-        may_open: False if no further queue may be opened.
+        may_open: True if another queue may be opened.
     """
     used = [queue for queue, vnics in enumerate(members) if vnics]
     if not used:
@@ -95,31 +98,37 @@ def rebalance(
 
 
 DEFAULT_KEY = bytes.fromhex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa")
-"""The key of the verification suite, the default of most drivers."""
+"""Key of the verification suite, the default of most drivers."""
 SYMMETRIC_KEY = bytes.fromhex("6d5a") * 20
 """A key with a period of 16 bits, so that both directions of a connection have the same hash."""
 INDIRECTION: Final = 128
-"""Entries of a NIC's indirection table (Intel 82599 data sheet)."""
+"""Number of entries of a NIC's indirection table (Intel 82599 data sheet)."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # for a user's rules
+@mypyc_attr(allow_interpreted_subclasses=True)  # plug-ins subclass rules
 class SteeringRule:
-    """Steering rule of a physical NIC: which receive queue serves a vNIC, and which ring of a queue takes a flow.
+    """Steering rule of a physical NIC: the receive queue of a vNIC, and the ring of a flow in a queue.
 
-    Each port has a separate object. This base is NetQueue without a balancer (each vNIC keeps a queue), and RSS for queues with several rings.
+    Each port has a separate object. This base is NetQueue without a balancer (each vNIC keeps a queue), and RSS for
+    queues with several rings.
     """
 
     def queue(self, position: int, queues: int) -> int:
-        """Return the receive queue, 0 to ``queues`` - 1, of the vNIC at a position in the order of power-on. Queue 0 is the default queue."""
+        """Return the receive queue, 0 to ``queues`` - 1, of the vNIC at a position in the order of power-on.
+
+        Queue 0 is the default queue.
+        """
         return fixed_queue(position, queues)
 
     def ring(self, value: int, size: int, rings: int) -> int:
-        """Return the ring, 0 to ``rings`` - 1, of a flow; called when it begins or its vNIC moves to another queue, if that has several rings.
+        """Return the ring, 0 to ``rings`` - 1, of a flow.
+
+        Called when the flow begins or its vNIC moves to another queue, if that has several rings.
 
         Args:
             value: RSS hash of its frames, 32 bits.
             size: bytes of data in a full frame.
-            rings: rings of the queue, 2 or more.
+            rings: number of rings of the queue, at least 2.
         """
         return rss_queue(value, _indirection(rings))
 
@@ -131,27 +140,29 @@ class SteeringRule:
         """Return the moves of vNICs to other queues after a period, in order.
 
         Args:
-            loads: share of a PCPU used by the receive contexts of each queue in the period.
-            members: frames of each vNIC of a queue in the period, by queue.
-            node_use: busy share of the PCPUs of the NIC's NUMA node in the period, 0..1.
+            loads: load of the receive contexts of each queue in the period, as a share of a PCPU.
+            members: number of frames of each vNIC of a queue in the period, by queue.
+            node_use: utilisation of the PCPUs of the NIC's NUMA node in the period, 0 to 1.
         """
         return []
 
 
 class DynamicNetQueue(SteeringRule):
-    """NetQueue with its balancer (Dynamic NetQueue): all vNICs begin on the default queue, which is unpacked while it is busy; quiet queues are packed.
+    """NetQueue with its balancer (Dynamic NetQueue), which packs and unpacks queues.
+
+    All vNICs begin on the default queue, which is unpacked while it is busy; idle queues are packed.
 
     No further queue is opened on a NUMA node with almost no idle PCPU, as its context would displace others.
     """
 
     def __init__(self, period: int, pack_below: float, unpack_above: float, open_below: float) -> None:
-        """Make a rule that balances once a ``period``.
+        """Create a rule that balances once per ``period``.
 
         Args:
             period: picoseconds between two checks.
             pack_below: share of a PCPU, see `rebalance`.
             unpack_above: share of a PCPU, see `rebalance`.
-            open_below: busy share of the node's PCPUs from which no further queue is opened.
+            open_below: utilisation of the node's PCPUs from which no other queue is opened.
         """
         self._period, self._pack_below, self._unpack_above = period, pack_below, unpack_above
         self._open_below = open_below
@@ -174,10 +185,12 @@ def _indirection(rings: int) -> tuple[int, ...]:
 
 
 def toeplitz_hash(key: bytes, data: bytes) -> int:
-    """Return the 32-bit Toeplitz hash of ``data``: for every bit that is set, the 32 bits of the key from that position, added mod 2.
+    """Return the 32-bit Toeplitz hash of ``data``.
+
+    For every bit that is set, the 32 bits of the key from that position are added modulo 2.
 
     Args:
-        key: at least four bytes longer than the data; 40 bytes serve all kinds of packets.
+        key: at least four bytes longer than the data; 40 bytes are sufficient for all kinds of packets.
         data: in network byte order, see `rss_input`.
 
     Raises:
@@ -193,7 +206,7 @@ def toeplitz_hash(key: bytes, data: bytes) -> int:
 
 
 def toeplitz_once(key: bytes, data: bytes) -> int:
-    """Return the Toeplitz hash of ``data`` as `toeplitz_hash` does, without a look-up table, for keys with few hashes.
+    """Return the Toeplitz hash of ``data`` without a look-up table, for keys with few hashes.
 
     Raises:
         ValueError: the key is too short.
@@ -234,13 +247,13 @@ def _packed(address: str) -> bytes:
 def rss_input(
     source: str, destination: str, source_port: int | None = None, destination_port: int | None = None
 ) -> bytes:
-    """Return the RSS hash input of a packet: source and destination address and, for TCP and UDP, source and destination port.
+    """Return the RSS hash input of a packet: addresses and, for TCP and UDP, ports.
 
     Args:
         source: IPv4 or IPv6 address in text.
         destination: of the same family.
-        source_port: None, with the other, for a hash of the addresses only (other protocols, fragments).
-        destination_port: as source_port.
+        source_port: None for a hash of addresses only (other protocols, fragments), together with the other port.
+        destination_port: as ``source_port``.
 
     Raises:
         ValueError: an invalid address, two families, a single port, or a port above 65535.
@@ -250,7 +263,7 @@ def rss_input(
         raise ValueError(f"{source} and {destination} are of different families")
     ports = [port for port in (source_port, destination_port) if port is not None]
     if len(ports) == 1:
-        raise ValueError("one port alone is hashed by nobody")
+        raise ValueError("has one port only; give both ports, or none")
     if not all(0 <= port < 1 << 16 for port in ports):
         raise ValueError(f"a port is a number from 0 to 65535, not {max(ports)}")
     return b"".join([*addresses, *(port.to_bytes(2, "big") for port in ports)])
@@ -260,8 +273,8 @@ def rss_queue(hash_value: int, indirection: Sequence[int]) -> int:
     """Return the receive queue of a hash: the entry of the indirection table at its low-order bits.
 
     Args:
-        hash_value: of `toeplitz_hash`.
-        indirection: queue by entry; a power of two entries (128 on an Intel 82599).
+        hash_value: result of `toeplitz_hash`.
+        indirection: queue of each entry; the number of entries is a power of two (128 on an Intel 82599).
 
     Raises:
         ValueError: the number of entries is not a power of two.

@@ -1,10 +1,10 @@
-"""Networking contexts of the VMkernel that receive, NetPolls and split-receive contexts, and the virtual switch that runs in them.
+"""Receive contexts of the VMkernel, NetPolls and split-receive contexts, with the virtual switch.
 
-One law for all contexts, NetWorlds included: whichever sleeps and is woken pays for the entry of its poll loop, and for the interrupt where one woke it. What a
-PCPU takes to turn to it comes on top, as for every world.
+For all contexts, including NetWorlds, a woken context pays for the entry of its poll loop, and for the interrupt if one
+woke it. The context switch of the PCPU is added, as for every world.
 
-A NetPoll polls the driver and runs LRO and the virtual switch (as NAPI does): unicast delivery with software LRO, and multicast replication in the NetPoll
-itself or in split-receive contexts.
+A NetPoll polls the driver and runs LRO and the virtual switch (as NAPI does): unicast delivery with software LRO, and
+multicast replication in the NetPoll itself or in split-receive contexts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NetContext(World):
     """A networking context of the VMkernel: a system world that polls queues of packets.
 
     Attributes:
-        woken: it was woken and has not begun; its first batch takes `wake_ps` longer.
+        woken: True if it was woken and has not begun; its first batch takes `wake_ps` longer.
         wake_ps: cost of its wake-up, in picoseconds.
     """
 
@@ -42,15 +42,15 @@ class NetContext(World):
         last: Pcpu,
         interrupt_ps: int = 0,
     ) -> None:
-        """Make a context that sleeps.
+        """Create a sleeping context.
 
         Args:
-            services: of the host.
+            services: services of the host.
             kind: kind of world.
-            name: for tables.
+            name: name in tables.
             node: home node.
-            last: PCPU where it starts.
-            interrupt_ps: cost of the interrupt that wakes it; 0 where another world does.
+            last: PCPU of its first dispatch.
+            interrupt_ps: cost of the interrupt that wakes it, in picoseconds; 0 if another world does.
         """
         super().__init__(kind, name, system=True, node=node, last=last)
         self._scheduler, self._costs = services.scheduler, services.costs
@@ -58,14 +58,17 @@ class NetContext(World):
         self.woken = False
 
     def wake(self, now: int, source: Pcpu | None = None) -> None:
-        """Wake the context from the PCPU ``source`` (`Scheduler.wake`); one that runs or waits finds its packets without."""
+        """Wake the context from the PCPU ``source`` (`Scheduler.wake`).
+
+        A running or waiting context needs no wake-up.
+        """
         if self.state is _SLEEPING:
             self.woken = True
             self._scheduler.wake(self, now, source)
 
 
 class SplitRx(NetContext):
-    """The split-receive context of a vNIC (splitRxMode): copies packets into the guest that the NetPoll only queued."""
+    """The split-receive context of a vNIC (splitRxMode): copies packets that the NetPoll has queued."""
 
     switch: VSwitch
 
@@ -76,14 +79,16 @@ class SplitRx(NetContext):
         self.ring.on_drop = self._dropped
         self._sender: Sender | None = None
         self._readers = self._readers_at = 0
-        """Contexts of this node that read what comes from that sender, as of so many moves."""
+        """Number of contexts of this node that read packets of that sender; number of moves at which it was
+        computed.
+        """
 
     def begin(self, start: int) -> int | None:
         ring, end = self.ring, start
         if self.woken:
             self.woken = False
             end += self.wake_ps
-        elif ring.pushed == ring.taken + ring.dropped:  # the usual way to sleep: nothing here, nothing coming
+        elif ring.pushed == ring.taken + ring.dropped:  # the usual reason to sleep: no packet here or on its way
             return None
         at, budget = end, self._budget
         vnic, node = self._vnic, self.node
@@ -98,7 +103,7 @@ class SplitRx(NetContext):
             if sender is not self._sender or self._readers_at != self._scheduler.homes_changed:
                 self._sender, self._readers_at = sender, self._scheduler.homes_changed
                 self._readers = self.switch.readers(sender, node)
-            # whoever of them comes first has the packet fetched for all contexts of the node
+            # the first of these contexts fetches the packet for all contexts of the node
             wait = node.read_wait(memory) / self._readers + node.write_wait(node)
             copy = self._costs.port_copy(sender.size, wait, far=node.distance(memory, memory))
             node.memory.octets += count * sender.size
@@ -116,10 +121,10 @@ class SplitRx(NetContext):
 
 
 class Port:
-    """A virtual port: a receive queue of a vNIC and, in splitRxMode, the context in front of it.
+    """A virtual port: a receive queue of a vNIC and, in splitRxMode, its split-receive context.
 
     Attributes:
-        is_split: the context copies multicast; False also where it only may do so (automatic splitRx).
+        is_split: True if the context copies multicast; False if it only may (automatic splitRx).
     """
 
     def __init__(self, vnic: Vnic, split: SplitRx | None) -> None:
@@ -130,19 +135,19 @@ class Port:
 class VSwitch:
     """A virtual switch, which runs in the receive context that calls it.
 
-    Multicast packets are replicated one by one, port after port; each copy is handed on at the instant its own work is done.
-    Split contexts that sleep are woken together when the poll is over, as a kernel sends such wake-ups off at the end of its
-    receive loop; those that run find the copies at their instants (docs/design/receive.md).
+    Multicast packets are replicated one by one, port after port; each copy is passed on when its own work is done.
+    Sleeping split-receive contexts are woken together at the end of the poll, as a kernel does at the end of its
+    receive loop; running ones find the copies at their times (docs/design/receive.md).
 
-    Frames of a connection are joined to packets for the guest, as far as LRO goes, also where frames of others lie between them: as many
-    connections have a session at the same time as LRO keeps. A packet is handed on when it is full, or else at the end of the poll.
+    LRO joins frames of a connection to packets for the guest, also if frames of others lie in between: the number of
+    sessions is that of LRO. A packet is passed on when it is full, or at the end of the poll.
 
     Attributes:
-        runs_on: True when no receiver waits for the end of the poll, so that a poll may run on while frames keep coming.
+        runs_on: True if no receiver waits for the end of the poll, so that a poll may continue while frames arrive.
 
     Args:
-        services: of the host.
-        vxlan: frames come and go in VXLAN.
+        services: services of the host.
+        vxlan: True if frames are encapsulated in VXLAN.
     """
 
     def __init__(self, services: Services, *, vxlan: bool = False) -> None:
@@ -155,7 +160,7 @@ class VSwitch:
         self._filled: list[SplitRx] = []
         self._served: list[GuestRing] = []
         self._growing: dict[Sender, Train[Sender]] = {}
-        """Sessions of software LRO, by connection: packets that grow in this poll."""
+        """Sessions of software LRO by connection: packets that grow in this poll."""
         self._began = 0
         self.runs_on = True
 
@@ -168,7 +173,7 @@ class VSwitch:
                 self.runs_on = False
 
     def split(self, ring: RxQueue) -> int:
-        """Let split-receive contexts copy multicast that comes by a ring, for all vNICs that have one; returns the number that did not before."""
+        """Activate split-receive contexts for multicast on a ring; returns the number of activated ones."""
         ports = [port for sender, members in self._ports.items() if sender.queue is ring for port in members]
         ports = [port for port in ports if port.split is not None and not port.is_split]
         for port in ports:
@@ -179,12 +184,12 @@ class VSwitch:
         return len(ports)
 
     def receivers(self, sender: Sender) -> list[GuestRing]:
-        """Return the receive queues of vNICs that packets of a sender without a filter go to."""
+        """Return the receive queues of vNICs for packets of a sender without a filter."""
         vnic = sender.vnic
         return [port.vnic for port in self._ports.get(sender, ())] if vnic is None else [vnic]
 
     def work_ps(self, train: Train[Sender], packet_ps: int, where: Node, memory: Node) -> int:
-        """Return the time that `receive` takes for a single train; for frames that LRO may join, the least."""
+        """Return the time of `receive` for a single train; for frames that LRO may join, a lower bound."""
         sender = train.flow
         vnic = sender.vnic
         if vnic is not None:
@@ -198,11 +203,14 @@ class VSwitch:
         return train.count * (packet_ps + self._outer_ps + self._steps(sender, where, memory)[1])
 
     def _steps(self, sender: Sender, where: Node, memory: Node) -> tuple[list[int], int]:
-        """Return the time of each port's copy and their sum, cached until a VM moves to another node, or a wait for memory changes."""
+        """Return the time of each port's copy and their sum.
+
+        They are cached until a VM moves to another node, or a wait for memory changes.
+        """
         known = self._known.get(sender)
         changes = self._scheduler.homes_changed + self._scheduler.waits_changed
         if known is None or known[0] != changes or known[1] is not where:
-            steps, fetches = [], True  # the first copy fetches the packet; it is in the cache for those behind it
+            steps, fetches = [], True  # the first copy fetches the packet into the cache for the others
             for port in self._ports.get(sender, ()):
                 if port.is_split:
                     steps.append(self._costs.split_enqueue)
@@ -235,9 +243,15 @@ class VSwitch:
         memory: Node,
         ccx: int = 0,
     ) -> int:
-        """Forward a batch from ``start`` on, with ``packet_ps`` for each frame besides the delivery; returns the end.
+        """Forward a batch from ``start`` on; returns the end.
 
-        The receive context runs on the node ``where``, in its core complex ``ccx``; the frames lie in the memory of the node ``memory``.
+        Args:
+            batch: received trains.
+            start: start of the processing.
+            packet_ps: time of each frame in addition to its delivery, in picoseconds.
+            where: node of the receive context.
+            memory: node of the memory with the frames.
+            ccx: core complex of the receive context.
         """
         at = self._began = start
         across = where.memory.across_ps
@@ -272,7 +286,7 @@ class VSwitch:
                         at += lock.enter(sender.queue, start, at, count, count * packet_ps, count * (frame - packet_ps))
                     at = self._join(train, lro, at, frame)
                     continue
-                if growing and (packet := growing.pop(sender, None)) is not None:  # its frames came before these
+                if growing and (packet := growing.pop(sender, None)) is not None:  # its frames arrived before these
                     at = self._hand_on(packet, lro, at)
                 if train.frames == 1:
                     looked = self._costs.sw_lro if lro.on else 0
@@ -290,7 +304,7 @@ class VSwitch:
         if growing:
             for packet in growing.values():
                 vnic = packet.flow.vnic
-                assert vnic is not None  # its frames were unicast
+                assert vnic is not None  # its frames are unicast
                 assert vnic.lro is not None  # and joined
                 at = self._hand_on(packet, vnic.lro, at)
             growing.clear()
@@ -298,7 +312,7 @@ class VSwitch:
         return at
 
     def _join(self, train: Train[Sender], lro: Aggregation, at: int, step: int) -> int:
-        """Software LRO: let the packet of a connection grow by frames that were not joined before, which take ``step`` each; returns the end."""
+        """Join frames to the packet of a connection by software LRO, at ``step`` for each; returns the end."""
         growing, sender = self._growing, train.flow
         most = lro.frames(sender.size)
         count, arrived, gap = train.count, train.arrived, train.gap
@@ -345,7 +359,7 @@ class VSwitch:
             split = port.split
             if split is None or not port.is_split:
                 if split is not None:
-                    port.vnic.unicast += train.count  # as unicast, it goes past the split-receive context
+                    port.vnic.unicast += train.count  # as unicast, it bypasses the split-receive context
                 node = port.vnic.vcpu.node
                 port.vnic.wait_ps = where.left_wait(node)
                 across = node.memory.across_ps
@@ -359,7 +373,7 @@ class VSwitch:
         return start + train.count * step
 
     def poll_done(self, now: int) -> None:
-        """End a poll: wake split contexts, and transmit contexts of the vNICs that received packets."""
+        """End a poll: wake split-receive contexts, and transmit contexts of the vNICs that received packets."""
         filled = self._filled
         if filled:
             self._filled = []
@@ -375,13 +389,13 @@ class VSwitch:
 
 
 class NetPoll(NetContext, RxPoller):
-    """The receive context of one queue of a physical NIC: polls frames in batches and runs the virtual switch on them.
+    """The receive context of a queue of a physical NIC: polls frames and runs the virtual switch.
 
-    First it frees the descriptors of what the NIC has sent. It polls on as long as its budget is used up. A poll that finds the ring empty is the last: it forwards its batch, and sleeps until
-    the next interrupt (docs/design/receive.md).
+    First it frees the descriptors of sent packets. It continues while its budget is used up. A poll that finds the ring
+    empty is the last: it forwards its batch, and the context sleeps until the next interrupt (docs/design/receive.md).
 
     Attributes:
-        queue: the queue that it serves.
+        queue: queue of the context.
     """
 
     def __init__(
@@ -434,9 +448,9 @@ class NetPoll(NetContext, RxPoller):
                 if not (batch and batch[-1].merge(train)):
                     batch.append(train)
             queue.report_drops()
-            if budget == before:  # the driver has seen the ring empty
-                self._armed = True  # and wants an interrupt again, which moderation may hold back
-            # Frames that come while it works belong to the same poll, as long as there is budget: it needs no event for them
+            if budget == before:  # the driver has found the ring empty
+                self._armed = True  # and enables interrupts, which moderation may delay
+            # Frames that arrive during the work belong to the same poll within the budget, without another event
             # (docs/design/receive.md).
             elif not budget or not switch.runs_on:
                 break

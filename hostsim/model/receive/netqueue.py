@@ -20,13 +20,14 @@ __all__ = [
 
 @dataclass(eq=False)
 class VnicFilter:
-    """The receive filter for a vNIC's MAC address, with the traffic that matches it.
+    """The receive filter for a vNIC's MAC address, with its traffic.
 
     Attributes:
         vnics: receive queues of the vNIC.
-        key: RSS key of the vNIC, set by its guest's driver; empty where a flow's ring of the NIC is its queue of the vNIC.
+        key: RSS key of the vNIC, set by its guest's driver; empty if the ring of the NIC determines the queue of the
+            vNIC.
         senders: senders of its frames, each with its RSS hash.
-        seen: frames counted at the balancer's last check.
+        seen: number of frames at the balancer's last check.
     """
 
     vnics: list[Vnic]
@@ -35,23 +36,28 @@ class VnicFilter:
     seen: int = 0
 
     def vnic(self, packet: bytes, ring: int) -> Vnic:
-        """Return the receive queue of a flow: by the vNIC's own RSS hash of ``packet``, see `rss_input`, or by the NIC's ring."""
+        """Return the receive queue of a flow.
+
+        Args:
+            packet: input of the vNIC's own RSS hash, see `rss_input`.
+            ring: ring of the NIC, which counts if the vNIC has no RSS key.
+        """
         vnics = self.vnics
         return vnics[(toeplitz_once(self.key, packet) if self.key else ring) % len(vnics)]
 
     def frames(self) -> int:
-        """Return the number of frames that have matched the filter, without those from other VMs of the host, which bypass the NIC."""
+        """Return the number of frames that matched the filter, without frames from other VMs of the host."""
         return sum(vnic.frames - vnic.local_frames for vnic in self.vnics)
 
 
 class NetQueue:
-    """The receive queues of a port. Each is one ring, or several that a steering rule spreads flows over.
+    """The receive queues of a port, each with one ring, or with several rings selected by a steering rule.
 
     Args:
         queues: rings of each queue for vNICs; the first is the default queue.
-        rule: decides the queue of a vNIC, the ring of a flow, and moves.
+        rule: selects the queue of a vNIC, the ring of a flow, and moves.
         node: NUMA node of the port, whose PCPUs run the receive contexts.
-        resteer: called when senders change queues; returns the instant up to which frames have used the old ones.
+        resteer: called when senders change queues; returns the time until which frames have used the old ones.
 
     Attributes:
         period: picoseconds between two calls of `balance`; None for a port without balancing.
@@ -74,7 +80,7 @@ class NetQueue:
         self.period = rule.period() if len(queues) > 1 else None
 
     def give(self, target: VnicFilter, rings: list[RxQueue]) -> None:
-        """Give a vNIC a separate RSS queue."""
+        """Assign a separate RSS queue to a vNIC."""
         self._rings[target] = rings
 
     def deal(self, target: VnicFilter, position: int) -> None:
@@ -87,11 +93,11 @@ class NetQueue:
         self._rings[target] = self._queues[queue]
 
     def rings_of(self, target: VnicFilter) -> list[RxQueue]:
-        """Return the rings of the queue that serves a vNIC."""
+        """Return the rings of the queue of a vNIC."""
         return self._rings[target]
 
     def add(self, target: VnicFilter, sender: Sender, value: int, packet: bytes) -> None:
-        """Steer a further sender to a vNIC.
+        """Steer another sender to a vNIC.
 
         Args:
             target: filter of the vNIC.
@@ -103,13 +109,17 @@ class NetQueue:
         sender.vnic = target.vnic(packet, self._steer(sender, value, self.rings_of(target)))
 
     def flood(self, sender: Sender, value: int) -> None:
-        """Steer a sender without a filter (multicast) to the default queue, by its RSS hash if that has several rings (DRSS)."""
+        """Steer a sender without a filter (multicast) to the default queue, by its RSS hash with DRSS."""
         self._flooded.append(sender)
         rings = self._queues[0]
         sender.queue = rings[self._ring(sender, value, len(rings))]
 
     def served(self, receivers: Callable[[Sender], list[GuestRing]]) -> list[tuple[list[RxQueue], list[GuestRing]]]:
-        """Return the rings of each queue with the vNIC queues that they have traffic for; ``receivers`` finds those of a sender that matches no filter."""
+        """Return the rings of each queue with the vNIC queues that receive from it.
+
+        Args:
+            receivers: returns the receive queues for a sender without a filter.
+        """
         found: dict[int, tuple[list[RxQueue], list[GuestRing]]] = {id(rings): (rings, []) for rings in self._queues}
         for target, rings in self._rings.items():
             vnics = found.setdefault(id(rings), (rings, []))[1]
@@ -131,7 +141,7 @@ class NetQueue:
         return self._within(self._rule.ring(value, sender.size, rings), rings) if rings > 1 else 0
 
     def _within(self, place: int, count: int) -> int:
-        """Return the index chosen by the steering rule.
+        """Return the index that the steering rule selected.
 
         Raises:
             WiringError: the index is out of range.
@@ -141,7 +151,7 @@ class NetQueue:
         return place
 
     def balance(self, now: int) -> None:
-        """Balance: move vNICs between queues by the CPU time that receive contexts, and all that runs on their node, used in the last period."""
+        """Balance: move vNICs between queues by the CPU time of receive contexts and of their node."""
         period = self._rule.period()
         assert period is not None
         busy = [sum(ring.poll.used for ring in rings if isinstance(ring.poll, World)) for rings in self._queues]

@@ -1,6 +1,6 @@
-"""Physical NICs: a port, its receive queues (rings with a moderated interrupt and hardware LRO), and its transmit side.
+"""Physical NICs: a port, its receive queues with moderated interrupts and LRO, and its transmit side.
 
-Frames arrive lazily: the port asks the wire what has come whenever somebody looks.
+Frames arrive lazily: the port collects them from the wire whenever a queue is read.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from hostsim.model.transmit.nic_transmit import Departure, Departures, TxRoom, d
 __all__ = ["LroTable", "Pnic", "RxQueue"]
 
 FAR_OFF = 1 << 62
-"""An instant that no run reaches."""
+"""A time that no run reaches."""
 
 
 class LroTable:
     """The LRO sessions of a receive queue.
 
-    It is evaluated lazily, like the wire and the ring on either side of it: the times at which somebody looks do not affect the packets.
+    It is evaluated lazily, like the wire and the ring: packets do not depend on the times of reads.
 
     Args:
-        lro: the longest packet, and the number of sessions.
-        moderation: of the queue's interrupt.
+        lro: largest packet, and number of sessions.
+        moderation: moderation of the queue's interrupt.
     """
 
     def __init__(self, lro: Aggregation, moderation: Moderation) -> None:
         self._lro, self._moderation = lro, moderation
         self._coming: list[Train[Sender]] = []
         self._open: dict[Sender, Train[Sender]] = {}
-        """Packets that grow; ``step`` of each is the time at which its session ends."""
+        """Growing packets; ``step`` of each is the time at which its session ends."""
         self._soonest = FAR_OFF
-        """No session ends by itself before this."""
+        """Lower bound of the end of all sessions."""
 
     def push(self, train: Train[Sender]) -> None:
-        """Accept frames of a connection off the wire; the last of them may still lie ahead."""
+        """Accept frames of a connection from the wire; the last ones may arrive in the future."""
         self._coming.append(train)
 
     def settle(self, now: int, ring: Ring[Sender]) -> None:
-        """Join the frames that arrived by ``now``, and hand what is complete to the ring."""
+        """Join the frames that arrived by ``now``, and pass complete packets to the ring."""
         coming = self._coming
         while coming:
             train = coming[0]
@@ -61,14 +61,17 @@ class LroTable:
             self._end(now, ring)
 
     def close(self, now: int, ring: Ring[Sender]) -> None:
-        """End all sessions: the queue interrupts."""
+        """End all sessions at an interrupt of the queue."""
         for packet in self._open.values():
             _close(packet, now, ring)
         self._open.clear()
         self._soonest = FAR_OFF
 
     def first(self, ready: int | None) -> int | None:
-        """Return the time of the first frame that the host has not seen, past or future; ``ready`` is that of the first packet in the ring."""
+        """Return the time of the first frame that the host has not seen, past or future.
+
+        ``ready`` is the time of the first packet in the ring.
+        """
         for packet in self._open.values():
             if ready is None or packet.ready < ready:
                 ready = packet.ready
@@ -77,7 +80,7 @@ class LroTable:
         return ready
 
     def count_inside(self) -> int:
-        """Count the frames that are in sessions, or on their way to them."""
+        """Return the number of frames in sessions, or on their way to them."""
         count = 0
         for train in self._coming:
             count += train.count
@@ -86,7 +89,7 @@ class LroTable:
         return count
 
     def _end(self, now: int, ring: Ring[Sender]) -> None:
-        """End the sessions whose time is over by ``now``."""
+        """End the sessions that are due by ``now``."""
         over: list[Train[Sender]] = []
         self._soonest = FAR_OFF
         for packet in self._open.values():
@@ -99,7 +102,7 @@ class LroTable:
             _close(packet, packet.step, ring)
 
     def _join(self, train: Train[Sender], ring: Ring[Sender]) -> None:
-        """Let the packet of a connection grow by frames, as many packets as it takes."""
+        """Join frames to the packets of a connection."""
         sender, lro, growing = train.flow, self._lro, self._open
         most = lro.frames(sender.size)
         at, step, count = train.ready, train.step, train.count
@@ -132,21 +135,23 @@ class LroTable:
 
 
 def _close(packet: Train[Sender], at: int, ring: Ring[Sender]) -> None:
-    """Hand a packet to the ring at an instant."""
+    """Pass a packet to the ring at a given time."""
     packet.ready, packet.step = at, 0
     ring.push(packet)
 
 
 class RxQueue(NicQueue):
-    """A receive queue of a physical NIC: a ring of descriptors with a moderated interrupt, which the completions of a transmit queue share.
+    """A receive queue of a physical NIC: a ring of descriptors with a moderated interrupt.
+
+    Completions of a transmit queue share the interrupt.
 
     Attributes:
-        name: for tables: ``vmnic0-rx0``.
-        ring: descriptors; a frame that finds none is dropped at no cost to the host.
-        interrupts: physical interrupts so far.
-        lro: sessions of hardware LRO; None where it is off.
-        poll: its poller.
-        sent: descriptors of packets that the NIC has sent and its driver has not freed.
+        name: name in tables, such as ``vmnic0-rx0``.
+        ring: descriptors; a frame without a free one is dropped at no cost to the host.
+        interrupts: number of physical interrupts.
+        lro: sessions of hardware LRO; None if off.
+        poll: poller of the queue.
+        sent: number of descriptors of sent packets that its driver has not freed.
     """
 
     poll: RxPoller
@@ -164,18 +169,18 @@ class RxQueue(NicQueue):
         completions: Moderation | None = None,
         lro: LroTable | None = None,
     ) -> None:
-        """Make a queue.
+        """Create a queue.
 
         Args:
-            clock: the host's.
-            name: for tables.
-            capacity: descriptors.
-            moderation: of its interrupt.
-            jitter: lateness of an interrupt that moderation holds back.
-            nic: its port.
-            memory: NUMA node whose memory the frames are written to.
-            completions: moderation of transmit completions where they have their own.
-            lro: sessions of hardware LRO; None where it is off.
+            clock: clock of the host.
+            name: name in tables.
+            capacity: number of descriptors.
+            moderation: moderation of its interrupt.
+            jitter: lateness of a moderated interrupt.
+            nic: port of the queue.
+            memory: NUMA node of the memory to which frames are written.
+            completions: moderation of transmit completions; default: the same as for frames.
+            lro: sessions of hardware LRO; None if off.
         """
         super().__init__(memory, adapts=moderation.adapts)
         self.name = name
@@ -204,23 +209,23 @@ class RxQueue(NicQueue):
             self.ring.push(train)
 
     def settle(self, now: int) -> None:
-        """Admit the frames that arrived by ``now``, and drop those that found no descriptor."""
+        """Admit the frames that arrived by ``now``, and drop those without a free descriptor."""
         self.admit(now)
         self.ring.settle(now)
 
     def admit(self, now: int) -> None:
-        """Let the ring have what arrived by ``now``, LRO done."""
+        """Pass the frames that arrived by ``now`` to the ring, after LRO."""
         self._nic.settle(now)
         if self.lro is not None:
             self.lro.settle(now, self.ring)
 
     def waiting(self, now: int) -> int:
-        """Return the number of frames that wait in the ring. Looking changes nothing that happens."""
+        """Return the number of frames that wait in the ring; without effect on the run."""
         self.settle(now)
         return self.ring.held
 
     def copies_inside(self) -> int:
-        """Return the number of copies that the waiting frames will be replicated to."""
+        """Return the number of copies that the switch will make of the waiting frames."""
         copies = 0 if self.lro is None else self.lro.count_inside()
         for train in self.ring.trains():
             sender = train.flow
@@ -230,8 +235,8 @@ class RxQueue(NicQueue):
     def take(self, limit: int, now: int) -> list[Train[Sender]]:
         """Dequeue at most ``limit`` frames that arrived by ``now``, and report earlier drops to senders.
 
-        Not sooner: a look at the queue in between must not affect the run, and duplicate acknowledgements are caused by frames
-        that are taken.
+        Drops are not reported earlier, as a read of the queue must not affect the run, and taken frames cause the
+        duplicate acknowledgements.
         """
         self.admit(now)
         taken: list[Train[Sender]] = []
@@ -242,7 +247,7 @@ class RxQueue(NicQueue):
         return taken
 
     def take_next(self, limit: int, now: int) -> Train[Sender] | None:
-        """Dequeue the oldest frames of one train, at most ``limit`` (at least 1), that were admitted by ``now``; None when there are none."""
+        """Dequeue the oldest admitted frames of one train, at most ``limit`` (at least 1), or None."""
         train = self.ring.take_next(limit, now)
         if train is not None:
             frames = train.count * train.frames
@@ -254,14 +259,14 @@ class RxQueue(NicQueue):
         return train
 
     def report_drops(self) -> None:
-        """Report to senders what was dropped before the frames that were just taken."""
+        """Report drops before the frames just taken to their senders."""
         if self._losses:
             losses, self._losses = self._losses, []
             for train in losses:
                 train.flow.dropped(train.count * train.frames)
 
     def unmask(self, now: int) -> None:
-        """Unmask the interrupt, because the poller goes to sleep: interrupt for the next frame, no sooner than moderation allows."""
+        """Unmask the interrupt, as the poller goes to sleep; moderation may delay the next interrupt."""
         self.admit(now)
         self._masked = False
         first = self.ring.first()
@@ -291,31 +296,34 @@ class RxQueue(NicQueue):
         self._tx_octets += octets
 
     def clean(self) -> int:
-        """Free the descriptors of what is sent by now; returns their number."""
+        """Free the descriptors of packets sent by now; returns their number."""
         self._nic.depart(self._clock.now)
         sent, self.sent = self.sent, 0
         return sent
 
     def mapped(self) -> dict[TransmitQueue, int]:
-        """Return the transmit queues that wait for completions, with the packets freed of each; each is returned once."""
+        """Return the transmit queues that wait for completions, with the numbers of freed packets, once."""
         mapped = self._mapped
         if mapped:
             self._mapped = {}
         return mapped
 
     def first_frame(self, now: int) -> int | None:
-        """Return the time of the first frame for a driver that polls: of one in the ring, or a lower bound of that of one to come; None when none is known."""
+        """Return the time of the first frame for a polling driver, or a lower bound; None if none is known."""
         self.admit(now)
         first = self.ring.first()
         return self._nic.upcoming(self) if first is None else first
 
     def never_interrupt(self) -> None:
-        """Serve a driver that polls: a frame is there for it at once, completions are found by polling, and nothing counts as an interrupt."""
+        """Serve a polling driver.
+
+        Frames are announced at once, completions are found by polling, and no interrupt is counted.
+        """
         self._moderation, self._completions = Moderation(0), CoalescedCompletions(FAR_OFF)
         self._jitter, self._late, self._counted, self.adapts = None, 0, 0, False
 
     def _first_sent(self) -> int | None:
-        """Return the time at which the first packet of those not freed is sent, past or future."""
+        """Return the time of transmission of the first packet that is not freed, past or future."""
         return self._sent_since if self.sent else self._nic.first_departure(self)
 
     def expect(self, at: int) -> None:
@@ -324,15 +332,18 @@ class RxQueue(NicQueue):
         self._timer.arm_by(self._due(self._moderation, at))
 
     def _due(self, moderation: Moderation, first: int) -> int:
-        """Return the time of the interrupt for what is ready at ``first``; one that moderation holds back is as late as the NIC's clock has it.
+        """Return the time of the interrupt for frames or packets ready at ``first``.
 
-        It never falls as ``first`` rises: a timer that is set by a lower bound of a frame's arrival is not later than the interrupt for it.
+        A moderated interrupt has the lateness of the NIC's clock.
+
+        The result does not fall as ``first`` rises: a timer set by a lower bound of a frame's arrival is not later than
+        the interrupt for the frame.
         """
         late = self._late
         return moderation.due(first - late, self.interrupted) + late
 
     def _interrupt(self, now: int) -> None:
-        self._masked = True  # before looking: what is on the wire behind this frame is found by polling
+        self._masked = True  # before settling, as the poll finds later frames on the wire
         self.settle(now)
         if self.lro is not None:
             self.lro.close(now, self.ring)
@@ -340,12 +351,12 @@ class RxQueue(NicQueue):
         if not self.ring.held:
             sent = self._first_sent()
             if sent is None or self._due(self._completions, sent) > now:
-                self.unmask(now)  # the frame came later than it could have
+                self.unmask(now)  # the frame arrived later than its lower bound
                 return
         self.interrupted = now
         self.interrupts += self._counted
         if self.adapts:
-            self._nic.depart(now)  # all that has gone by now, whenever somebody looked last
+            self._nic.depart(now)  # all packets sent by now, independent of the last read
             self._moderation.interrupted(now, self._received, self._rx_octets, self._went, self._tx_octets)
             self._received = self._rx_octets = self._went = self._tx_octets = 0
         if self._jitter is not None:
@@ -353,7 +364,7 @@ class RxQueue(NicQueue):
         self.poll.interrupt(now)
 
     def _lose(self, train: Train[Sender]) -> None:
-        """Count a train that found no descriptor; `report_drops` reports it to its sender."""
+        """Count a train without free descriptors; `report_drops` reports it to its sender."""
         sender = train.flow
         sender.totals.lost_nic += train.count * train.frames
         self._losses.append(train)
@@ -374,28 +385,29 @@ class Pnic:
     """A port of a physical NIC.
 
     Attributes:
-        name: as administrators see it: ``vmnic0``.
-        node: NUMA node that it sits behind.
-        wire: its receive direction.
-        queues: its receive queues.
-        vector: the one whose interrupt the transmit queue of the VMkernel shares: as a rule there is one such queue, for below 300,000
-            packets a second they are packed (``Net.NetNetqTxPackKpps``). None where nobody frees what is sent.
-        tx_packets, tx_data, tx_frames, tx_octets: packets handed to it that are through the wire; of these, with data; frames it cut
-            them to; their bytes of data.
-        tx_dropped: packets that found its transmit queue full.
-        rx_octets: bytes of the frames that were taken off its queues, check sequences left out.
-        rx_wire_ps, tx_wire_ps: time that its wire (or its slot, where that is slower) took for what came and for what was sent.
-        sent_until: time at which the wire would be free if no train had gaps.
+        name: name as in the administrator's tools: ``vmnic0``.
+        node: NUMA node of the NIC.
+        wire: receive direction.
+        queues: receive queues.
+        vector: receive queue whose interrupt the VMkernel's transmit queue shares. There is one such queue by default,
+            as below 300,000 packets/s they are packed (``Net.NetNetqTxPackKpps``). None without a driver that frees
+            sent packets.
+        tx_packets, tx_data, tx_frames, tx_octets: number of packets sent on the wire; of these with data; of their
+            frames; bytes of their data.
+        tx_dropped: number of packets dropped at its full transmit queue.
+        rx_octets: bytes of the frames taken from its queues, without check sequences.
+        rx_wire_ps, tx_wire_ps: time of received and of sent frames on the wire, or on the slot if that is slower.
+        sent_until: time at which the wire would be free if trains had no gaps.
     """
 
     def __init__(self, name: str, node: Node, wire: Wire, tx_limit: int) -> None:
-        """Make a port without queues.
+        """Create a port without queues.
 
         Args:
-            name: for tables.
-            node: NUMA node that it sits behind.
-            wire: its receive direction.
-            tx_limit: descriptors of packets that wait for the wire.
+            name: name in tables.
+            node: NUMA node of the NIC.
+            wire: receive direction.
+            tx_limit: number of descriptors of packets that wait for the wire.
         """
         self.name, self.node, self.wire = name, node, wire
         self.queues: list[RxQueue] = []
@@ -406,7 +418,7 @@ class Pnic:
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = self._steered = 0
 
     def settle(self, now: int) -> None:
-        """Steer the frames that arrived by ``now``, which may lie ahead, to the receive queues."""
+        """Steer the frames that arrive by ``now``, which may be in the future, to the receive queues."""
         self._steered = max(self._steered, now)
         for train in self.wire.collect(now):
             sender = train.flow
@@ -415,23 +427,26 @@ class Pnic:
             sender.queue.arrive(train)
 
     def upcoming(self, queue: NicQueue) -> int | None:
-        """Return a lower bound of the arrival of the next frame for a queue; None when none is known to come."""
+        """Return a lower bound of the arrival of the next frame for a queue; None if none is known."""
         return self.wire.upcoming(queue)
 
     def resteer(self) -> int:
-        """Have its wire follow senders to other receive queues; returns the instant up to which frames went to the old ones."""
+        """Move senders on its wire to other receive queues.
+
+        Returns the time until which frames used the old ones, in picoseconds.
+        """
         self.wire.resteer()
         return self._steered
 
     def admit(self, train: Train[GuestStream], frame_ps: int, *, cut: bool = False) -> int:
-        """Return how many packets of a train find room in the transmit queue, its first ones; counts the others as dropped.
+        """Return the number of first packets of a train that fit into the transmit queue; drop the others.
 
-        What leaves while they are handed over makes room for them.
+        Packets that leave meanwhile make room.
 
         Args:
-            train: packets, at instants that may lie ahead.
-            frame_ps: time of a frame on the wire.
-            cut: they come as frames already.
+            train: packets at times that may be in the future.
+            frame_ps: time of a frame on the wire, in picoseconds.
+            cut: True if the packets are frames already.
         """
         count, stream = train.count, train.flow
         each = train.frames if cut else descriptors(train.frames * stream.size)
@@ -452,21 +467,21 @@ class Pnic:
         cut: bool = False,
         bounded: bool = True,
     ) -> tuple[int, int]:
-        """Transmit packets that were admitted at their instants, behind those handed over before.
+        """Transmit admitted packets, after those passed on earlier.
 
-        Trains of contexts that send at the same time share the wire: what one leaves free between its packets is there for
-        the next, whose first packet waits for the work that was handed over before it (docs/design/transmit.md).
+        Trains of simultaneous contexts share the wire: one uses the gaps between packets of another, but its first
+        packet waits for the work passed on earlier (docs/design/transmit.md).
 
         Args:
-            train: packets of ``frames`` frames each, at instants that may lie ahead.
-            frame_ps: time of a frame on the wire.
+            train: packets of ``frames`` frames each, at times that may be in the future.
+            frame_ps: time of a frame on the wire, in picoseconds.
             queue: transmit queue that waits for their completion; None for copied packets.
-            vector: the queue whose interrupt announces it, where it is not that of the port.
-            cut: the packets come as frames already.
-            bounded: they take room in the transmit queue of the VMkernel.
+            vector: receive queue whose interrupt announces it; default: that of the port.
+            cut: True if the packets are frames already.
+            bounded: True if they occupy the transmit queue of the VMkernel.
 
         Returns:
-            Instants at which the last bit of the first packet, and picoseconds until that of the next, is through.
+            Time at which the last bit of the first packet is sent, and picoseconds between packets.
         """
         count, ready = train.count, train.ready
         packet_ps = train.frames * frame_ps
@@ -489,7 +504,7 @@ class Pnic:
         return first, step
 
     def first_departure(self, vector: RxQueue) -> int | None:
-        """Return the time at which the first packet that is counted as waiting for the wire has left it, of those that a queue announces."""
+        """Return the departure time of the first packet not yet counted as sent that a queue announces."""
         return self._leaving.soonest(vector)
 
     def depart(self, now: int) -> None:
@@ -504,7 +519,7 @@ class Pnic:
             following = departure.following
             if departure.first > now:
                 if not departure.is_begun:
-                    return  # and so do all behind it
+                    return  # and so do all later ones
                 before, departure = departure, following
                 continue
             train, step, at = departure.train, departure.step, departure.first

@@ -1,6 +1,6 @@
 """Virtual NICs, receive side: the ring, the refill of descriptors, and interrupt coalescing.
 
-A vmxnet3 and an e1000 differ in their guests' drivers, and in what its registers cost the guest of an e1000: each access is an exit.
+A vmxnet3 and an e1000 differ in their guests' drivers, and in register accesses, each of which is an exit for an e1000.
 """
 
 from __future__ import annotations
@@ -38,14 +38,17 @@ _MASKED: Final = _Line.MASKED
 
 
 class VnicLock(DeliveryLock):
-    """The spin lock of a vNIC that receive contexts deliver to one at a time, from LRO to the descriptor on its ring.
+    """The spin lock of a vNIC to which receive contexts deliver one at a time.
 
-    It is worked out train by train, without an event: the lock is a server whose work is the time that contexts hold it. A context that comes when there is
-    more of it ahead than its own way takes spins for the rest. Contexts that deliver during the same time take turns, so that each frame finds the lock, and the
-    lines that it guards, in the other one's cache; one that comes later finds it so once. A context that is the only one never pays.
+    It is held from LRO to the descriptor on the ring.
+
+    It is computed train by train, without events: the lock is a server whose work is the time that contexts hold it. A
+    context that arrives with more of this work ahead than its own way takes spins for the rest. Contexts that deliver
+    simultaneously take turns, so that each frame finds the lock, with its protected lines, in the other's cache; a
+    later context does so once. A single context never pays.
 
     Args:
-        hand_over_ps: cost of finding it there.
+        hand_over_ps: cost of fetching the lock from another cache, in picoseconds.
     """
 
     def __init__(self, hand_over_ps: int) -> None:
@@ -73,11 +76,11 @@ class Vnic(GuestRing):
     """A receive queue of a vNIC: a ring with interrupt coalescing.
 
     Attributes:
-        size: descriptors of the ring, those included that the guest has not given back.
-        lost: frames that found no room there.
-        listed: frames from other VMs of the host that wait on its receive list, or were dropped there.
-        interrupt_ps: what an interrupt costs the guest in accesses to registers.
-        doorbell_ps: cost for the guest of announcing refilled descriptors.
+        size: number of descriptors of the ring, including those that the guest has not returned.
+        lost: number of frames dropped at the full ring.
+        listed: number of frames from other VMs of the host that wait on its receive list, or were dropped there.
+        interrupt_ps: the guest's cost of register accesses for an interrupt, in picoseconds.
+        doorbell_ps: the guest's cost of announcing refilled descriptors, in picoseconds.
     """
 
     def __init__(
@@ -105,7 +108,7 @@ class Vnic(GuestRing):
         self._timer = _InterruptTimer(clock, self)
 
     def coalesce(self, scheme: CoalescingScheme | None, now: int) -> None:
-        """Switch to another coalescing scheme, None being its usual one; an interrupt held back follows it."""
+        """Switch to another coalescing scheme, or to the usual one for None; also for a delayed interrupt."""
         self._scheme = self._usual if scheme is None else scheme
         if self._line is _HELD:
             self._timer.arm(max(now, self._due(self._first_held())))
@@ -117,7 +120,7 @@ class Vnic(GuestRing):
         self._scheme.posted(train.count, train.ready)
         if train.ready <= self._unmasked_at and self._line is not _MASKED and self._line is not _RAISED:
             self._line = _HELD
-            self.is_polled_on = True  # the driver finds it before it asks for interrupts
+            self.is_polled_on = True  # the driver finds it before it enables interrupts
             self._timer.arm(self._unmasked_at)
         elif self._line is _QUIET:
             self._line = _HELD
@@ -128,12 +131,15 @@ class Vnic(GuestRing):
             self.poller.packets_come(train.ready)
 
     def room(self) -> int:
-        """Return the number of packets that find descriptors, beside those on their way. Nothing is settled: who asks looks ahead."""
+        """Return the number of packets for which descriptors are free, without packets on their way.
+
+        Nothing is admitted, as the caller asks about the future.
+        """
         ring = self.ring
         return max(0, ring.capacity - (ring.pushed - ring.taken - ring.dropped))
 
     def refuse(self, train: Train[Sender]) -> None:
-        """Drop packets that find no descriptor, before they are copied."""
+        """Drop packets without free descriptors, before they are copied."""
         count = train.count
         self.unicast += count
         self.ring.pushed += count
@@ -144,7 +150,7 @@ class Vnic(GuestRing):
     def poll_by(self, poller: RingDriver | None) -> None:
         self.poller = poller
         self._line = _MASKED
-        self._refills = False  # such a driver gives each descriptor back at once (DPDK vmxnet3_recv_pkts)
+        self._refills = False  # such a driver returns each descriptor at once (DPDK vmxnet3_recv_pkts)
 
     def ask(self, now: int) -> None:
         if self.poller is not None:
@@ -158,7 +164,7 @@ class Vnic(GuestRing):
             self._timer.arm_by(self._due(now))
 
     def reclaim(self, now: int) -> int:
-        """Free the transmitted packets that are completed by now, at the beginning of a poll; returns their number."""
+        """Free the packets completed by now, at the beginning of a poll; returns their number."""
         count, self.reclaimable = self.reclaimable, 0
         self.polled = now
         self._asked = None
@@ -167,7 +173,7 @@ class Vnic(GuestRing):
         return count
 
     def _first(self) -> int | None:
-        """Return the time since which, or from which on, the guest has a reason to poll; None when there is none."""
+        """Return the time from which the guest has a reason to poll, past or future; None without one."""
         first, asked = self.ring.first(), self._asked
         if asked is None or (first is not None and first <= asked):
             return first
@@ -175,14 +181,14 @@ class Vnic(GuestRing):
 
     def _first_held(self) -> int:
         first = self._first()
-        assert first is not None  # something is held back
+        assert first is not None  # an interrupt is delayed
         return first
 
     def _watch_depth(self, soonest: int) -> None:
         """Interrupt when the depth of the scheme is reached, but not before ``soonest``."""
         depth = self._scheme.depth()
         if depth is not None and (full := self.ring.nth(depth)) is not None:
-            self._timer.arm_by(max(max(full, soonest), self._unmasked_at))  # noqa: PLW3301  of two at a time: compiled, no call
+            self._timer.arm_by(max(max(full, soonest), self._unmasked_at))  # noqa: PLW3301  with two arguments each, max() is compiled without a call
 
     def _dropped(self, train: Train[Sender]) -> None:
         frames = train.count * train.frames
@@ -231,7 +237,7 @@ class Vnic(GuestRing):
         if not self._refills:
             return budget
         if self._refilled_at is not None:
-            self.ring.settle(self._refilled_at)  # what came by then has found the ring as it was
+            self.ring.settle(self._refilled_at)  # earlier packets were admitted with the old capacity
             self.ring.capacity += self._used_up
             self._used_up, self._refilled_at = 0, None
         return min(budget, self._lot - self._used_up)
@@ -243,7 +249,7 @@ class Vnic(GuestRing):
             self.vcpu.pending_ps += self.doorbell_ps
 
     def unmask(self, at: int) -> None:
-        """Unmask the interrupt at an instant that may lie ahead: the driver's poll is done, and has found the ring empty."""
+        """Unmask the interrupt at the end of the driver's last poll, which may be in the future."""
         self._unmasked_at = at
         first = self._first()
         if first is None:
@@ -265,7 +271,7 @@ class Vnic(GuestRing):
 
 
 class _InterruptTimer(OneShot):
-    """A timer that ends the coalescing of an interrupt."""
+    """The timer that ends the coalescing of an interrupt."""
 
     def __init__(self, clock: Clock, vnic: Vnic) -> None:
         super().__init__(clock)

@@ -1,11 +1,12 @@
-"""Wires: the links from open-loop senders, and from peers whose frames depend on what the host sends.
+"""Wires: the links from open-loop senders, and from peers whose frames depend on the host's packets.
 
 An open-loop wire serializes the frames of several independent flows at line rate.
 
-On a closed-loop wire (TCP, transactions) what the peer may send is released to it, in flights, at instants that lie ahead. Whenever the wire is free the peer
-puts a burst of one of its connections on it, any of those that have something to send: a fixed order would fall into step with the host's
-interrupts, and stay there (docs/design/tcp.md). Bursts are worked out when somebody looks, those that begin before now, so that a release that is made
-later, for now or for an instant before others, still finds its place: the times of polls do not affect the frames.
+On a closed-loop wire (TCP, transactions) frames of the peer are released in flights, at times in the future. Whenever
+the wire is free the peer sends a burst of one of its connections with pending frames, selected at random: a fixed order
+would lock to the phase of the host's interrupts (docs/design/tcp.md). Bursts that begin before now are computed when
+the wire is read, so that a later release, for now or for a time before others, is still placed correctly: the frames do
+not depend on the times of polls.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from hostsim.units import MS
 __all__ = ["ClosedLoopWire", "OpenLoopWire"]
 
 AHEAD = 5 * MS
-"""How far ahead the frames of irregular senders are worked out."""
+"""Time for which frames of irregular senders are computed ahead, in picoseconds."""
 
 
 class OpenLoopWire(Wire):
     """The link from open-loop senders; a frame arrives with its last bit.
 
-    A frame waits for those before it (in the switch port at the other end, which is not bounded here). A sender on its own
-    that keeps a constant interval never waits, so its instants stay a closed form; all others are worked out a few
-    milliseconds ahead, which changes nothing, because nothing in the host can change what comes.
+    A frame waits for those before it (in the switch port at the other end, which has no limit here). A single sender
+    with a constant interval never waits, so that its times are a closed form; all others are computed a few
+    milliseconds ahead, which has no effect on the result, as the host cannot affect them.
     """
 
     def __init__(self) -> None:
@@ -57,11 +58,11 @@ class OpenLoopWire(Wire):
         self._shift = sender.frame_ps if alone else 0
 
     def flows(self) -> list[tuple[Sender, Arrivals]]:
-        """Return the flows with their arrivals, for another wire in place of this one, which nobody has looked at yet."""
+        """Return the flows with their arrivals, for another wire that replaces this unused one."""
         return list(zip(self._flows, self._arrivals, strict=True))
 
     def upcoming(self, queue: NicQueue) -> int | None:
-        """Return the arrival time of the first frame for a queue that is not yet collected; None when there will be no more."""
+        """Return the arrival time of the first frame for a queue that is not collected, or None."""
         flows = self._flows
         if self._shift:
             if flows[0].queue is not queue:
@@ -87,7 +88,7 @@ class OpenLoopWire(Wire):
             self._work_out(soonest + AHEAD)
 
     def collect(self, now: int) -> list[Train[Sender]]:
-        """Return the frames that arrived by ``now`` and were not collected before, in order."""
+        """Return the frames that arrived by ``now`` and were not collected, in order."""
         if self._shift:
             trains = self._arrivals[0].collect(now - self._shift, self._flows[0])
             for train in trains:
@@ -109,14 +110,14 @@ class OpenLoopWire(Wire):
         return trains
 
     def resteer(self) -> None:
-        """Follow senders to other receive queues."""
+        """Move senders to other receive queues."""
         for sender in self._flows:
             at = self.upcoming(sender.queue)
             if at is not None:
                 sender.queue.expect(at)
 
     def _work_out(self, horizon: int) -> None:
-        """Serialize the frames sent by ``horizon``: each starts when it was sent and the one before it has left the wire."""
+        """Serialize the frames sent by ``horizon``: each starts when it is sent and the wire is free."""
         self._horizon = horizon
         sent: list[int] = []
         owners: list[int] = []
@@ -138,11 +139,11 @@ class OpenLoopWire(Wire):
 
 
 BLOCK: Final = 4096
-"""Random numbers drawn at a time."""
+"""Number of random numbers drawn at a time."""
 
 
 class _Release(Entry):
-    """A release: frames that a sender may put on the wire from an instant on, in equal turns."""
+    """A release: frames that a sender may put on the wire from a given time on, in equal turns."""
 
     def __init__(self, sender: Sender, step: int, turns: int, frames: int) -> None:
         super().__init__()
@@ -154,7 +155,7 @@ class ClosedLoopWire(Wire):
     """The link from a closed-loop peer, which waits for the host's answers.
 
     Attributes:
-        free: instant from which the wire has nothing to carry, as far as it was worked out.
+        free: time from which the computed wire is free.
     """
 
     def __init__(self, random: np.random.Generator, flows: Iterable[tuple[Sender, Arrivals]] = ()) -> None:
@@ -162,11 +163,11 @@ class ClosedLoopWire(Wire):
         self._draws = array("d")
         self._left = 0
         self._queues: list[NicQueue] = []
-        """Receive queues that frames have been released for."""
+        """Receive queues with released frames."""
         self._number = 0
         self._active: list[Sender] = []
         self._turn: Sender | None = None
-        """Who has the wire until `free` and wants it again."""
+        """Sender that has the wire until `free` and has more frames."""
         self._bursts: list[Train[Sender]] = []
         self._open = list(flows)
         self.free = 0
@@ -179,7 +180,7 @@ class ClosedLoopWire(Wire):
         """Release ``frames`` of a sender, in ``turns`` equal parts from ``at`` on, ``step`` picoseconds apart."""
         if frames:
             release = _Release(sender, step, min(turns, frames), frames)
-            self._number += 1  # those of one instant go in the order in which they were made, all turns of each
+            self._number += 1  # releases of one time are ordered by their creation, with all turns of each
             release.rank = self._number
             self._put(release, at)
 
@@ -198,7 +199,7 @@ class ClosedLoopWire(Wire):
             self._queues.append(queue)
 
     def _next_release(self) -> Entry | None:
-        """Return the next release for any of the queues, of which there are few; None when there is none."""
+        """Return the next release for any queue; None if there is none."""
         soonest: Entry | None = None
         for queue in self._queues:
             release = queue.releases.first()
@@ -213,7 +214,7 @@ class ClosedLoopWire(Wire):
         return soonest
 
     def collect(self, now: int) -> list[Train[Sender]]:
-        """Return the bursts whose first bit was on the wire before ``now`` and that were not collected before, in order."""
+        """Return the bursts that began before ``now`` and were not collected, in order."""
         for sender, arrivals in self._open:
             for train in arrivals.collect(now, sender):
                 for arrived in train.arrival_times():
@@ -247,7 +248,7 @@ class ClosedLoopWire(Wire):
         return bursts
 
     def _choose(self) -> Sender:
-        """Remove and return a random one of the active senders."""
+        """Remove and return a random active sender."""
         left = self._left
         if not left:
             self._draws = array("d", self._random.random(BLOCK).tobytes())
@@ -274,7 +275,7 @@ class ClosedLoopWire(Wire):
             self._put(release, release.instant + release.step)
 
     def upcoming(self, queue: NicQueue) -> int | None:
-        """Return a lower bound of the arrival of the next released frame for a queue; None when none is released."""
+        """Return a lower bound of the arrival of the next released frame for a queue; None without releases."""
         if queue.backlogged:
             return self.free + 1
         release = queue.releases.first()
@@ -286,7 +287,7 @@ class ClosedLoopWire(Wire):
         return None if soonest is None else max(soonest, self.free) + 1
 
     def resteer(self) -> None:
-        """Follow senders to other receive queues."""
+        """Move senders to other receive queues."""
         for queue in self._queues:
             queue.backlogged = 0
         for sender in self._active if self._turn is None else [*self._active, self._turn]:
