@@ -1,1 +1,1 @@
-"""Traffic: sources, TCP and UDP endpoints, web, transactions, CPU work."""
+"""Traffic: sources, TCP and UDP endpoints, web, transactions, tiers, VMkernel streams, CPU work."""

@@ -1,4 +1,4 @@
-"""IPv4 addresses of VMs, of the peer outside and of the ends of a tunnel, and the RSS hash that NICs compute of them."""
+"""IPv4 addresses of VMs, of the peer and of tunnel endpoints, and the RSS hash that NICs compute."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ PEER: Final = "10.1.0.1"
 FIRST_PORT: Final = 33000
 """Port of the peer's first stream of datagrams."""
 UDP_PORT: Final = 12865
-"""Port of datagrams at a VM's end."""
+"""Port of datagrams at the VM."""
 TUNNEL_ENDS: Final = ("10.2.0.1", "10.2.0.2")
-"""Addresses of the two ends of a VXLAN tunnel (VTEPs); all of a host's tunnelled traffic has them."""
+"""Addresses of the endpoints of a VXLAN tunnel (VTEPs), for all tunnelled traffic of a host."""
 VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
-"""Port of VXLAN's receivers at the time, and the range of the sender's, chosen by the hash of the inner flow (RFC 7348)."""
+"""VXLAN's destination port at the time, and the range of source ports, selected by the hash of the inner flow (RFC
+7348).
+"""
 
 
 def vm_address(position: int) -> str:
@@ -26,7 +28,10 @@ def vm_address(position: int) -> str:
 
 
 def nic_hash(packet: bytes, *, vxlan: bool) -> int:
-    """Return the RSS hash that a NIC computes of a packet (`rss_input`), or of the outer headers of the VXLAN tunnel that carries it."""
+    """Return the RSS hash that a NIC computes for a packet (`rss_input`).
+
+    Inside VXLAN it is the hash of the outer headers.
+    """
     inner = toeplitz_hash(DEFAULT_KEY, packet)
     if not vxlan:
         return inner

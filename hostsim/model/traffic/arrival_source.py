@@ -1,4 +1,4 @@
-"""Arrival and service processes, made from their specs; arrivals from a peer whose transmissions are coalesced."""
+"""Arrival and service processes, created from their specs; arrivals from a peer that coalesces."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ __all__ = [
 
 
 Draw = Callable[[int], FloatArray]
-"""Draws a number of times in picoseconds."""
+"""Draws a given number of times in picoseconds."""
 
 
 class ArrivalTimer(Generic[S_co]):
-    """A timer that hands over every arrival at its own instant.
+    """A timer that passes on every arrival at its own time.
 
     Args:
-        clock: the host's.
-        arrivals: instants.
-        flow: of what arrives.
-        receive: takes arrivals and the instant.
+        clock: clock of the host.
+        arrivals: arrival process.
+        flow: flow of the arrivals.
+        receive: called with each train of arrivals and the current time.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class ArrivalTimer(Generic[S_co]):
 
 
 def make_arrivals(spec: ArrivalSpec, rate: float | None, random: np.random.Generator, jitter: int = 0) -> Arrivals:
-    """Make the arrival process of a source; a constant one starts at a random phase.
+    """Create the arrival process of a source; a constant one starts at a random phase.
 
     Args:
-        spec: the process.
-        rate: arrivals in a second in the long run; None with recorded instants or phases.
-        random: the source's own stream.
-        jitter: timer jitter of a constant one in picoseconds.
+        spec: spec of the process.
+        rate: mean arrivals/s; None with recorded times or phases.
+        random: the source's random stream.
+        jitter: timer jitter of a constant process, in picoseconds.
     """
     if spec.timestamps_ps is not None:
         return RecordedArrivals(list(spec.timestamps_ps))
@@ -88,14 +88,16 @@ def make_arrivals(spec: ArrivalSpec, rate: float | None, random: np.random.Gener
 
 
 class ModulatedGaps:
-    """The gaps of a Poisson process whose rate is a step function of time.
+    """The interarrival times of a Poisson process whose rate is a step function of time.
 
-    Arrivals of a process of rate 1 are mapped back through the integral of the rate (time change; D. Daley, D. Vere-Jones, *An Introduction to the Theory of
-    Point Processes*, vol. 1, 7.4): whatever the phases, a block of arrivals is two array operations.
+    Arrivals of a process of rate 1 are mapped back through the integral of the rate (time change; D. Daley, D.
+    Vere-Jones, *An Introduction to the Theory of Point Processes*, vol. 1, 7.4): a block of arrivals is two array
+    operations, for any phases.
 
     Args:
-        segments: returns the next segments: their lengths in picoseconds and their rates in arrivals a picosecond, in arrays of one length.
-        random: the source's own stream.
+        segments: returns the next segments: lengths in picoseconds and rates in arrivals per picosecond, in arrays of
+            equal length.
+        random: the source's random stream.
     """
 
     def __init__(self, segments: Callable[[], tuple[FloatArray, FloatArray]], random: np.random.Generator) -> None:
@@ -107,7 +109,7 @@ class ModulatedGaps:
         self._mass = self._last = 0.0
 
     def draw(self, count: int) -> FloatArray:
-        """Return the next gaps in picoseconds, ``count`` of them at most and one at least."""
+        """Return the next interarrival times in picoseconds, 1 to ``count``."""
         if not len(self._ahead):
             self._ahead = self._mass + np.cumsum(self._random.exponential(1.0, count))
             self._mass = float(self._ahead[-1])
@@ -122,13 +124,16 @@ class ModulatedGaps:
         return gaps
 
     def _extend(self, wanted: float) -> None:
-        """Make segments up to a mean number of arrivals, `MOST_SEGMENTS` at most; those before the next arrival are forgotten."""
+        """Create segments up to a mean number of arrivals, at most `MOST_SEGMENTS`.
+
+        Segments before the next arrival are dropped.
+        """
         checkpoint()
         kept = max(0, int(np.searchsorted(self._masses, self._ahead[0])) - 1)
         times, masses, made = [self._times[kept:]], [self._masses[kept:]], 0
         end, mass = float(self._times[-1]), float(self._masses[-1])
         while mass < wanted and made < MOST_SEGMENTS:
-            if end > END:  # no run is as long
+            if end > END:  # longer than any run
                 end, mass = end + 1.0, wanted + 1.0
                 times.append(np.array([end]))
                 masses.append(np.array([mass]))
@@ -142,15 +147,18 @@ class ModulatedGaps:
 
 
 MOST_SEGMENTS: Final = 1 << 16
-"""Segments made in one go."""
+"""Largest number of segments created at once."""
 SEGMENTS: Final = 256
-"""Random segments made at a time."""
+"""Number of random segments created at a time."""
 
 
 def _segments(
     spec: ArrivalSpec, rate: float | None, random: np.random.Generator
 ) -> Callable[[], tuple[FloatArray, FloatArray]]:
-    """Return the function that makes the next segments of a process; of a random one the first is drawn from the stationary distribution."""
+    """Return the function that returns the next segments of a process.
+
+    The first segment of a random process is drawn from the stationary distribution.
+    """
     if spec.on is not None and spec.off is not None:
         assert rate is not None
         means, rates = np.array([spec.on, spec.off], dtype=np.float64), np.array([rate * (1 + spec.off / spec.on), 0.0])
@@ -168,18 +176,20 @@ def _segments(
 
 
 class RandomSegments:
-    """The segments of a Markov-modulated process: each state holds for an exponential time, and any of the others follows.
+    """The segments of a Markov-modulated process.
+
+    Each state holds for an exponential time, and is followed by any of the others with equal probability.
 
     Args:
-        means: mean time in each state in picoseconds.
-        rates: arrivals a picosecond in each state.
-        random: the source's own stream.
+        means: mean time in each state, in picoseconds.
+        rates: arrivals per picosecond in each state.
+        random: the source's random stream.
     """
 
     def __init__(self, means: FloatArray, rates: FloatArray, random: np.random.Generator) -> None:
         self._means, self._rates, self._random = means, rates, random
         self._state = int(random.choice(len(means), p=means / means.sum()))
-        """The next state. Times are exponential, so that what is left of the first one is as long as any."""
+        """Next state. Times are exponential, so that the rest of the first one has the same distribution."""
 
     def draw(self) -> tuple[FloatArray, FloatArray]:
         """Return the lengths and rates of the next segments."""
@@ -192,7 +202,10 @@ class RandomSegments:
 
 
 def make_bursts(rate: float, burst: int, random: np.random.Generator, jitter: int = 0) -> Arrivals:
-    """Make a constant arrival process of ``rate`` bursts a second of ``burst`` packets each, with a random phase and timer jitter."""
+    """Create a constant arrival process of ``rate`` bursts/s of ``burst`` packets each.
+
+    It has a random phase and timer jitter.
+    """
     bursts = _paced(rate, random, jitter)
     return bursts if burst == 1 else BurstArrivals(bursts, burst)
 
@@ -203,12 +216,12 @@ def _paced(rate: float, random: np.random.Generator, jitter: int) -> Arrivals:
 
 
 def make_lengths(spec: ServiceSpec, hertz: float, random: np.random.Generator) -> Draw:
-    """Make the service process: a function that draws lengths of bursts of work from the source's own stream.
+    """Create the service process: a function that draws lengths of bursts of work.
 
     Args:
-        spec: the process.
-        hertz: Westmere-equivalent cycles in a second.
-        random: the source's own stream.
+        spec: spec of the process.
+        hertz: Westmere-equivalent cycles/s.
+        random: the source's random stream.
     """
     if spec.values is not None:
         values = np.array(spec.values, dtype=np.float64)
@@ -232,18 +245,21 @@ def _drawn(distribution: str, mean: float, cv: float | None, random: np.random.G
 S = TypeVar("S", bound=Stream)
 
 _POSTED: Final = Stream()
-"""What packets belong to while they wait: who collects them names their flow."""
+"""Placeholder stream of waiting packets; `CoalescedArrivals.collect` sets their flow."""
 
 
 class CoalescedArrivals(Arrivals):
-    """A batch arrival process: packets of another process, which wait until so many are there that the peer's guest calls, or one of them has waited too long.
+    """A batch arrival process: packets of another process that wait for the next call of the peer's guest.
 
-    Those of a call arrive together. Their number follows the packet rate by the law that a vmxnet3 of the host itself has.
+    The guest calls when a number of packets wait, or when one has waited too long.
+
+    Packets of a call arrive together. Their number follows the packet rate by the same law as for a vmxnet3 of the
+    host.
 
     Args:
         posted: arrival process of the packets at the peer's vNIC.
-        law: its coalescing depth.
-        timeout: longest wait of a packet in picoseconds.
+        law: coalescing depth.
+        timeout: longest wait of a packet, in picoseconds.
     """
 
     def __init__(self, posted: Arrivals, law: CoalescingDepth, timeout: int) -> None:
@@ -253,7 +269,7 @@ class CoalescedArrivals(Arrivals):
         self._wait()
 
     def _wait(self) -> None:
-        """Gather the packets of the next call."""
+        """Collect the packets of the next call."""
         first = self._posted.upcoming()
         self._count, self._due = 0, first
         due = first

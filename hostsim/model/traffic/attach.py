@@ -47,14 +47,14 @@ __all__ = ["attach_control_loops", "attach_workloads"]
 
 
 Attach: TypeAlias = Callable[[Host, str, Any, list[VirtualMachine], Streams], None]
-"""Attaches traffic to a host: its name, its spec, the VMs of the groups that it goes to, random streams."""
+"""Attaches traffic to a host: host, name, spec, VMs of the groups in ``to``, random streams."""
 
 
 def attach_workloads(host: Host, streams: Streams) -> None:
     """Attach all traffic of a host's spec to it.
 
     Raises:
-        WiringError: the traffic has no destination.
+        WiringError: the traffic cannot be attached.
     """
     kinds = registry_of(host.spec.plugins).of("traffic")
     for name, traffic in host.spec.traffic.items():
@@ -71,12 +71,12 @@ def attach_control_loops(host: Host) -> None:
     loops = registry_of(host.spec.plugins).of("control_loop")
     for choice in host.spec.control_loops.values():
         loop = loops[choice.name].factory
-        assert loop is not None  # none is shipped
+        assert loop is not None  # all control loops of this role are plug-ins
         host.clock.start(loop(host.clock, host, *choice.own))
 
 
 def _from_peer(host: Host, posted: Arrivals) -> Arrivals:
-    """Return what a peer posts as its NIC sends it: coalesced where the peer is a VM."""
+    """Return the arrivals of a peer's packets at its NIC: coalesced if the peer is a VM."""
     coalescing = host.spec.peer.tx_coalescing
     if coalescing is None:
         return posted
@@ -88,7 +88,10 @@ def _from_peer(host: Host, posted: Arrivals) -> Arrivals:
 def _attach_multicast(
     host: Host, name: str, traffic: MulticastSpec, members: list[VirtualMachine], streams: Streams
 ) -> None:
-    """Attach a multicast stream: from the wire of the first uplink of its receivers' switch to their virtual ports, or of a kernel's NIC to its ring."""
+    """Attach a multicast stream from a wire to the virtual ports of its receivers.
+
+    The wire is that of the first uplink of their switch; frames for a native host go to the ring of its NIC.
+    """
     entries = {
         links(group, host.spec.vswitches, host.spec.nics)[0].uplinks[0]: group.networks[:1]
         for group in host.spec.vms
@@ -100,10 +103,10 @@ def _attach_multicast(
     position = len(host.flows)
     host.flows.append(flow)
     uplink, networks = next(iter(entries.items()))
-    if uplink not in host.nics:  # of a kernel that is not there
+    if uplink not in host.nics:  # a native host that does not exist
         return
     nic = host.nics[uplink]
-    vxlan = any(host.spec.vswitches[network].vxlan for network in networks)  # a kernel has none
+    vxlan = any(host.spec.vswitches[network].vxlan for network in networks)  # a native host has no networks
     tag = sum(host.spec.vswitches[network].tag for network in networks)
     rate = host.spec.hardware.nics[uplink].rate
     frame_ps = transmission_ps(datagram_on_wire(traffic.packet_size, vxlan=vxlan, tag=tag), rate)
@@ -125,7 +128,11 @@ def _attach_multicast(
 def _attach_bridged(
     host: Host, name: str, traffic: BridgedSpec, members: list[VirtualMachine], streams: Streams
 ) -> None:
-    """Attach frames for each VM's bridge or router. No filter knows the addresses behind a bridge, so they use the default queue of its uplink, or the rings of a NIC of its own."""
+    """Attach frames for each VM's bridge or router.
+
+    No filter has the addresses behind a bridge, so that they use the default queue of its uplink, or the rings of a
+    passed-through NIC.
+    """
     position = len(host.flows)
     flow = Flow(name, traffic.data, 1)
     host.flows.append(flow)
@@ -148,11 +155,11 @@ def _attach_bridged(
             port = enters.port(packet)
         which = next(
             place for place, vcpu in enumerate(vm.vcpus) if vcpu is port.vnic.vcpu
-        )  # a software interrupt forwards on the vCPU that took the interrupt
+        )  # a softirq forwards on the vCPU that took the interrupt
         if polls:
             which = traffic.vcpu
         index = enters.ports.index(port)
-        queue = leaves.posted(vm, which, index)  # the kernel takes the queue of the same number
+        queue = leaves.posted(vm, which, index)  # the kernel selects the queue with the same number
         sender = (PolledFrames if polls else Bridged)(flow, traffic.data, frame_ps, vm.vcpus[which], queue, step)
         sender.path_ps = taken
         if polls:
@@ -167,7 +174,7 @@ def _attach_bridged(
 
 
 def _poll(host: Host, vm: VirtualMachine, frames: Sender, enters: GuestDevice, leaves: GuestDevice, index: int) -> None:
-    """Let a process poll queue ``index`` of the NIC that frames come in by, and send them by that of the other one."""
+    """Create a process that polls queue ``index`` of the receiving NIC and sends through the other NIC."""
     assert isinstance(frames, PolledFrames)
     assert isinstance(frames.vcpu, Vcpu)
     for device in (enters, leaves):
@@ -224,7 +231,10 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
 
 
 def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:
-    """Attach CPU work to every VM of some groups, on its first vCPUs that have no work yet; each has random streams of its own."""
+    """Attach CPU work to every VM of some groups, on its first vCPUs without work.
+
+    Each vCPU has its own random streams.
+    """
     position = len(host.flows)
     flow = Flow(name, 0, 1)
     host.flows.append(flow)
@@ -262,4 +272,4 @@ ATTACH: Final[dict[str, Attach]] = {
     "vm_datagrams": attach_vm_datagrams,
     "vm_tcp_stream": attach_vm_streams,
 }
-"""Shipped kinds of traffic of `hostsim.config.workload.TRAFFIC`."""
+"""Factories of the shipped kinds of traffic in `hostsim.config.workload.TRAFFIC`."""

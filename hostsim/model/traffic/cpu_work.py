@@ -1,4 +1,4 @@
-"""CPU work of guests: bursts that arrive at a queue of a vCPU, as background load or as a single-server queue of theory."""
+"""CPU work of guests: bursts that arrive at a queue of a vCPU, for background load or queueing theory."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ BLOCK: Final = 4096
 
 
 class CpuWork:
-    """The work queue of one guest: bursts of CPU time, first come first served.
+    """The work queue of a vCPU: bursts of CPU time, first come, first served.
 
     Args:
-        flow: counts them, together with those of other guests of the same traffic.
-        arrivals: of the bursts.
-        draw: returns a given number of lengths in picoseconds, from the guest's stream.
-        batch: simultaneous bursts.
-        together: largest number of bursts served as one, in the time of one.
+        flow: flow with counters of the bursts, shared with other guests of the same traffic.
+        arrivals: arrival process of the bursts.
+        draw: returns a given number of lengths in picoseconds, from the guest's random stream.
+        batch: number of bursts in each arrival.
+        together: largest number of bursts served together, in the time of one.
         waiting: largest number of waiting bursts.
     """
 
@@ -51,7 +51,7 @@ class CpuWork:
         return self._arrivals.upcoming()
 
     def settle(self, now: int) -> None:
-        """Admit the bursts that arrived by ``now``, and drop those that found the queue full."""
+        """Admit the bursts that arrived by ``now``, and drop those that do not fit."""
         ring, flow = self.ring, self.flow
         for train in self._arrivals.collect(now, flow):
             if self._batch > 1:
@@ -68,7 +68,7 @@ class CpuWork:
         if not self._in_service:
             return None
         if not self._lengths:
-            # at least a picosecond, as a burst of no time would never end
+            # at least a picosecond, as a burst of length 0 would never end
             self._lengths = np.maximum(np.rint(self._draw(BLOCK)).astype(np.int64), 1).tolist()
         return self._lengths.pop()
 

@@ -1,4 +1,4 @@
-"""Forwarding guests: bridges and TCP routers, which forward in software interrupts, and what that costs."""
+"""Forwarding guests: bridges and TCP routers, which forward in softirqs, with their costs."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ __all__ = [
 
 
 def forwarding(guest: GuestSpec, costs: CostTable, hertz: float, *, polls: bool = False) -> tuple[int | None, int]:
-    """Return what a packet to forward takes before it is known to be one, and what it takes after that, up to the transmit ring; both in picoseconds.
+    """Return the cost of a packet before and after the decision to forward it, in picoseconds.
 
-    The former is None where it goes up the whole stack. A guest whose path from ring to ring was measured as one pays for all of it packet by packet.
+    The second part ends at the transmit ring. The first part is None if the packet passes the whole stack. A guest with
+    a measured cost from ring to ring has all of it in the second part.
 
     Args:
-        guest: the guest that forwards.
-        costs: of the host.
-        hertz: cycles a second that a core does, of those that costs are in.
-        polls: a process forwards that polls its devices; what making a packet takes stands in for looking up where it goes.
+        guest: spec of the guest.
+        costs: cost table of the host.
+        hertz: Westmere-equivalent cycles/s.
+        polls: True if a process with polled devices forwards; the cost of building a packet then replaces that of its
+            look-up.
     """
     paths = guest.paths
     if polls and paths is not None:
@@ -41,18 +43,18 @@ def forwarding(guest: GuestSpec, costs: CostTable, hertz: float, *, polls: bool 
 
 
 class Bridged(Sender):
-    """Frames from outside to a bridging guest.
+    """Frames from outside to a forwarding guest.
 
-    A frame is delivered, as far as the flow's counters go, when the guest has put it on the transmit queue; what is dropped after that is
-    counted as lost on its way out.
+    The flow counts a frame as delivered when the guest has put it on the transmit queue; later drops count as lost on
+    the transmit side.
 
     Args:
-        totals: where its frames are counted.
+        totals: flow with counters of its frames.
         size: bytes of data in a frame.
-        frame_ps: time of a frame on the wire that it comes by.
-        vcpu: the vCPU that forwards.
-        queue: transmit queue of the vNIC that frames leave by.
-        step: what forwarding a frame takes, in picoseconds, besides receiving it.
+        frame_ps: time of a frame on the incoming wire, in picoseconds.
+        vcpu: vCPU that forwards.
+        queue: transmit queue of the outgoing NIC.
+        step: cost of forwarding a frame in addition to receiving it, in picoseconds.
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class Bridged(Sender):
         return start + count * step
 
     def _leave(self, train: Train[InboundStream], first: int) -> None:
-        """Put frames on the transmit queue, the first at an instant."""
+        """Put frames on the transmit queue, the first at the time ``first``."""
         left = Train(self._leaving, train.count, first, self._step, train.arrived, train.gap, train.timestamps)
         vcpu = self.vcpu
         assert isinstance(vcpu, Vcpu)
@@ -88,7 +90,10 @@ class Bridged(Sender):
 
 
 class PolledFrames(Bridged):
-    """Frames that a process forwards which polls both NICs: one that finds no transmit descriptor is dropped."""
+    """Frames that a process forwards while it polls both NICs.
+
+    Without a free transmit descriptor it drops them.
+    """
 
     descriptors: TxDescriptors
 
@@ -107,23 +112,23 @@ class PolledFrames(Bridged):
 
 
 class _Leaving(Datagram):
-    """The same frames on their way out of the bridging guest."""
+    """The same frames on the transmit side of the guest."""
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
-        """Count frames that were handed to a physical NIC."""
+        """Count frames that reached a physical NIC."""
         self.totals.forwarded += train.count * train.frames
 
 
 MOST_ACKS: Final = 64
-"""Acknowledgements that a peer puts on the wire in one go: more than a packet brings about."""
+"""Largest number of acknowledgements in one burst of a peer, more than a packet causes."""
 
 
 class ForwardedStream(Connection):
-    """A TCP connection between two peers, whose packets pass a guest both ways.
+    """A TCP connection between two peers whose packets pass a guest in both directions.
 
     Attributes:
-        data: segments of the peer that sends.
-        acks: acknowledgements of the peer that receives.
+        data: segments of the sending peer.
+        acks: acknowledgements of the receiving peer.
     """
 
     def __init__(
@@ -139,18 +144,18 @@ class ForwardedStream(Connection):
         acks_every: int,
         step_ps: int,
     ) -> None:
-        """Make an idle connection; its packets need routes before it begins.
+        """Create an idle connection; its packets need routes before it begins.
 
         Args:
-            near: the guest, and the peer that sends.
-            far: the guest, and the peer that receives.
-            congestion: window of the sender.
+            near: the guest, and the sending peer.
+            far: the guest, and the receiving peer.
+            congestion: congestion window of the sender.
             size: bytes of data in a segment.
-            frame_ps: time of a segment on the wire that it comes by.
-            small_ps: time of an acknowledgement on the wire that it comes by.
-            burst: segments that the sender puts on the wire in one go.
-            acks_every: segments that the receiver takes from one acknowledgement to the next.
-            step_ps: what forwarding a packet takes, besides receiving it.
+            frame_ps: time of a segment on the incoming wire, in picoseconds.
+            small_ps: time of an acknowledgement on its incoming wire, in picoseconds.
+            burst: number of segments in one burst of the sender.
+            acks_every: number of segments for each acknowledgement of the receiver.
+            step_ps: cost of forwarding a packet in addition to receiving it, in picoseconds.
         """
         super().__init__(near, congestion, ENDLESS)
         self.data = PeerFrames(near, size, frame_ps, self, self._lose, burst=burst, joins=True, in_softirq=True)
@@ -167,12 +172,12 @@ class ForwardedStream(Connection):
         self._onward, self._homeward = onward, homeward
 
     def begin(self, at: int) -> None:
-        """Let the sender start at an instant."""
+        """Start the sender at a given time."""
         self._remaining = self._file
         self._release(at, 0, 1)
 
     def _release(self, at: int, step: int, turns: int) -> None:
-        """Let the sender send the segments that its window allows."""
+        """Send the segments that the sender's window allows."""
         frames = self._congestion.room()
         if frames > 0:
             self._congestion.in_flight += frames
@@ -190,7 +195,7 @@ class ForwardedStream(Connection):
     # --- the guest
 
     def _forward(self, train: Train[InboundStream], start: int) -> int:
-        """Forward data, or drop what LRO has made too long for it; returns the end."""
+        """Forward data, or drop packets that LRO has made too large; returns the end."""
         count, frames, step, vcpu = train.count, train.frames, self._step, self.data.vcpu
         assert isinstance(vcpu, Vcpu)
         end = start + count * step
@@ -222,7 +227,7 @@ class ForwardedStream(Connection):
         covered = acks * self._acks_every
         owing -= covered
         if not acks and not self._acks_out and self._lost + owing >= self._congestion.in_flight:
-            acks, covered, owing = 1, owing, 0  # nothing more is on its way, and its last segment says so
+            acks, covered, owing = 1, owing, 0  # nothing more is on its way; the last segment has PSH set
         self._owing = owing
         if acks:
             self._acks_out += acks
@@ -241,7 +246,10 @@ class ForwardedStream(Connection):
         self._release(self._endpoints.answer(first), step, count)
 
     def _acks_dropped(self, acks: int) -> None:
-        """Handle dropped acknowledgements: the next one covers them, or the sender's retransmission timer brings one about."""
+        """Handle dropped acknowledgements.
+
+        The next one covers them, or the sender's retransmission causes one.
+        """
         self._acks_out -= acks
         if not self._acks_out:
             self._owing += self._covered
@@ -258,7 +266,7 @@ class ForwardedStream(Connection):
 
 
 class _Onward(GuestPackets):
-    """Packets of either peer on their way out of the guest."""
+    """Packets of either peer on the transmit side of the guest."""
 
     def _count_out(self, frames: int) -> None:
         self.totals.forwarded += frames

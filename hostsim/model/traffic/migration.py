@@ -1,8 +1,9 @@
-"""The data that threads of the VMkernel have to send, and the rounds of a migration to another host (vMotion).
+"""Data for VMkernel threads to send, and the rounds of a migration to another host (vMotion).
 
-A vMotion copies all memory in its first round, and in each further round the pages that the VM has written during the one before. Once what is left can be sent within
-the switchover time goal, 500 ms, the VM is stopped and the rest is sent (Broadcom KB 436882). A VM that writes faster than its memory is sent is slowed
-down, so that each round is shorter than the one before (Stun During Page Send); how much is not published, and here such a round leaves half of it.
+A vMotion copies all memory in its first round, and in each further round the pages that the VM has written during the
+previous one. When the rest can be sent within the switchover time goal, 500 ms, the VM is stopped and the rest is sent
+(Broadcom KB 436882). A VM that writes faster than its memory is sent is slowed down, so that each round is shorter than
+the previous one (Stun During Page Send); the factor is not published, and here such a round leaves half of it.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ __all__ = ["Migration", "Supply", "SupplyThread"]
 SWITCHOVER: Final = 500 * MS
 """Switchover time goal of a vMotion (Broadcom KB 436882)."""
 SLOWED: Final = 2
-"""A round of a VM that is slowed down leaves one part in so many of it; assumed."""
+"""A round of a VM that is slowed down leaves one over this of it (assumed)."""
 
 
 class SupplyThread(NetContext):
     """A thread that sends the data of a supply."""
 
     def look(self, now: int) -> None:
-        """Wake the thread if it has something to send."""
+        """Wake the thread if it has data to send."""
         raise NotImplementedError
 
 
 class Supply:
-    """The data that streams have to send.
+    """Data for streams to send.
 
     Attributes:
         left: bytes that may be sent now.
-        streams: those that send it.
+        streams: threads that send it.
     """
 
     def __init__(self, left: int) -> None:
@@ -55,17 +56,17 @@ class Migration(Supply):
     """A vMotion.
 
     Attributes:
-        rounds: copies of memory that are complete, the last one included.
-        stopped: time for which the VM has stood still, in picoseconds; 0 before.
+        rounds: number of complete rounds, including the last one.
+        stopped: time for which the VM was stopped, in picoseconds; 0 before the end.
     """
 
     def __init__(self, flow: Flow, memory: int, dirty_rate: float) -> None:
-        """Make a migration that has not begun.
+        """Create a migration that has not begun.
 
         Args:
-            flow: counts it.
-            memory: bytes.
-            dirty_rate: bits a second.
+            flow: flow with its counters.
+            memory: memory of the VM, in bytes.
+            dirty_rate: rate of writes to copied memory, in bits/s.
         """
         super().__init__(0)
         self.rounds = self.stopped = 0

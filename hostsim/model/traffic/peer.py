@@ -1,4 +1,4 @@
-"""A peer outside the host that sends datagrams to VMs, for a user's traffic source, which is a SimPy process."""
+"""A peer outside the host that sends datagrams to VMs, for the SimPy process of a plug-in."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["Peer"]
 
 
 class Peer:
-    """The peer of a traffic source: it sends on request of the source's process.
+    """The peer of a traffic source, which sends when the source's process calls `send`.
 
     Attributes:
-        spec: of the traffic in the scenario.
+        spec: spec of the traffic in the scenario.
         vms: VMs of the receiving groups.
-        random: a random stream of its own.
+        random: random stream of the source.
     """
 
     def __init__(
         self, host: Host, name: str, spec: Traffic, members: Sequence[VirtualMachine], streams: Streams
     ) -> None:
         position = len(host.flows)
-        self.spec: Any = spec  # of the source's own class
+        self.spec: Any = spec  # the class is the plug-in's
         self.vms = tuple(members)
         self.random = streams.stream("traffic", position)
         self._host, self._flow = host, Flow(name, 0, 1)
@@ -38,11 +38,11 @@ class Peer:
         host.flows.append(self._flow)
 
     def send(self, vm: VirtualMachine, size: int, count: int = 1, *, device: int = 0) -> None:
-        """Send datagrams now, as soon as the wire is free.
+        """Send datagrams now; they go on the wire as soon as it is free.
 
         Args:
             vm: the receiver.
-            size: bytes of data in each.
+            size: bytes of data in each datagram.
             count: number of datagrams.
             device: number of the VM's NIC.
 
@@ -58,7 +58,7 @@ class Peer:
         key = (vm, device, size)
         if key not in self._senders:
             wire = vm.devices[device].nic.wire
-            assert isinstance(wire, ClosedLoopWire)  # of a host with such traffic
+            assert isinstance(wire, ClosedLoopWire)  # hosts with such traffic have this wire
             sender = datagram_sender(self._host, self._flow, vm, device, size, 1)
             self._senders[key] = ProcessSender(self._host.clock, wire, sender)
         self._senders[key].send(count)

@@ -1,4 +1,4 @@
-"""Service times of applications in guests, drawn from a random stream of their own where they are not constant."""
+"""Service times of applications in guests, drawn from separate random streams if not constant."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["constant_ps", "make_service", "read_by"]
 
 
 def constant_ps(spec: ServiceSpec | None, hertz: float, default: int) -> int:
-    """Return the mean service time in picoseconds: a scenario's own, or the guest's cost."""
+    """Return the mean service time in picoseconds: the scenario's, or the guest's cost."""
     return default if spec is None else round(spec.mean_ps(hertz))
 
 
 def make_service(
     spec: ServiceSpec | None, hertz: float, random: Callable[[], np.random.Generator], factor: float = 1.0
 ) -> ServiceTimes | None:
-    """Return the service times of an application; None where each is the same.
+    """Return the service times of an application; None if they are constant.
 
     Args:
-        spec: those of a scenario; None where the guest's cost counts.
-        hertz: Westmere-equivalent cycles in a second.
-        random: makes the application's own random stream.
-        factor: number that each is multiplied by.
+        spec: service time of the scenario; None for the guest's cost.
+        hertz: Westmere-equivalent cycles/s.
+        random: creates the application's random stream.
+        factor: multiplier of each service time.
     """
     if spec is None or spec.is_constant:
         return None
@@ -39,13 +39,13 @@ def make_service(
 
 
 def read_by(host: Host, sender: Sender, traffic: Traffic, scope: tuple[str | int, ...]) -> None:
-    """Let the process that reads a sender's datagrams take the service times of its traffic, where the scenario names some.
+    """Set the reading times of a sender's datagrams, if the scenario has service times.
 
     Args:
         host: the host.
-        sender: of the datagrams.
-        traffic: its spec.
-        scope: of the random stream.
+        sender: sender of the datagrams.
+        traffic: spec of the traffic.
+        scope: scope of the random stream.
     """
     spec = traffic.own_service
     if spec is None:

@@ -1,4 +1,4 @@
-"""TCP connections between a guest and a peer outside: endpoints, segments, congestion control, loss recovery."""
+"""TCP connections between a guest and a peer: endpoints, segments, congestion control, loss recovery."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Congestion(TcpWindow):
-    """The congestion window of a TCP sender, in segments: how losses and acknowledgements change it."""
+    """The congestion window of a Reno sender, in segments, after losses and acknowledgements."""
 
     def __init__(self, window: int, initial: int) -> None:
         super().__init__(window, initial)
@@ -61,7 +61,7 @@ class Congestion(TcpWindow):
             self._allowed = min(grown, float(self.window))
 
     def lost(self, segments: int) -> None:
-        """Handle a loss told by duplicate acknowledgements: halve the window, once for all losses of one window."""
+        """Handle a loss detected by duplicate acknowledgements: halve the window, once per window."""
         self.in_flight -= segments
         if self._recovering <= 0:
             self._threshold = max(2.0, self._allowed / 2)
@@ -69,7 +69,7 @@ class Congestion(TcpWindow):
             self._recovering = self.in_flight
 
     def timed_out(self, segments: int) -> None:
-        """Handle a retransmission time-out: start again with one segment."""
+        """Handle a retransmission timeout: restart with one segment."""
         self.in_flight -= segments
         self._threshold = max(2.0, self._allowed / 2)
         self._allowed = 1.0
@@ -77,17 +77,18 @@ class Congestion(TcpWindow):
 
 
 BETA: Final = 0.7
-"""Part of its window that a CUBIC sender keeps after a loss (RFC 9438, 4.6)."""
+"""Share of the window that a CUBIC sender keeps after a loss (RFC 9438, 4.6)."""
 CUBE: Final = 0.4
-"""Growth of a CUBIC sender's window in segments a second cubed (RFC 9438, 5.1)."""
+"""Growth constant of a CUBIC window, in segments/s³ (RFC 9438, 5.1)."""
 ALPHA: Final = 3 * (1 - BETA) / (1 + BETA)
-"""Segments that the Reno-friendly estimate grows by for each window acknowledged (RFC 9438, 4.3)."""
+"""Growth of the Reno-friendly estimate in segments for each acknowledged window (RFC 9438, 4.3)."""
 
 
 class Cubic(Congestion):
     """The congestion window of a CUBIC sender (RFC 9438) with fast convergence, without HyStart++.
 
-    The round-trip time is measured once for each window: from an acknowledgement until all that was in flight then is acknowledged.
+    The round-trip time is measured once per window: from an acknowledgement until all segments that were in flight then
+    are acknowledged.
     """
 
     def __init__(self, window: int, initial: int, clock: Clock) -> None:
@@ -113,7 +114,7 @@ class Cubic(Congestion):
             self._allowed = min(grown, float(self.window))
 
     def lost(self, segments: int) -> None:
-        """Handle a loss told by duplicate acknowledgements: reduce the window, once for all losses of one window."""
+        """Handle a loss detected by duplicate acknowledgements: reduce the window, once per window."""
         self.in_flight -= segments
         if self._recovering <= 0:
             self._reduce()
@@ -121,7 +122,7 @@ class Cubic(Congestion):
             self._recovering = self.in_flight
 
     def timed_out(self, segments: int) -> None:
-        """Handle a retransmission time-out: start again with one segment."""
+        """Handle a retransmission timeout: restart with one segment."""
         self.in_flight -= segments
         self._reduce()
         self._allowed = 1.0
@@ -135,7 +136,7 @@ class Cubic(Congestion):
         self._threshold = max(2.0, window * BETA)
 
     def _grown(self, segments: int, now: int) -> float:
-        """Return the window in congestion avoidance after so many acknowledged segments."""
+        """Return the window in congestion avoidance after a number of acknowledged segments."""
         window = self._allowed
         if self._epoch < 0:
             self._epoch, self._estimate = now, window
@@ -162,15 +163,15 @@ class Cubic(Congestion):
 
 
 LOSSES: Final = 256
-"""Gaps between losses drawn at a time."""
+"""Number of gaps between losses drawn at a time."""
 
 
 class PathLoss:
-    """Losses of the network outside the host: each segment is lost with the same probability, whatever happens to others.
+    """Losses of the network outside the host: each segment is lost independently with equal probability.
 
     Args:
         share: probability of a loss, above 0 and below 1.
-        random: the connection's own stream.
+        random: the connection's random stream.
     """
 
     def __init__(self, share: float, random: np.random.Generator) -> None:
@@ -184,7 +185,7 @@ class PathLoss:
         return self._gaps.pop()
 
     def take(self, segments: int) -> int:
-        """Return the number that is lost of the next segments."""
+        """Return the number of losses among the next segments."""
         lost, left = 0, self._left
         while left <= segments:
             lost += 1
@@ -194,55 +195,55 @@ class PathLoss:
 
 
 Think = Callable[[], int]
-"""Draws the time that a user takes for the next request, in picoseconds."""
+"""Draws the time until a user's next request, in picoseconds."""
 ENDLESS: Final = 1 << 60
-"""Segments of a stream that never ends."""
+"""Number of segments of a continuous stream."""
 RETRANSMIT_AFTER: Final = 200 * MS
-"""Least time after which a sender that hears nothing sends again (Linux ``TCP_RTO_MIN``)."""
+"""Smallest retransmission timeout of a sender (Linux ``TCP_RTO_MIN``), in picoseconds."""
 
 
 def no_think_time() -> int:
-    """Make the next request at once."""
+    """Return 0: the next request follows at once."""
     return 0
 
 
 @dataclass(frozen=True)
 class Application:
-    """The application at the guest's end: its costs in picoseconds, and parameters of the guest's TCP."""
+    """The application at the guest's end: costs in picoseconds, and parameters of the guest's TCP."""
 
     per_packet: int
-    """Data of one packet taken from a socket."""
+    """Cost of reading the data of one packet from a socket."""
     per_write: int
-    """One write to a socket."""
+    """Cost of one write to a socket."""
     per_request: int
-    """One request served."""
+    """Cost of serving one request."""
     write_copies: bool
-    """Data sent is copied from the process; not so where files are sent."""
+    """True if sent data is copied from the process; False for files."""
     ack_every: int
-    """Packets seen from one acknowledgement to the next."""
+    """Number of packets for each acknowledgement, as counted by the guest."""
     tso_divisor: int
-    """A packet for TSO is at most the window over this."""
+    """Largest TSO packet, as the window over this number."""
     write_size: int = 0
-    """Bytes of each write, where several make a packet; 0 where one does."""
+    """Bytes of each write if several form a packet; else 0."""
     requests: ServiceTimes | None = None
-    """Times in place of ``per_request``, where these are not constant."""
+    """Service times instead of ``per_request``, if not constant."""
     packets: ServiceTimes | None = None
-    """Times in place of ``per_packet``."""
+    """Service times instead of ``per_packet``, if not constant."""
     writes: ServiceTimes | None = None
-    """Times in place of ``per_write``."""
+    """Service times instead of ``per_write``, if not constant."""
     sum_ps: float = 0.0
-    """The checksum of a byte sent, where the guest's kernel makes it."""
+    """Time of the checksum of a sent byte, if the guest's kernel computes it."""
 
     def request_ps(self) -> int:
         """Return the time to serve the next request in picoseconds."""
         return self.per_request if self.requests is None else self.requests.take()
 
     def packets_ps(self, packets: int) -> int:
-        """Return the time to take the data of the next packets in picoseconds."""
+        """Return the time to read the data of the next packets in picoseconds."""
         return packets * self.per_packet if self.packets is None else self.packets.total(packets)
 
     def checksum_ps(self, octets: int) -> int:
-        """Return the time of the kernel for the checksums of so many bytes sent in picoseconds."""
+        """Return the kernel's time for the checksums of sent bytes in picoseconds."""
         return rounded(octets * self.sum_ps)
 
     def writes_ps(self, writes: int) -> int:
@@ -251,14 +252,14 @@ class Application:
 
 
 class Endpoints:
-    """The endpoints of a connection: the wire from the peer, the transmit queue to it, and the vCPU of the guest's process.
+    """Endpoints of a connection: wire from the peer, transmit queue to it, and the guest's vCPU.
 
     Attributes:
-        clock: the host's.
-        totals: counts its frames.
-        queue: to the peer.
-        vcpu: where the guest's process runs.
-        application: what runs there.
+        clock: clock of the host.
+        totals: flow with its counters.
+        queue: transmit queue to the peer.
+        vcpu: vCPU of the guest's process.
+        application: application of the guest's process.
     """
 
     def __init__(
@@ -273,18 +274,29 @@ class Endpoints:
         delay: int,
         jitter: Jitter,
     ) -> None:
-        """Make endpoints; the peer answers ``delay`` after the end of a frame on the wire, and what ``jitter`` draws later. No wire comes from another VM."""
+        """Create endpoints.
+
+        Args:
+            clock: clock of the host.
+            totals: flow with its counters.
+            wire: wire from the peer; None from another VM.
+            queue: transmit queue to the peer.
+            vcpu: vCPU of the guest's process.
+            application: application of the guest's process.
+            delay: time from the end of a frame on the wire to the peer's answer, in picoseconds.
+            jitter: additional lateness of answers.
+        """
         self.clock, self.totals, self._wire, self.queue = clock, totals, wire, queue
         self.vcpu, self.application = vcpu, application
         self._delay, self._jitter, self._answered = delay, jitter, 0
 
     def release(self, sender: Sender, at: int, step: int, turns: int, frames: int) -> None:
-        """Let the peer send frames, see `ClosedLoopWire.release`."""
+        """Release frames of the peer, see `ClosedLoopWire.release`."""
         assert self._wire is not None
         self._wire.release(sender, at, step, turns, frames)
 
     def answer(self, at: int) -> int:
-        """Return the instant at which the peer answers what it got ``at`` an instant; no answer overtakes one before it."""
+        """Return the time of the peer's answer to a frame at a given time; answers stay in order."""
         answered = at + self._delay + self._jitter.draw()
         if answered > self._answered:
             self._answered = answered
@@ -292,43 +304,46 @@ class Endpoints:
 
 
 class PacketHandler:
-    """What handles the packets of a connection, at both of its ends: compiled, without a call through Python for each train."""
+    """Base of objects that handle packets of a connection at both of its ends.
+
+    It is compiled, without a Python call for each train.
+    """
 
     def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
-        """Let the guest's process handle frames of the peer from ``start`` on; returns the end.
+        """Handle frames of the peer in the guest's process from ``start`` on; returns the end.
 
         Args:
-            frames: of which kind they are.
+            frames: kind of the frames.
             train: the frames.
-            start: when the process begins.
-            wait_ps: wait for memory of each byte that it copies, and its checksum where the kernel checks it.
+            start: start of the processing.
+            wait_ps: wait for memory for each copied byte, with its checksum if the kernel verifies it, in picoseconds.
         """
         raise NotImplementedError
 
     def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
-        """Handle packets that are through the wire, the first at ``first``, each further one ``step`` later.
+        """Handle packets that have left the wire, the first at ``first``, each further one ``step`` later.
 
         Args:
-            packets: of which kind they are.
+            packets: kind of the packets.
             train: the packets.
-            first: when the first was through.
-            step: picoseconds from one to the next.
+            first: departure time of the first packet.
+            step: time between departures, in picoseconds.
         """
         raise NotImplementedError
 
 
 class PeerFrames(Sender):
-    """Frames of a peer, handled by a process of the guest.
+    """Frames of a peer, handled by a process of the guest or its softirq.
 
     Args:
-        endpoints: of the connection.
-        size: bytes of data in each.
-        frame_ps: time of each on the wire.
-        handler: lets the process handle them (`PacketHandler.take`).
-        dropped: told of frames that were dropped on the host.
-        burst: frames that the peer puts on the wire in one go.
-        joins: large receive offload may join them.
-        in_softirq: the guest's kernel handles them by itself, without a process.
+        endpoints: endpoints of the connection.
+        size: bytes of data in each frame.
+        frame_ps: time of each frame on the wire, in picoseconds.
+        handler: handles them in the process (`PacketHandler.take`).
+        dropped: called with the number of frames dropped on the host.
+        burst: number of frames in one burst of the peer.
+        joins: True if large receive offload may join them.
+        in_softirq: True if the guest's kernel handles them without a process.
     """
 
     headers = TCP_HEADERS
@@ -363,14 +378,14 @@ class GuestPackets(GuestStream):
     """Packets of one kind that the guest sends: acknowledgements, answers or data.
 
     Args:
-        totals: counts the frames that were handed to a physical NIC or dropped, and the data that is through the wire.
+        totals: flow with counters of frames that reached a physical NIC or were dropped, and of sent data.
         size: bytes of data in each frame.
-        handler: told of packets that are through the wire (`PacketHandler.gone`).
-        dropped: told of frames that found no room.
+        handler: called for packets that have left the wire (`PacketHandler.gone`).
+        dropped: called with the number of dropped frames.
     """
 
     headers = TCP_HEADERS
-    """Bytes of its headers from IP on."""
+    """Bytes of its headers, from the IP header on."""
 
     def __init__(
         self,
@@ -399,23 +414,26 @@ class GuestPackets(GuestStream):
 
 
 class Connection(PacketHandler):
-    """The base class of both directions: congestion window and loss detection.
+    """Base class of both directions: congestion window and loss detection.
 
     Args:
-        endpoints: its two ends.
-        congestion: window of the side that sends data.
-        file: segments of each transfer, or `ENDLESS`.
+        endpoints: endpoints of the connection.
+        congestion: congestion window of the data sender.
+        file: number of segments of each transfer, or `ENDLESS`.
     """
 
     def __init__(self, endpoints: Endpoints, congestion: Congestion, file: int) -> None:
         self._endpoints, self._congestion, self._file = endpoints, congestion, file
         self._remaining = self._lost = 0
         self.path_loss: PathLoss | None = None
-        """Losses of the network outside; None without."""
+        """Losses of the network outside the host; None without."""
         self._timer: Timer | None = None
 
     def _lose(self, frames: int) -> None:
-        """Handle dropped data; its sender detects the loss by duplicate acknowledgements, or by its retransmission timer."""
+        """Handle dropped data.
+
+        Its sender detects the loss by duplicate acknowledgements, or by its retransmission timer.
+        """
         self._lost += frames
         self._await_time_out()
 
@@ -426,7 +444,7 @@ class Connection(PacketHandler):
         self._timer.arm(clock.now + RETRANSMIT_AFTER)
 
     def _repair(self) -> None:
-        """Recover from a loss told by duplicate acknowledgements."""
+        """Recover from a loss detected by duplicate acknowledgements."""
         lost, self._lost = self._lost, 0
         self._remaining += lost
         self._congestion.lost(lost)
@@ -440,7 +458,10 @@ class Connection(PacketHandler):
         self._send_again(now)
 
     def _forget_unacknowledged(self) -> int:
-        """Return the number of received segments that no acknowledgement on its way covers; retransmission brings one about."""
+        """Return the number of received segments without an acknowledgement on its way.
+
+        Their retransmission causes one.
+        """
         raise NotImplementedError
 
     def _send_again(self, now: int) -> None:

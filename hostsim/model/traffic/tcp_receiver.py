@@ -1,4 +1,4 @@
-"""TCP receivers in guests: a bulk stream, or files posted one after the other."""
+"""TCP receivers in guests: a continuous stream, or files posted one after the other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TcpReceiver(Connection):
     """A TCP connection on which the peer sends and the guest receives.
 
     Attributes:
-        data: the peer's segments.
+        data: segments of the peer.
     """
 
     def __init__(
@@ -37,17 +37,17 @@ class TcpReceiver(Connection):
         full: bool,
         think: Think = no_think_time,
     ) -> None:
-        """Make an idle connection.
+        """Create an idle connection.
 
         Args:
-            endpoints: its two ends.
-            congestion: the peer's window.
-            file: segments of each file, or `ENDLESS`.
+            endpoints: endpoints of the connection.
+            congestion: congestion window of the peer.
+            file: number of segments of each file, or `ENDLESS`.
             size: bytes of data in a segment.
-            frame_ps: time of a segment on the wire.
-            burst: segments that the peer puts on the wire in one go.
-            full: segments are as large as the path allows, so that large receive offload may join them.
-            think: time from an answer to the next file; none where nothing is said.
+            frame_ps: time of a segment on the wire, in picoseconds.
+            burst: number of segments in one burst of the peer.
+            full: True if segments are as large as the path allows, so that large receive offload may join them.
+            think: think time from an answer to the next file; default: none.
         """
         super().__init__(endpoints, congestion, file)
         self.data = PeerFrames(endpoints, size, frame_ps, self, self._lose, burst=burst, joins=full)
@@ -57,7 +57,7 @@ class TcpReceiver(Connection):
         self._answer_lost, self._think = False, think
 
     def begin(self, at: int) -> None:
-        """Let the peer start a file, or the stream, at an instant."""
+        """Start a file, or the stream, of the peer at a given time."""
         self._remaining = self._due = self._file
         if self._file != ENDLESS:
             self._endpoints.totals.asked += 1
@@ -65,7 +65,7 @@ class TcpReceiver(Connection):
         self._release(at, 0, 1)
 
     def _release(self, at: int, step: int, turns: int) -> None:
-        """Let the peer send the segments that its window allows."""
+        """Send the segments that the peer's window allows."""
         frames = min(self._congestion.room(), self._remaining)
         if frames > 0:
             self._remaining -= frames
@@ -85,7 +85,7 @@ class TcpReceiver(Connection):
             self._answer_sent(first)
 
     def _read(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
-        """Let the process read and acknowledge data, and answer a complete file; returns the end."""
+        """Read and acknowledge data in the process, and answer a complete file; returns the end."""
         endpoints = self._endpoints
         application, vcpu = endpoints.application, endpoints.vcpu
         packets = train.count
@@ -108,7 +108,7 @@ class TcpReceiver(Connection):
         self._seen %= application.ack_every
         kept = min(self._owing, self._seen * train.frames)
         if not acks and not self._acks_out and self._owing + self._lost >= self._congestion.in_flight:
-            acks, kept, self._seen = 1, 0, 0  # the sender had nothing more that it may send, and said so with PSH
+            acks, kept, self._seen = 1, 0, 0  # the sender's window is used up, and its last segment has PSH set
         if acks:
             self._acks_out += acks
             self._acks_out_frames += self._owing - kept
@@ -131,7 +131,10 @@ class TcpReceiver(Connection):
         self._release(self._endpoints.answer(first), step, count)
 
     def _acks_dropped(self, acks: int) -> None:
-        """Handle dropped acknowledgements: the next one covers them, or the peer's retransmission timer brings one about."""
+        """Handle dropped acknowledgements.
+
+        The next one covers them, or the peer's retransmission causes one.
+        """
         self._acks_out -= acks
         if not self._acks_out:
             self._owing += self._acks_out_frames

@@ -1,4 +1,4 @@
-"""TCP senders in guests: a bulk stream, or files fetched one after the other."""
+"""TCP senders in guests: a continuous stream, or files fetched one after the other."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from hostsim.units import MS
 __all__ = ["MOST_TSO", "TcpSender"]
 
 MOST_TSO: Final = 65536
-"""Bytes of a packet for TSO at most: the length field of IPv4."""
+"""Largest TSO packet, in bytes: the length field of IPv4."""
 MOST_ACKS: Final = 64
-"""Acknowledgements that the peer puts on the wire in one go: more than a packet for TSO brings about."""
+"""Largest number of acknowledgements in one burst of the peer, more than a TSO packet causes."""
 DELAYED_ACK: Final = 40 * MS
-"""Time for which a peer that has nothing to send holds an acknowledgement back (Linux ``TCP_DELACK_MIN``)."""
+"""Delayed acknowledgement of a peer without data to send (Linux ``TCP_DELACK_MIN``), in picoseconds."""
 
 
 class TcpSender(Connection):
@@ -35,7 +35,7 @@ class TcpSender(Connection):
 
     Attributes:
         acks: acknowledgements of the peer.
-        requests: what the peer asks for files with.
+        requests: requests of the peer for files.
     """
 
     def __init__(
@@ -52,22 +52,24 @@ class TcpSender(Connection):
         request: tuple[int, int] | None = None,
         think: Think = no_think_time,
     ) -> None:
-        """Make an idle connection.
+        """Create an idle connection.
 
         Args:
-            endpoints: its two ends.
-            congestion: the guest's window.
-            file: segments of each file, or `ENDLESS`.
+            endpoints: endpoints of the connection.
+            congestion: congestion window of the guest.
+            file: number of segments of each file, or `ENDLESS`.
             size: bytes of data in a segment.
-            small_ps: time on the wire of a frame without data.
-            full: segments are as large as the path allows, so that segmentation offload may carry several.
-            acks_every: segments that the peer takes from one acknowledgement to the next.
-            joined: segments of a packet for TSO that the peer's receive offload joins at most; it acknowledges at once what it has joined.
-            request: bytes of what asks for a file, and its time on the wire; as small as can be where nothing is said.
-            think: time from a file to what asks for the next one; none where nothing is said.
+            small_ps: time of a frame without data on the wire, in picoseconds.
+            full: True if segments are as large as the path allows, so that segmentation offload may carry several.
+            acks_every: number of segments for each acknowledgement of the peer.
+            joined: largest number of segments of a TSO packet that the peer's receive offload joins; it acknowledges
+                each joined packet at once.
+            request: bytes of a request for a file, and its time on the wire in picoseconds; default: the smallest
+                frame.
+            think: think time from a file to the next request; default: none.
         """
         super().__init__(endpoints, congestion, file)
-        # a process that writes does so in its own time; data that lies in the socket goes when it may
+        # a writing process uses its own time; data of a file in the socket is sent by the kernel
         kernel = not endpoints.application.write_copies
         self.acks = PeerFrames(endpoints, 0, small_ps, self, self._acks_dropped, burst=MOST_ACKS, in_softirq=kernel)
         self.acks.path_ps = endpoints.vcpu.costs.guest_rx_ack
@@ -79,7 +81,7 @@ class TcpSender(Connection):
         self._carry = self._there = self._acked = self._acks_coming = self._asked = 0
 
     def begin(self, at: int) -> None:
-        """Let the peer request the first file, or the guest begin its stream."""
+        """Request the first file, or start the stream."""
         if self._file == ENDLESS:
             self._turn(self._transfer, at)
         else:
@@ -130,14 +132,17 @@ class TcpSender(Connection):
         return self._send(start)
 
     def _send(self, start: int) -> int:
-        """Send the segments that the window allows, in packets as large as TSO and the window permit; returns the end."""
+        """Send the segments that the window allows, in packets as large as TSO and the window permit.
+
+        Returns the end.
+        """
         congestion = self._congestion
         whole = max(1, min(self._most, congestion.allowed // self._endpoints.application.tso_divisor))
         can = min(congestion.room(), self._remaining)
         end, rest = start, can % whole
         if can >= whole:
             end = self._write(end, can // whole, whole)
-        # the rest waits for acknowledgements that are on their way, to go with what they allow
+        # the rest waits for acknowledgements on their way, and is sent with the segments that they allow
         if rest and (rest == self._remaining or congestion.in_flight <= self._carry + self._lost):
             end = self._write(end, 1, rest)
         return end
@@ -152,7 +157,7 @@ class TcpSender(Connection):
         if application.write_copies:
             octets = frames * self._data.size
             writes = -(-octets // application.write_size) if application.write_size else 1
-            # packets of one call leave one after the other, evenly: each takes the mean of the times drawn for them
+            # packets of one call leave equally spaced: each takes the mean of their drawn times
             work += application.writes_ps(count * writes) // count + vcpu.costs.copied(octets)
         vcpu.post_to(endpoints.queue, Train(self._data, count, start + work, work, start, 0, None, frames))
         self._congestion.in_flight += count * frames
@@ -178,7 +183,7 @@ class TcpSender(Connection):
             self._data.astray += lost
             if not frames:
                 return
-            # what is left is not joined: each segment behind a gap is acknowledged for itself
+            # the others are not joined: each segment after a gap is acknowledged separately
             step = step * train.count // frames if frames > 1 else 0
             train = Train(train.flow, frames, train.ready, train.gap, train.arrived, 0, None, 1)
         self._there += frames
@@ -189,13 +194,16 @@ class TcpSender(Connection):
         acks, owed = self._acks_for(train)
         total = self._carry + frames - owed
         if not acks and not self._acks_coming and self._lost + owed >= self._congestion.in_flight:
-            acks, total, owed = 1, owed, 0  # nothing more is on its way, and its last segment says so
+            acks, total, owed = 1, owed, 0  # nothing more is on its way; the last segment has PSH set
         if acks:
             self._acknowledge(endpoints.answer(last), acks, total)
         self._carry = owed
 
     def _acks_for(self, train: Train[GuestStream], less: int = 0) -> tuple[int, int]:
-        """Return the number of acknowledgements that packets bring about, and the segments owed then; the last packet counts ``less`` segments fewer."""
+        """Return the number of acknowledgements for packets, and the number of segments left to acknowledge.
+
+        The last packet counts ``less`` segments fewer.
+        """
         owed, every, joined = self._carry, self._acks_every, self._joined
         packets, frames = train.count, train.frames
         if joined < every or frames == 1:
@@ -215,14 +223,14 @@ class TcpSender(Connection):
         return acks, owed
 
     def _file_there(self, at: int, train: Train[GuestStream]) -> None:
-        """Handle a file that is complete at the peer: its user requests the next one, after a think time if there is one."""
+        """Handle a complete file at the peer: its user requests the next one, after the think time."""
         self._endpoints.totals.answer(at - self._asked)
         pause = self._think()
         self._acknowledge_file(at, train, pause)
         self._want(at + pause)
 
     def _acknowledge_file(self, at: int, train: Train[GuestStream], pause: int) -> None:
-        """Acknowledge the end of a file; the next request does so where it comes before the delayed acknowledgement."""
+        """Acknowledge the end of a file; a request before the delayed acknowledgement replaces it."""
         less = 1 if pause == 0 else 0
         acks, owed = self._acks_for(train, less)
         self._acknowledge(at, acks, self._carry + train.count * train.frames - less - owed)
@@ -230,18 +238,21 @@ class TcpSender(Connection):
             self._acknowledge(at, 1, owed)
 
     def _acknowledge(self, at: int, acks: int, segments: int) -> None:
-        """Let the peer send acknowledgements of ``segments`` segments together; those of one packet train come together."""
+        """Send acknowledgements of the peer for ``segments`` segments; those of one train arrive together."""
         if acks:
             self._acks_coming += acks
             self._acked += segments
             self._endpoints.release(self.acks, at, 0, 1, acks)
 
     def _request_dropped(self, _frames: int) -> None:
-        """Let the peer repeat its request."""
+        """Repeat the request of the peer."""
         self._ask(self._endpoints.clock.now + RETRANSMIT_AFTER)
 
     def _acks_dropped(self, frames: int) -> None:
-        """Handle dropped acknowledgements: the next one covers them, or the sender's retransmission timer brings one about."""
+        """Handle dropped acknowledgements.
+
+        The next one covers them, or the sender's retransmission causes one.
+        """
         self._acks_coming -= frames
         if not self._acks_coming:
             self._carry += self._acked
@@ -251,11 +262,11 @@ class TcpSender(Connection):
 
 
 class _Turn(InboundStream):
-    """A turn to send without an incoming packet: at the start of a stream, or after a retransmission time-out."""
+    """A turn to send without an incoming packet, at the start of a stream or after a timeout."""
 
     def __init__(self, totals: Flow, handle: Callable[[int], int]) -> None:
         self.totals, self.size, self._handle = totals, 0, handle
 
     def handle(self, _train: Train[InboundStream], start: int) -> int:
-        """Let the process send; returns the end."""
+        """Send from the process; returns the end."""
         return self._handle(start)

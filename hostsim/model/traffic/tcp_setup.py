@@ -1,4 +1,4 @@
-"""TCP connection set-up: addresses, ports, RSS hashes, queues and processes of the connections of a host."""
+"""TCP connection set-up: addresses, ports, RSS hashes, queues and processes of connections."""
 
 from __future__ import annotations
 
@@ -57,13 +57,15 @@ __all__ = [
 ]
 
 Opened: TypeAlias = tuple[TcpReceiver | TcpSender | ForwardedStream | User, list[Sender]]
-"""A connection, and the senders of its peer."""
+"""A connection, with the senders of its peer."""
 PORTS_A_VCPU: Final = 16
-"""Ports of web clients for each vCPU of a server: enough for an even spread, few enough to keep connections for them."""
+"""Number of ports of web clients for each vCPU of a server: enough for an even distribution, few enough for persistent
+connections.
+"""
 ACKS_EVERY: Final = 2
-"""Segments from one acknowledgement to the next of a receiver that joins none (RFC 1122)."""
+"""Number of segments for each acknowledgement of a receiver without receive offload (RFC 1122)."""
 START_WITHIN: Final = 1 * MS
-"""Connections of a VM begin within this, at random."""
+"""Connections of a VM begin within this time, at random, in picoseconds."""
 
 
 def attach_tcp(host: Host, name: str, traffic: TcpSpec, members: list[VirtualMachine], streams: Streams) -> None:
@@ -105,7 +107,7 @@ def _open_connections(
     streams: Streams,
     connect: Callable[[Flow, VirtualMachine, int, Think, Jitter], Opened],
 ) -> None:
-    """Open all connections of a traffic, each with ``connect``, which is given its number in the VM."""
+    """Open all connections of traffic with ``connect``, which takes the connection's number in the VM."""
     position = len(host.flows)
     flow = Flow(name, 0, 1)
     if traffic.has_answers:
@@ -136,7 +138,10 @@ def _application(
     write_copies: bool,
     write_size: int = 0,
 ) -> Application:
-    """Return the costs of the process at the VM's end of connection number ``place``; service times of the scenario take the place of one of them."""
+    """Return the costs of the process at the VM's end of connection number ``place``.
+
+    Service times of the scenario replace one of them.
+    """
     guest, spec = vm.group.guest, traffic.own_service
     costs, hertz = guest.applications, cycle_rate(host)
     slower = 1 + traffic.memory_stall(costs) * _far_delay(host, vm)
@@ -164,7 +169,10 @@ def _application(
 
 
 def _far_delay(host: Host, vm: VirtualMachine) -> float:
-    """Return the time that waiting for memory takes longer by what is reserved and far, as a share of that time; none where all memory is one node's."""
+    """Return the additional time of memory waits for reserved remote memory, as a share of these waits.
+
+    It is 0 with a single node.
+    """
     cpu = host.spec.hardware.cpu
     if cpu.nodes == 1:
         return 0.0
@@ -195,7 +203,7 @@ def _connect_user(
 def _connect_tcp(
     host: Host, flow: Flow, vm: VirtualMachine, traffic: TcpSpec, place: int, think: Think, late: Jitter
 ) -> Opened:
-    """Open the connection of a stream of data, or of files."""
+    """Open the connection of a continuous stream, or of files."""
     guest, transfer = vm.group.guest, traffic.transfer
     corks = guest.autocorking and not traffic.receives
     size, full, written = segmented(
@@ -301,14 +309,24 @@ def _connection_ps(host: Host, vm: VirtualMachine) -> int:
 
 
 def _burst(host: Host, traffic: TcpSpec, size: int, segments: int) -> int:
-    """Return the most frames that the peer sends in one go: as said, or those of a packet for TSO with a window of so many segments."""
+    """Return the largest burst of the peer in frames: that of the traffic, or a TSO packet.
+
+    Args:
+        host: the host.
+        traffic: spec of the traffic.
+        size: bytes of data in a segment.
+        segments: window of the sender, in segments.
+    """
     if traffic.burst is not None:
         return traffic.burst
     return max(1, min(MOST_TSO // size, segments // host.spec.peer.tso_divisor))
 
 
 def _joined(host: Host, vm: VirtualMachine, traffic: TcpSpec, size: int) -> int:
-    """Return the most segments of ``size`` bytes that the peer's receive offload joins: those of its time on the wire, of 64 KiB at most; 1 where it joins none."""
+    """Return the largest number of segments that the peer's receive offload joins.
+
+    It joins those within its time on the wire, at most 64 KiB; 1 without receive offload.
+    """
     if traffic.peer_acks_every is not None:
         return 1
     return max(1, min(MOST_TSO // size, host.spec.peer.aggregation // wire_ps(host, vm, traffic, size)))
@@ -348,7 +366,10 @@ def _connect_forwarded(
 
 
 def _passed_on(vm: VirtualMachine, sender: Sender, enters: GuestDevice, leaves: GuestDevice) -> PacketSink[GuestStream]:
-    """Let a guest forward frames on the vCPU that takes them off their ring; returns the transmit queue, which has the number of the queue that they came by."""
+    """Forward frames on the vCPU that takes them from their ring; returns the transmit queue.
+
+    The transmit queue has the same number as their receive queue.
+    """
     number = next(place for place, port in enumerate(enters.ports) if port.vnic is sender.vnic)
     which = next(place for place, vcpu in enumerate(vm.vcpus) if vcpu is enters.ports[number].vnic.vcpu)
     sender.vcpu = vm.vcpus[which]
@@ -358,9 +379,12 @@ def _passed_on(vm: VirtualMachine, sender: Sender, enters: GuestDevice, leaves: 
 def segmented(
     host: Host, group: VmGroupSpec, vnic: int, message: int | None, *, nodelay: bool
 ) -> tuple[int, bool, int]:
-    """Return the bytes of a segment through a NIC of a group, whether that is a full one, and the bytes of each write where several make one.
+    """Return the bytes of a segment through a NIC, whether it is full, and the bytes of partial writes.
 
-    Nagle's algorithm, or autocorking: a sender that has always more fills its segments. With ``nodelay`` small messages are segments of their own.
+    The last is 0 unless several writes form a segment.
+
+    With Nagle's algorithm, or autocorking, a sender that always has more data fills its segments. With ``nodelay``
+    small messages are separate segments.
     """
     most = segment_size(links(group, host.spec.vswitches, host.spec.nics)[vnic].mtu)
     if message is None or message >= most:
@@ -386,7 +410,7 @@ def attach_web_clients(
 def _visits(
     host: Host, flow: Flow, vm: VirtualMachine, traffic: WebSpec, late: Jitter
 ) -> Callable[[Callable[[PageFetch], None]], PageFetch]:
-    """Return a function that opens a further connection to the web server of a VM."""
+    """Return a function that opens another connection to the web server of a VM."""
     guest = vm.group.guest
     size = segment_size(switch_of(host, vm, traffic).mtu)
     small_ps = wire_ps(host, vm, traffic, 0)
@@ -430,29 +454,29 @@ def _visits(
 
 
 def cycle_rate(host: Host) -> float:
-    """Return the clock rate of a host's processors in Westmere-equivalent cycles a second."""
+    """Return the clock rate of a host's processors in Westmere-equivalent cycles/s."""
     return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.hertz)
 
 
 def switch_of(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
-    """Return the virtual switch of the NIC that traffic uses."""
+    """Return the virtual switch of the NIC of traffic."""
     return links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.vnic]
 
 
 def wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> int:
-    """Return the transmission time of a frame with so many bytes of data."""
+    """Return the transmission time of a frame with ``data`` bytes of data, in picoseconds."""
     rate = host.spec.hardware.nics[vm.devices[traffic.vnic].nic.name].rate
     switch = switch_of(host, vm, traffic)
     return transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=switch.vxlan, tag=switch.tag), rate)
 
 
 def _lateness(host: Host, streams: Streams, position: int, number: int) -> Jitter:
-    """Return the lateness of the peer's answers to one VM."""
+    """Return the lateness of the peer's answers to a VM."""
     return Jitter(host.spec.peer.answer_jitter, streams.stream("traffic", position, number, "answers"))
 
 
 def thinking(mean: int, random: np.random.Generator) -> Think:
-    """Return a function that draws exponential think times of a mean."""
+    """Return a function that draws exponential think times with a mean in picoseconds."""
     return lambda: int(random.exponential(mean))
 
 
@@ -465,7 +489,7 @@ def endpoints_of(
     assert isinstance(wire, ClosedLoopWire)
     packet, value = _rss(host, vm, traffic, place)
     which = place % len(vm.vcpus)
-    if len(device.ports) >= len(vm.vcpus) > 1:  # a process goes where its packets come in
+    if len(device.ports) >= len(vm.vcpus) > 1:  # a process moves to the vCPU where its packets arrive
         probe = Sender(flow, 0, 0, 1)
         host.netqueues[device.nic.name].add(device.filter, probe, value, packet)
         device.filter.senders.pop()
@@ -485,7 +509,10 @@ def filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int
 
 
 def _rss(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> tuple[bytes, int]:
-    """Return what a vNIC hashes of a connection, and its RSS hash at the NIC: of its own addresses and ports, or of the VXLAN tunnel's."""
+    """Return the hash input of a vNIC for a connection, and the RSS hash of a NIC.
+
+    The latter uses the connection's addresses and ports, or those of the VXLAN tunnel.
+    """
     port = 1 + (traffic.port + place - 1) % 65535
     packet = rss_input(PEER, vm.address, port, traffic.server_port)
     return packet, nic_hash(packet, vxlan=switch_of(host, vm, traffic).vxlan)

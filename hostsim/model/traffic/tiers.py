@@ -1,7 +1,8 @@
-"""Services of several tiers: clients of front ends, whose processes call back ends on the same host or on another one.
+"""Services of several tiers: clients of front ends, which call back ends on this host or another one.
 
-A connection has one request at a time. Its server's process works on it in bursts of its own, and between two of them it waits for a call, while the vCPU serves
-others. A call between VMs goes through the virtual switch, one to another host over the wire.
+A connection has one request at a time. The process of its server works on it in separate bursts; between two of them it
+waits for a call, while the vCPU serves others. A call between VMs goes through the virtual switch, a call to another
+host over the wire.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = [
 
 
 class Message:
-    """A message of an exchange: so many frames of so many bytes of data."""
+    """A message of an exchange: a number of frames with equal bytes of data."""
 
     def __init__(self, frames: int, size: int) -> None:
         self.frames, self.size = frames, size
@@ -45,43 +46,43 @@ class Message:
 
 
 class Instances:
-    """The instances of a tier: requests go to them in turn.
+    """The instances of a tier, which take requests in turn.
 
     Args:
-        count: number of its VMs.
-        joins: ascending instants at which the last of them begin to take requests.
+        count: number of VMs of the tier.
+        joins: ascending times at which the last ones begin to take requests, in picoseconds.
     """
 
     def __init__(self, count: int, joins: list[int]) -> None:
         self._first, self._joins, self._next = count - len(joins), joins, 0
 
     def choose(self, at: int) -> int:
-        """Return the number of the instance that takes a request of an instant."""
+        """Return the number of the instance for a request at a given time."""
         active = self._first + bisect_right(self._joins, at)
         self._next = (self._next + 1) % active
         return self._next
 
 
 class Exchange(PacketHandler):
-    """The server's side of a connection: reads a request, works on it, calls the tier behind, and writes the reply.
+    """The server's side of a connection: reads a request, works, calls the next tier, writes the reply.
 
     Attributes:
         requests: requests as the server reads them.
-        reply: replies as it writes them.
+        reply: replies as the server writes them.
         endpoints: the server's end.
     """
 
     def __init__(
         self, endpoints: Endpoints, request: Message, request_ps: int, reply: Message, service: ServiceTimes | None
     ) -> None:
-        """Make an idle connection.
+        """Create an idle connection.
 
         Args:
-            endpoints: the server's end, whose flow counts what goes over the connection.
-            request: what asks; one frame.
-            request_ps: its time on the wire; 0 from another VM of the host.
-            reply: what answers.
-            service: times for a request, where they are not constant.
+            endpoints: the server's end, whose flow has the counters of the connection.
+            request: a request; one frame.
+            request_ps: time of a request on the wire in picoseconds; 0 from another VM of the host.
+            reply: a reply.
+            service: service times of requests, if not constant.
         """
         self.endpoints, self._service, self._replied = endpoints, service, reply
         self.requests = PeerFrames(endpoints, request.size, request_ps, self, self._request_dropped)
@@ -92,16 +93,16 @@ class Exchange(PacketHandler):
         self._timer = Timer(endpoints.clock, self._send_again)
 
     def call_for_each(self, calls: int, hop: Callable[[Exchange, int], Hop]) -> None:
-        """Call the tier behind for each request.
+        """Call the next tier for each request.
 
         Args:
-            calls: for each, one after the other.
-            hop: returns the connection for a call at an instant.
+            calls: number of calls for each request, in sequence.
+            hop: returns the connection for a call at a given time.
         """
         self._calls, self._hop = calls, hop
 
     def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
-        """Wake the process, which reads the request; its work is a burst of its own. Returns the end."""
+        """Wake the process, which reads the request and works on it in a separate burst; returns the end."""
         endpoints, size = self.endpoints, self.requests.size
         application, vcpu = endpoints.application, endpoints.vcpu
         end = start + vcpu.costs.guest_process_wake + application.per_packet + vcpu.costs.copied(size, wait_ps)
@@ -126,11 +127,11 @@ class Exchange(PacketHandler):
         return end
 
     def resume(self, at: int) -> None:
-        """Go on with the request: the reply of a call is read."""
+        """Continue with the request after the reply of a call has been read."""
         self.endpoints.vcpu.start(self, at)
 
     def reply_dropped(self, frames: int) -> None:
-        """Let the server retransmit the frames after its time-out."""
+        """Retransmit frames of the server after its timeout."""
         self._unsent += frames
         self._timer.arm(self.endpoints.clock.now + RETRANSMIT_AFTER)
 
@@ -139,12 +140,12 @@ class Exchange(PacketHandler):
         self.endpoints.queue.post(Train(self.reply, 1, now, 0, now, 0, None, frames))
 
     def _request_dropped(self, _frames: int) -> None:
-        """Let the caller repeat the request."""
+        """Repeat the request of the caller."""
         raise NotImplementedError
 
 
 class ClientExchange(Exchange):
-    """A connection of clients outside the host with a front end."""
+    """A connection of clients outside the host to a front end."""
 
     def __init__(
         self,
@@ -155,12 +156,15 @@ class ClientExchange(Exchange):
         service: ServiceTimes | None,
         answered: Answered,
     ) -> None:
-        """Make an idle connection, see `Exchange`; ``answered`` is called when a reply has reached its client."""
+        """Create an idle connection, see `Exchange`.
+
+        ``answered`` is called when a reply has reached its client.
+        """
         super().__init__(endpoints, request, request_ps, reply, service)
         self._answered, self._asked, self._left = answered, 0, 0
 
     def begin(self, at: int) -> None:
-        """Let a client send a request at an instant."""
+        """Send a request of a client at a given time."""
         self.endpoints.totals.asked += 1
         self._asked, self._left = at, self._replied.frames
         self._ask(at)
@@ -181,26 +185,26 @@ class ClientExchange(Exchange):
 
 
 Answered = Callable[[ClientExchange, int], None]
-"""Called with a connection and the instant at which a reply has reached its client."""
+"""Called with a connection and the time at which a reply has reached its client."""
 
 
 class Hop(PacketHandler):
-    """The caller's side of a connection to a tier behind it.
+    """The caller's side of a connection to the next tier.
 
     Attributes:
         asks: calls as the caller writes them.
-        answers: replies as it reads them.
+        answers: replies as the caller reads them.
     """
 
     def __init__(self, caller: Exchange, endpoints: Endpoints, request: Message, reply: Message, frame_ps: int) -> None:
-        """Make an idle connection.
+        """Create an idle connection.
 
         Args:
-            caller: whose requests make calls.
-            endpoints: its end of this connection, whose flow counts what goes over it.
+            caller: exchange whose requests make calls.
+            endpoints: the caller's end, whose flow has the counters of the connection.
             request: a call; one frame.
-            reply: its reply.
-            frame_ps: time of a frame of the reply on the wire; 0 from another VM of the host.
+            reply: reply to a call.
+            frame_ps: time of a frame of the reply on the wire in picoseconds; 0 from another VM of the host.
         """
         self.caller, self.endpoints = caller, endpoints
         self._request, self._replied, self._left, self._asked = request, reply, 0, 0
@@ -227,7 +231,10 @@ class Hop(PacketHandler):
         return end
 
     def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
-        """Let the caller's process read the reply, or a part of it, and go on when it is whole; returns the end."""
+        """Read the reply, or a part of it, in the caller's process, which continues when it is complete.
+
+        Returns the end.
+        """
         endpoints = self.endpoints
         vcpu, count = endpoints.vcpu, train.count * train.frames
         octets = count * self._replied.size
@@ -243,14 +250,14 @@ class Hop(PacketHandler):
         return end
 
     def ask_dropped(self, _frames: int) -> None:
-        """Let the caller repeat the call after its time-out."""
+        """Repeat the call after the caller's timeout."""
         self._timer.arm(self.endpoints.clock.now + RETRANSMIT_AFTER)
 
     def _ask_again(self, now: int) -> None:
         self.endpoints.queue.post(Train(self.asks, 1, now, 0, now, 0))
 
     def _answer_dropped(self, frames: int) -> None:
-        """Let the server send frames again."""
+        """Send frames of the server again."""
         raise NotImplementedError
 
 
@@ -258,12 +265,12 @@ class LocalHop(Hop):
     """A connection to a VM of the same host."""
 
     def __init__(self, caller: Exchange, endpoints: Endpoints, request: Message, reply: Message) -> None:
-        """Make an idle connection, see `Hop`; `connect` completes it."""
+        """Create an idle connection, see `Hop`; `connect` completes it."""
         super().__init__(caller, endpoints, request, reply, 0)
         self._server: Exchange | None = None
 
     def connect(self, server: Exchange) -> None:
-        """Connect it with the server's side."""
+        """Connect it to the server's side."""
         self._server = server
 
     def _answer_dropped(self, frames: int) -> None:
@@ -277,7 +284,7 @@ class LocalExchange(Exchange):
     def __init__(
         self, endpoints: Endpoints, hop: Hop, request: Message, reply: Message, service: ServiceTimes | None
     ) -> None:
-        """Make an idle connection of a caller's ``hop``, see `Exchange`."""
+        """Create an idle connection for a caller's ``hop``, see `Exchange`."""
         super().__init__(endpoints, request, 0, reply, service)
         self._from = hop
 
@@ -286,20 +293,20 @@ class LocalExchange(Exchange):
 
 
 class RemoteServers:
-    """The servers of a tier on another host: so many requests are served at a time, in the order in which they come.
+    """The servers of a tier on another host: a number of requests in service, first come, first served.
 
     Args:
-        count: servers.
-        service_ps: constant time of a call; or ``times``.
-        times: of calls, where they are not constant.
-        delay: from the end of a call on the wire to its service.
+        count: number of servers.
+        service_ps: constant service time of a call in picoseconds; or ``times``.
+        times: service times of calls, if not constant.
+        delay: time from the end of a call on the wire to its service, in picoseconds.
     """
 
     def __init__(self, count: int, service_ps: int, times: ServiceTimes | None, delay: int) -> None:
         self._free, self._service_ps, self._times, self._delay = [0] * count, service_ps, times, delay
 
     def serve(self, come: int) -> int:
-        """Return the instant at which a call is served that comes at an instant."""
+        """Return the end of service of a call that arrives at a given time."""
         at = come + self._delay
         begun = self._free[0]
         if at > begun:
@@ -321,7 +328,7 @@ class RemoteHop(Hop):
         frame_ps: int,
         servers: RemoteServers,
     ) -> None:
-        """Make an idle connection to ``servers``, see `Hop`."""
+        """Create an idle connection to ``servers``, see `Hop`."""
         super().__init__(caller, endpoints, request, reply, frame_ps)
         self._servers = servers
 
@@ -334,15 +341,16 @@ class RemoteHop(Hop):
 
 
 class Clients:
-    """The clients of a service: users who think between their requests, or requests that come by themselves.
+    """The clients of a service: users who think between their requests, or open-loop requests.
 
     Args:
-        clock: the host's.
-        instances: of the front end.
-        connect: opens a further connection to an instance, by its number.
-        think: draws think times of users; None where requests come by themselves.
+        clock: clock of the host.
+        instances: instances of the front end.
+        connect: opens another connection to an instance, by its number.
+        think: draws think times of users; None for open-loop requests.
         count: number of instances.
-        unused: connections of each instance that are opened before an idle one is used again, so that what is hashed by ports is spread.
+        unused: number of connections to each instance that are opened before an idle one is used again, so that port
+            hashes are distributed.
     """
 
     def __init__(
@@ -360,7 +368,7 @@ class Clients:
         self._instance: dict[ClientExchange, int] = {}
 
     def ask(self, at: int) -> None:
-        """Let a client send a request at an instant."""
+        """Send a request of a client at a given time."""
         number = self._instances.choose(at)
         idle = self._idle[number]
         if self._unused[number] or not idle:
@@ -372,7 +380,7 @@ class Clients:
         exchange.begin(at)
 
     def come(self, train: Train[Flow], now: int) -> None:
-        """Let requests come by themselves."""
+        """Send open-loop requests."""
         for _request in range(train.count):
             self.ask(now)
 

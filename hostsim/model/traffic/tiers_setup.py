@@ -1,4 +1,7 @@
-"""Attaches services of several tiers: clients, front ends, and the connections between tiers, each opened when it is first needed."""
+"""Attaches services of several tiers: clients, front ends, and connections between tiers.
+
+Each connection is opened when it is first needed.
+"""
 
 from __future__ import annotations
 
@@ -102,13 +105,13 @@ def _application(host: Host, vm: VirtualMachine, service: ServiceSpec) -> Applic
 
 
 def _times(host: Host, flow: Flow, service: ServiceSpec, *place: int) -> ServiceTimes | None:
-    """Return the times of a tier that are not constant, from a stream of its connection's own."""
+    """Return the service times of a tier if not constant, from a random stream of its connection."""
     scope: tuple[str | int, ...] = ("service", host.flows.index(flow), *place)
     return make_service(service, cycle_rate(host), partial(host.streams.stream, *scope))
 
 
 def _reply(host: Host, vm: VirtualMachine, traffic: TiersSpec, octets: int) -> Message:
-    """Return a reply of so many bytes: as few segments as it needs, all alike."""
+    """Return a reply of ``octets`` bytes, in the smallest number of equal segments."""
     frames = -(-octets // segment_size(switch_of(host, vm, traffic).mtu))
     return Message(frames, -(-octets // frames))
 
@@ -126,7 +129,7 @@ class _FrontEnd:
         self._applications = [_application(host, vm, traffic.service) for vm in vms]
 
     def connect(self, number: int, answered: Answered) -> ClientExchange:
-        """Open a further connection to a front end."""
+        """Open another connection to a front end."""
         host, traffic, vm, place = self._host, self._traffic, self._vms[number], next(self._places)
         ends = endpoints_of(host, self._flow, vm, traffic, self._applications[number], place, self._late[number])
         exchange = ClientExchange(
@@ -143,14 +146,14 @@ class _FrontEnd:
 
 
 FIRST_PORT, SERVER_PORT = 20000, 9000
-"""Ports of the first connection to a tier, and of the second tier's servers; the next ones have the next ports."""
+"""Ports of the first connection to a tier, and of the second tier's servers; further ones have the next ports."""
 
 
 class _Tier:
-    """A tier behind another one: opens a connection for each connection of its callers and each of its instances.
+    """A tier after another one: opens connections from each caller's connection to each of its instances.
 
     Attributes:
-        behind: the tier that it calls itself; None of the last.
+        behind: tier that it calls; None for the last one.
     """
 
     def __init__(
@@ -187,12 +190,12 @@ class _Tier:
             self._late = Jitter(host.spec.peer.answer_jitter, late)
 
     def follow(self, caller: Exchange, vm: VirtualMachine) -> None:
-        """Let an exchange of a VM call this tier."""
+        """Attach this tier to an exchange of a VM, which calls it."""
         self._callers[caller] = vm
         caller.call_for_each(self._spec.calls, self.hop)
 
     def hop(self, caller: Exchange, at: int) -> Hop:
-        """Return the connection for a call of an instant."""
+        """Return the connection for a call at a given time."""
         number = self._instances.choose(at)
         hop = self._hops.get((caller, number))
         if hop is None:
@@ -216,7 +219,7 @@ class _Tier:
         queue = sends.transmit(vm, self._which(caller, vm), forth)
         near = self._ends(caller.endpoints.vcpu, caller.endpoints.application, queue)
         which = place % len(target.vcpus)
-        if len(takes.ports) >= len(target.vcpus) > 1:  # a process goes where its packets come in
+        if len(takes.ports) >= len(target.vcpus) > 1:  # a process moves to the vCPU where its packets arrive
             which = next(place for place, vcpu in enumerate(target.vcpus) if vcpu is there.vnic.vcpu)
         far = self._ends(target.vcpus[which], self._applications[number], takes.transmit(target, which, back))
         reply = _reply(host, target, self._traffic, spec.reply_size)
@@ -233,7 +236,7 @@ class _Tier:
         return Endpoints(self._host.clock, self._flow, None, queue, vcpu, application, delay=0, jitter=self._none)
 
     def _open_remote(self, caller: Exchange, number: int) -> Hop:
-        """Open a connection to a tier on another host, by the wire."""
+        """Open a connection over the wire to a tier on another host."""
         host, traffic, vm = self._host, self._traffic, self._callers[caller]
         device, place = vm.devices[traffic.vnic], next(self._places)
         ports = (SERVER_PORT + self._number, 1 + (FIRST_PORT + place - 1) % 65535)

@@ -11,7 +11,9 @@ __all__ = ["User"]
 
 
 class User(PacketHandler):
-    """A closed-loop user with a connection to a process of the guest. Requests and replies acknowledge each other.
+    """A closed-loop user with a connection to a process of the guest.
+
+    Requests and replies acknowledge each other.
 
     Attributes:
         requests: frames of the user.
@@ -27,15 +29,15 @@ class User(PacketHandler):
         reply_size: int,
         think: Think,
     ) -> None:
-        """Make an idle user.
+        """Create an idle user.
 
         Args:
-            endpoints: what the connection lies between; its application takes ``per_request`` for a transaction.
+            endpoints: endpoints of the connection; the application's ``per_request`` is the cost of a transaction.
             request_size: bytes of data of a request.
-            request_ps: its time on the wire.
-            reply_frames: frames of a reply.
-            reply_size: bytes of data in each of them.
-            think: time from a reply to the next request; none where nothing is said.
+            request_ps: time of a request on the wire, in picoseconds.
+            reply_frames: number of frames of a reply.
+            reply_size: bytes of data in each frame of a reply.
+            think: think time from a reply to the next request; default: none.
         """
         self._endpoints, self._frames, self._think = endpoints, reply_frames, think
         self._asked = 0
@@ -45,7 +47,7 @@ class User(PacketHandler):
         self._timer = Timer(endpoints.clock, self._write_again)
 
     def begin(self, at: int) -> None:
-        """Send a request at an instant."""
+        """Send a request at a given time."""
         self._endpoints.totals.asked += 1
         self._asked = at
         self._ask(at)
@@ -54,7 +56,7 @@ class User(PacketHandler):
         self._endpoints.release(self.requests, at, 0, 1, 1)
 
     def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
-        """Wake the process, which reads the request; the transaction is a burst of its own. Returns the end."""
+        """Wake the process, which reads the request; the transaction is a separate burst. Returns the end."""
         endpoints = self._endpoints
         vcpu, size = endpoints.vcpu, self.requests.size
         costs = vcpu.costs
@@ -87,12 +89,12 @@ class User(PacketHandler):
         self.begin(there + self._think())
 
     def _reply_dropped(self, _frames: int) -> None:
-        """Let the guest retransmit the reply after its time-out."""
+        """Retransmit the reply of the guest after its timeout."""
         self._timer.arm(self._endpoints.clock.now + RETRANSMIT_AFTER)
 
     def _write_again(self, now: int) -> None:
         self._endpoints.queue.post(self._write(now))
 
     def _request_dropped(self, _frames: int) -> None:
-        """Let the user repeat the request."""
+        """Repeat the request of the user."""
         self._ask(self._endpoints.clock.now + RETRANSMIT_AFTER)

@@ -33,19 +33,21 @@ class Datagram(GuestStream):
 
 
 class UdpSource:
-    """A process that writes a burst of datagrams whenever its interval timer fires; ticks missed while it works merge into one.
+    """A process that writes a burst of datagrams whenever its interval timer fires.
+
+    Ticks missed while it works merge into one.
 
     Args:
-        clock: the host's.
-        data: its datagrams.
+        clock: clock of the host.
+        data: datagrams of the process.
         vcpu: vCPU of the process.
         queue: transmit queue.
-        interval: picoseconds between two bursts.
-        burst: datagrams in each.
-        write_ps: what the process takes for a datagram, stack and copy apart.
+        interval: time between two bursts, in picoseconds.
+        burst: number of datagrams in each burst.
+        write_ps: time of the process for a datagram without stack and copy, in picoseconds.
         jitter: lateness of the timer.
-        writes: times in place of ``write_ps``, where these are not constant.
-        sum_ps: the checksum of a byte, where the guest's kernel makes it.
+        writes: service times instead of ``write_ps``, if not constant.
+        sum_ps: time of the checksum of a byte if the guest's kernel computes it, in picoseconds.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class UdpSource:
         self._timer = Timer(clock, self._fire)
 
     def begin(self, at: int) -> None:
-        """Start the interval timer: the first burst is due at an instant."""
+        """Start the interval timer; the first burst is due at the given time."""
         self._due = at
         self._timer.arm(at + self._jitter.draw())
 
@@ -85,7 +87,7 @@ class UdpSource:
         """Write a burst from ``start`` on; returns the end."""
         vcpu = self._vcpu
         costs = vcpu.costs
-        # datagrams of a burst leave evenly: each takes the mean of the times drawn for them
+        # datagrams of a burst leave equally spaced: each takes the mean of their drawn times
         write = self._write_ps if self._writes is None else self._writes.total(self._burst) // self._burst
         work = costs.guest_tx_packet + write + costs.copied(self._data.size) + self._sum_ps
         begin = start + costs.guest_process_wake

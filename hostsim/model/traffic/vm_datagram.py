@@ -1,4 +1,4 @@
-"""Datagrams between VMs of a host: routes, senders in guests, and the paths on which a guest takes packets."""
+"""Datagrams between VMs of a host: routes, senders in guests, and receive paths of guests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 def pairs(
     host: Host, traffic: VmTraffic, members: list[VirtualMachine]
 ) -> Iterator[tuple[int, VirtualMachine, VirtualMachine]]:
-    """Iterate over the VMs that send: number, VM, and the one of the receivers that it sends to."""
+    """Iterate over the sending VMs: number, VM, and its receiver."""
     senders = [vm for group in traffic.sender for vm in host.vms if vm.group.name == group]
     if members:
         for number, vm in enumerate(senders):
@@ -50,10 +50,10 @@ def pairs(
 
 
 def queue_of(host: Host, sink: PacketSink[GuestStream]) -> TxQueue:
-    """Return the transmit queue behind what a vCPU posts to, whose context is to forward packets to other VMs.
+    """Return the transmit queue of a vCPU's sink, whose context can forward packets to other VMs.
 
     Raises:
-        WiringError: no context of the VMkernel serves it.
+        WiringError: no VMkernel context serves the queue.
     """
     queue = sink.queue if isinstance(sink, SharedTxQueue) else sink
     if not isinstance(queue, TxQueue):
@@ -63,7 +63,10 @@ def queue_of(host: Host, sink: PacketSink[GuestStream]) -> TxQueue:
 
 
 def local_port(host: Host, device: GuestDevice, port: Port) -> LocalPort:
-    """Return the local side of one of a device's ports; the transmit context of the queue of the same number serves its receive list."""
+    """Return the local side of a port of a device.
+
+    The context of the transmit queue with the same number serves its receive list.
+    """
     known = next((local for local in host.local_ports if local.vnic is port.vnic), None)
     if known is not None:
         return known
@@ -123,13 +126,15 @@ def _delivery(host: Host, context: NetWorld) -> LocalDelivery:
 
 
 class Inbound(Sender):
-    """Datagrams from another VM that the guest's kernel, or a process that polls, takes by itself: counted when its part is done.
+    """Datagrams from another VM for the guest's kernel or a polling process.
+
+    They are counted at the end of its part.
 
     Args:
-        totals: where they are counted.
+        totals: flow with their counters.
         size: bytes of data in each.
-        vcpu: the vCPU that takes them off the ring.
-        step: what each takes besides, in picoseconds.
+        vcpu: vCPU that takes them from the ring.
+        step: additional time of each, in picoseconds.
     """
 
     def __init__(self, totals: Flow, size: int, vcpu: Vcpu, step: int = 0) -> None:
@@ -138,7 +143,7 @@ class Inbound(Sender):
         self.vcpu, self._step = vcpu, step
 
     def handle(self, train: Train[InboundStream], start: int) -> int:
-        """Take packets one after the other from ``start`` on; returns the end."""
+        """Process packets one after the other from ``start`` on; returns the end."""
         totals, step, count, vcpu = self.totals, self._step, train.count, self.vcpu
         assert isinstance(vcpu, Vcpu)
         totals.latency.add(start + step - train.arrived, step - train.gap, count)
@@ -149,7 +154,7 @@ class Inbound(Sender):
 
 
 class Returned(Inbound):
-    """Datagrams that an XDP program sends back out of the vNIC that they came by."""
+    """Datagrams that an XDP program sends back through the same vNIC."""
 
     def __init__(self, totals: Flow, size: int, vcpu: Vcpu, step: int, queue: PacketSink[GuestStream]) -> None:
         super().__init__(totals, size, vcpu, step)
@@ -248,13 +253,13 @@ def _sender(
 
 
 def _take_over(device: GuestDevice) -> None:
-    """Give a device to a driver in a process, which wants no interrupts of any of its queues."""
+    """Assign a device to a driver in a process, which needs no interrupts of any of its queues."""
     for port in device.ports:
         port.vnic.poll_by(None)
 
 
 def _inbound(host: Host, flow: Flow, traffic: VmDatagramsSpec, target: VirtualMachine, port: Port) -> Sender:
-    """Return what the datagrams of a stream are at their receiver, with the costs of their path."""
+    """Return the packets of a stream at their receiver, with the costs of their path."""
     path, hertz, size = traffic.taken_by, cycle_rate(host), flow.size
     if path == "socket":
         return Sender(flow, size, 0, 1)
@@ -281,7 +286,7 @@ def _inbound(host: Host, flow: Flow, traffic: VmDatagramsSpec, target: VirtualMa
 
 
 def _paths(vm: VirtualMachine) -> PacketPaths:
-    """Return the costs of a guest's packets outside its sockets."""
+    """Return the costs of a guest's packets outside sockets."""
     paths = vm.group.guest.paths
     if paths is None:
         raise WiringError(f"the guest of {vm.name} has no costs of packets outside its sockets")

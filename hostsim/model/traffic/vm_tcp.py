@@ -1,4 +1,4 @@
-"""TCP streams between two VMs of a host: the ends are processes of two guests, and each waits for the other."""
+"""TCP streams between two VMs of a host, with processes of two guests at the ends."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class VmStream(TcpSender):
     def __init__(
         self, endpoints: Endpoints, receiver: Endpoints, congestion: Congestion, *, size: int, full: bool
     ) -> None:
-        """Make an idle connection.
+        """Create an idle connection.
 
         Args:
             endpoints: the sender's end.
-            receiver: the receiver's.
-            congestion: the sender's window.
+            receiver: the receiver's end.
+            congestion: congestion window of the sender.
             size: bytes of data in a segment.
-            full: segments are as large as the path allows, so that packets for TSO may carry several.
+            full: True if segments are as large as the path allows, so that TSO packets may carry several.
         """
         super().__init__(endpoints, congestion, ENDLESS, size=size, small_ps=0, full=full, acks_every=1)
         self._receiver, self._seen = receiver, 0
@@ -72,7 +72,7 @@ class VmStream(TcpSender):
         super().gone(packets, train, first, step)
 
     def _read(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
-        """Let the receiver's process read and acknowledge data; returns the end."""
+        """Read and acknowledge data in the receiver's process; returns the end."""
         receiver = self._receiver
         application, vcpu = receiver.application, receiver.vcpu
         packets = train.count
@@ -89,7 +89,7 @@ class VmStream(TcpSender):
         self._seen %= application.ack_every
         kept = min(self._carry, self._seen * train.frames)
         if not acks and not self._acks_coming and self._carry + self._lost >= self._congestion.in_flight:
-            acks, kept, self._seen = 1, 0, 0  # the sender had nothing more that it may send, and said so with PSH
+            acks, kept, self._seen = 1, 0, 0  # the sender's window is used up, and its last segment has PSH set
         if acks:
             self._acks_coming += acks
             self._acked += self._carry - kept
@@ -153,7 +153,10 @@ def _end(
     written: int,
     service: ServiceSpec | None = None,
 ) -> Endpoints:
-    """Return a VM's end of connection number ``place``; its process goes where its packets come in."""
+    """Return a VM's end of connection number ``place``.
+
+    Its process moves to the vCPU where its packets arrive.
+    """
     guest, hertz = vm.group.guest, cycle_rate(host)
     scope = ("service", host.flows.index(flow), host.vms.index(vm), place) if service is not None else ()
     application = Application(

@@ -1,8 +1,9 @@
 """VMkernel ports: threads of the VMkernel that send to other hosts over TCP.
 
-A thread hands on one packet for TSO after the other, as fast as its PCPU and the window of its connection allow; its packets share the uplink with those of VMs. The other
-host acknowledges data a fixed time after it is through the wire. Acknowledgements take no wire and no time of a receive context: what they cost is in the
-published rate of a thread, which is that of a whole stream.
+A thread sends one TSO packet after the other, as fast as its PCPU and the window of its connection allow; its packets
+share the uplink with those of VMs. The other host acknowledges data a fixed time after it has left the wire.
+Acknowledgements use no wire and no time of a receive context: their cost is included in the published rate of a thread,
+which is that of a whole stream.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ class _Packets(GuestStream):
         self.octets = frame_size(size + self.headers)
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
-        """Have the other host acknowledge packets that are through the wire."""
+        """Schedule the acknowledgement of packets that have left the wire."""
         self.totals.out += train.count * train.frames
         self._stream.sent(train.count * train.frames, first + (train.count - 1) * step)
 
     def dropped(self, frames: int) -> None:
-        """Have packets sent again that found no room."""
+        """Send dropped packets again."""
         self.totals.lost_out += frames
         self._stream.lost(frames)
 
@@ -54,7 +55,7 @@ class VmkernelStream(SupplyThread):
     """The thread of a stream: a system world.
 
     Attributes:
-        in_flight: bytes that are not acknowledged.
+        in_flight: number of unacknowledged bytes.
     """
 
     def __init__(
@@ -71,19 +72,19 @@ class VmkernelStream(SupplyThread):
         window: int,
         delay: int,
     ) -> None:
-        """Make a thread that sleeps.
+        """Create a sleeping thread.
 
         Args:
-            services: of the host.
-            name: for tables.
+            services: services of the host.
+            name: name in tables.
             node: home node.
-            last: PCPU where it starts.
-            uplink: of its VMkernel port.
-            flow: counts what it sends; its size is that of a full segment.
-            supply: what it has to send.
-            rate: bits of data a second that it hands on.
-            window: bytes that may be in flight.
-            delay: picoseconds to an acknowledgement.
+            last: PCPU of its first dispatch.
+            uplink: uplink of its VMkernel port.
+            flow: flow with its counters; its size is that of a full segment.
+            supply: data to send.
+            rate: throughput of the thread, in bits/s of data.
+            window: largest number of bytes in flight.
+            delay: time to an acknowledgement, in picoseconds.
         """
         super().__init__(services, "vmkernel", name, node, last)
         self._clock: Clock = services.clock
@@ -99,7 +100,7 @@ class VmkernelStream(SupplyThread):
         supply.streams.append(self)
 
     def _frames(self) -> int:
-        """Return the frames of the next packet; 0 where there is none, or the window is full."""
+        """Return the number of frames of the next packet; 0 without data, or if the window is full."""
         left, room = self._supply.left, self._window - self.in_flight
         if left <= 0 or (room < self._most * self._size and self.in_flight):
             return 0
@@ -126,13 +127,13 @@ class VmkernelStream(SupplyThread):
         return end - start
 
     def sent(self, frames: int, last: int) -> None:
-        """Expect the acknowledgement of the next packet, whose last bit is through the wire at an instant."""
+        """Expect the acknowledgement of the next packet, whose last bit leaves the wire at ``last``."""
         octets = self._sizes.popleft()
         self._acks.append((last + self._delay, octets))
         self._timer.arm_by(last + self._delay)
 
     def lost(self, frames: int) -> None:
-        """Send a packet again after the time-out of TCP: it found no room."""
+        """Send a dropped packet again after the timeout of TCP."""
         octets = self._sizes.pop()
         self.in_flight -= octets
         self._supply.left += octets
@@ -140,7 +141,7 @@ class VmkernelStream(SupplyThread):
         self._again.arm(self._blocked_until)
 
     def acknowledged(self, now: int) -> None:
-        """Take the acknowledgements that have come by now."""
+        """Process the acknowledgements that have arrived by now."""
         acks = self._acks
         arrived = 0
         while acks and acks[0][0] <= now:
@@ -171,7 +172,7 @@ class _AckTimer(OneShot):
 
 
 class _Source:
-    """The data of a stream with a rate: a packet for TSO after the other, at equal distances."""
+    """The data of a stream with a rate: equally spaced TSO packets."""
 
     def __init__(self, clock: Clock, supply: Supply, octets: int, rate: float, phase: float) -> None:
         self._supply, self._octets, self._interval = supply, octets, rounded(8 * SECOND * octets / rate)
@@ -187,7 +188,7 @@ def attach_vmkernel(host: Host, name: str, traffic: VmkernelTraffic, _members: l
     """Attach a VMkernel port with its threads to a host.
 
     Raises:
-        WiringError: its network is not there.
+        WiringError: the host does not have its network.
     """
     spec = host.spec
     if traffic.network not in spec.vswitches:

@@ -19,25 +19,30 @@ from hostsim.units import SECOND
 __all__ = ["PageFetch", "WebClients", "WebObject"]
 
 OPEN_AGAIN_AFTER: Final = 3 * SECOND
-"""Time after which a client that hears nothing of a new connection tries again (RFC 1122)."""
+"""Retransmission timeout of a client's connection request (RFC 1122), in picoseconds."""
 
 
 @dataclass(frozen=True)
 class WebObject:
-    """An object of a web page, and the cost of serving it."""
+    """An object of a web page, with its service time."""
 
     segment: int
     """Mean bytes of data in its segments."""
     writes: list[tuple[int, int]]
-    """For each write: picoseconds of the server's work before it, and segments that are full with it."""
+    """For each write: picoseconds of the server's work before it, and number of segments that it completes."""
     after: int
-    """Picoseconds of the server's work behind the last write: its log, and the way back to waiting (docs/design/guest.md).
+    """Picoseconds of the server's work after the last write: its log, and the return to waiting (docs/design/guest.md).
 
-    Logging is the last phase of a request of Apache, behind the bytes that it counts (L. Stein, D. MacEachern, *Writing Apache Modules*, 7.7)."""
+    Logging is the last phase of a request of Apache, after the bytes that it counts (L. Stein, D. MacEachern, *Writing
+    Apache Modules*, 7.7).
+    """
 
     @classmethod
     def of(cls, size: int, write_size: int, segment: int, object_ps: int) -> WebObject:
-        """Make an object of ``size`` bytes, written ``write_size`` bytes at a time; its cost, ``object_ps``, is spread evenly over the gaps before, between and after writes."""
+        """Create an object of ``size`` bytes, written ``write_size`` bytes at a time.
+
+        Its cost, ``object_ps``, is divided equally over the intervals before, between and after writes.
+        """
         count, segments = -(-size // write_size), -(-size // segment)
         cuts = [place * write_size // segment for place in range(count)] + [segments]
         share = object_ps // (count + 1)
@@ -46,14 +51,14 @@ class WebObject:
 
     @property
     def segments(self) -> int:
-        """Segments of the object."""
+        """Number of segments of the object."""
         return sum(segments for _, segments in self.writes)
 
 
 class PageFetch(TcpSender):
     """A TCP connection that fetches a page: handshake, then one object after the other.
 
-    The data of an object are spread evenly over its segments, so that bytes on the wire are those of the object.
+    The data of an object is spread equally over its segments, so that the bytes on the wire are those of the object.
     """
 
     def __init__(
@@ -70,19 +75,19 @@ class PageFetch(TcpSender):
         full: bool = True,
         service: ServiceTimes | None = None,
     ) -> None:
-        """Make a closed connection.
+        """Create a closed connection.
 
         Args:
-            endpoints: its two ends.
-            congestion: the guest's window.
-            page: objects that are fetched.
-            rest: told when it may serve another visit.
+            endpoints: endpoints of the connection.
+            congestion: congestion window of the guest.
+            page: objects of the page.
+            rest: called when the connection may serve another visit.
             size: bytes of data in a segment.
-            small_ps: time on the wire of a frame without data.
-            acks_every: segments that the client takes from one acknowledgement to the next.
-            joined: as of a sender.
-            full: segmentation offload may carry several segments.
-            service: times of the server for an object, where they are not constant.
+            small_ps: time of a frame without data on the wire, in picoseconds.
+            acks_every: number of segments for each acknowledgement of the client.
+            joined: largest number of segments that the client's receive offload joins, see `TcpSender`.
+            full: True if segmentation offload may carry several segments.
+            service: service times of the server for an object, if not constant.
         """
         super().__init__(
             endpoints,
@@ -107,7 +112,7 @@ class PageFetch(TcpSender):
         self._want(at)
 
     def _take_up(self) -> None:
-        """Turn to the next of the objects that are left."""
+        """Continue with the next of the remaining objects."""
         self._file, self._data = self._page[-self._left].segments, self._packets[-self._left]
 
     def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
@@ -173,7 +178,7 @@ class PageFetch(TcpSender):
         self._close()
 
     def _close(self) -> None:
-        """Close the connection when the page is complete and all of it acknowledged."""
+        """Close the connection when the page is complete and acknowledged."""
         if not self._left and not self._acks_coming:
             if self._timer is not None:
                 self._timer.disarm()
@@ -182,14 +187,15 @@ class PageFetch(TcpSender):
 
 
 class WebClients:
-    """The open-loop web clients of one VM.
+    """The open-loop web clients of a VM.
 
     Args:
-        clock: the host's.
-        flow: counts them, together with those to other VMs of the same traffic.
-        arrivals: when they come.
-        connect: makes a further connection, with a callback for when it is idle again.
-        ports: ports of clients that are used in turns. Each page has another one: what is hashed by it is spread over queues and vCPUs.
+        clock: clock of the host.
+        flow: flow with their counters, shared with other VMs of the same traffic.
+        arrivals: arrival process of the clients.
+        connect: creates another connection, with a callback for when it is idle again.
+        ports: number of ports of clients, used in turn. Each page has another one, so that port hashes are distributed
+            over queues and vCPUs.
     """
 
     def __init__(

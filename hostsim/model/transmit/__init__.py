@@ -1,1 +1,1 @@
-"""The transmit direction: NetWorlds with their queues, completions, delivery between VMs, departures on the wire."""
+"""The transmit direction: NetWorlds, transmit queues, completions, local delivery, departures."""

@@ -1,14 +1,18 @@
-"""Control of what leaves by an uplink: traffic shaping of virtual ports and Network I/O Control, train by train.
+"""Control of an uplink's transmit side: traffic shaping of virtual ports and Network I/O Control.
 
-**Traffic shaping** is a token bucket. What a port sends is allowed at its average rate. A port that sends less earns a burst bonus, as many bytes as its burst
-size at most, and sends at its peak rate while it has some (vSphere Networking, "Traffic Shaping Policy"). Packets wait for it in a queue of the port.
+**Traffic shaping** is a token bucket. A port may send at its average rate. A port that sends less earns a burst bonus,
+up to the bytes of its burst size, and sends at its peak rate while it has one (vSphere Networking, "Traffic Shaping
+Policy"). Packets wait for it in a queue of the port.
 
-**Network I/O Control** puts a packet scheduler between the ports and a physical NIC. Each kind of system traffic has a reservation, a limit and shares of each uplink, and so has each
-vNIC of the traffic of virtual machines. The NIC has few bytes at a time, so that what waits does so in queues of the scheduler, which are served in this order: traffic
-that has not had its reservation, then by shares. Shares divide what reservations leave and nobody is billed for reserved bandwidth (``Net.NetSchedSpareBasedShares``);
-within a class it is the start-time fair queueing of Goyal, Vin and Cheng (1996). While the wire is not full nothing waits, and shares have no effect.
+**Network I/O Control** adds a packet scheduler between the ports and a physical NIC. Each kind of system traffic has a
+reservation, a limit and shares of each uplink, and so has each vNIC within virtual machine traffic. The NIC holds few
+bytes at a time, so that packets wait in queues of the scheduler, which are served in this order: traffic below its
+reservation, then by shares. Shares divide the bandwidth beyond reservations, and reserved bandwidth does not count
+against shares (``Net.NetSchedSpareBasedShares``); within a class it is the start-time fair queueing of Goyal, Vin and
+Cheng (1996). While the wire is not full no packet waits, and shares have no effect.
 
-When a packet may leave a port is known when it comes, and a scheduler decides for as much as the NIC may have, so that neither costs an event for each packet.
+Departures from a port are known on arrival, and a scheduler decides for as many bytes as the NIC may hold, so that
+neither needs an event for each packet.
 """
 
 from __future__ import annotations
@@ -29,47 +33,53 @@ from hostsim.units import SECOND, US, rounded, transmission_ps
 __all__ = ["ManagedUplink", "TokenBucket", "TrafficClass", "TrafficQueue", "UplinkScheduler"]
 
 SHAPER_QUEUE: Final = 500
-"""Packets that wait in the queue of a port that is shaped, at most (``Net.NetShaperQueueSizeMax``)."""
+"""Largest number of packets in the queue of a shaped port (``Net.NetShaperQueueSizeMax``)."""
 SCHEDULER_QUEUE: Final = 640
-"""Packets that wait in a queue of a packet scheduler, at most (``Net.NetSchedHClkLeafQueueDepthPkt``: at least so many)."""
+"""Largest number of packets in a queue of a packet scheduler (``Net.NetSchedHClkLeafQueueDepthPkt``, which is the
+least).
+"""
 IN_FLIGHT: Final = 66_000
-"""Bytes that a packet scheduler lets a NIC have (``Net.NetSchedInFlightMaxBytesHigh``); the last packet may go beyond."""
+"""Largest number of bytes in the NIC (``Net.NetSchedInFlightMaxBytesHigh``); the last packet may exceed it."""
 AHEAD: Final = 50 * US
-"""Time for which packets that leave a port soon are handed on together."""
+"""Time ahead for which departures from a port are passed on together, in picoseconds."""
 QUANTUM: Final = 16_384
-"""Bytes of small packets that a scheduler takes from a queue at a time."""
+"""Number of bytes that a scheduler takes at a time from a queue of small packets."""
 SLACK: Final = 200 * US
-"""Time of a reservation or a limit that is not used and may be used later: a scheduler that acts now and then delivers the rate on average."""
+"""Time for which an unused reservation or limit may be used later, in picoseconds; a periodic scheduler then gives the
+mean rate.
+"""
 
 
 class TokenBucket:
-    """A token bucket: packets leave at the average rate, and at the peak rate while there are tokens.
+    """A token bucket: packets leave at the average rate, and at the peak rate while tokens are left.
 
     Tokens are counted as the time in which they are earned.
     """
 
     def __init__(self, average: float, peak: float, burst: int) -> None:
-        """Make a full bucket.
+        """Create a full bucket.
 
         Args:
-            average: bits a second.
-            peak: bits a second.
-            burst: bytes that fill it.
+            average: average rate in bits/s.
+            peak: peak rate in bits/s.
+            burst: size of the bucket in bytes.
         """
         self._earned_ps, self._peak_ps = 8 * SECOND / average, 8 * SECOND / peak
         self._depth = rounded(burst * self._earned_ps)
         self._full_at = self._next = 0
 
     def departures(self, ready: int, step: int, count: int, octets: int) -> list[tuple[int, int, int]]:
-        """Take the tokens for equal packets; returns trains of them: count, instant of the first, picoseconds to each further one.
+        """Take the tokens for equal packets; returns trains of departures.
 
-        A packet that is larger than the bucket leaves when that is full.
+        Each train has its count, the time of the first departure, and picoseconds between departures.
+
+        A packet larger than the bucket leaves when the bucket is full.
 
         Args:
-            ready: when the first packet comes.
-            step: picoseconds from one to the next.
+            ready: arrival time of the first packet.
+            step: time between arrivals, in picoseconds.
             count: number of packets.
-            octets: bytes of each.
+            octets: bytes of each packet.
         """
         earned, peak, depth = rounded(octets * self._earned_ps), rounded(octets * self._peak_ps), self._depth
         behind = depth - min(earned, depth)
@@ -100,7 +110,7 @@ class TokenBucket:
 
 
 class _Held(Link["_Held"]):
-    """Packets that wait, with the transmit queue that waits for their completion, if any."""
+    """Waiting packets, with the transmit queue that waits for their completion, if any."""
 
     def __init__(self, train: Train[GuestStream], queue: TransmitQueue | None) -> None:
         self.train, self.queue = train, queue
@@ -108,10 +118,10 @@ class _Held(Link["_Held"]):
 
 
 class ManagedUplink(Uplink):
-    """The uplink of a virtual port whose traffic is shaped, scheduled, or both.
+    """The uplink of a virtual port with shaping, a packet scheduler, or both.
 
     Attributes:
-        queue: its queue of the uplink's packet scheduler; None without Network I/O Control.
+        queue: queue of the uplink's packet scheduler; None without Network I/O Control.
     """
 
     def __init__(
@@ -127,18 +137,18 @@ class ManagedUplink(Uplink):
         tag: int = 0,
         bucket: TokenBucket | None = None,
     ) -> None:
-        """Make an uplink, see `Uplink`.
+        """Create an uplink, see `Uplink`.
 
         Args:
-            clock: the host's.
+            clock: clock of the host.
             nic: port of a physical NIC.
-            rate: its bits a second.
+            rate: bits/s of the NIC.
             costs: cost table of the host.
-            driver: kind of its driver.
-            vxlan: packets go out in VXLAN.
-            tso: the NIC cuts these packets into frames.
+            driver: kind of the NIC's driver.
+            vxlan: True if packets are encapsulated in VXLAN.
+            tso: True if the NIC segments these packets.
             tag: bytes of the VLAN tag of a frame.
-            bucket: of a port that is shaped.
+            bucket: token bucket of a shaped port.
         """
         super().__init__(nic, rate, costs, driver, vxlan=vxlan, tso=tso, tag=tag)
         self.queue: TrafficQueue | None = None
@@ -150,7 +160,7 @@ class ManagedUplink(Uplink):
     def send(
         self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: NicQueue | None = None
     ) -> int:
-        """Accept packets at their instants, see `Uplink.send`; returns how many of them there was room for."""
+        """Accept packets at their times, see `Uplink.send`; returns the number of accepted ones."""
         bucket = self._bucket
         if bucket is None:
             return self._schedule(train, queue)
@@ -174,7 +184,7 @@ class ManagedUplink(Uplink):
         return fits
 
     def release(self, now: int) -> None:
-        """Hand on the packets that may leave the port soon."""
+        """Pass on the packets that leave the port soon."""
         waiting, until = self._waiting, now + AHEAD
         held = waiting.first
         while held is not None:
@@ -191,7 +201,7 @@ class ManagedUplink(Uplink):
             held = waiting.first
 
     def _hand_on(self, train: Train[GuestStream], queue: TransmitQueue | None) -> None:
-        """Hand packets on that were accepted before; those that find no room now are dropped, and completed at once."""
+        """Pass on packets that were accepted before; those that do not fit now are dropped, and completed."""
         count = train.count
         sent = self._schedule(train, queue)
         if sent < count and queue is not None:
@@ -200,17 +210,20 @@ class ManagedUplink(Uplink):
             queue.poll_done(now)
 
     def _schedule(self, train: Train[GuestStream], queue: TransmitQueue | None) -> int:
-        """Hand packets to the packet scheduler, or to the NIC where there is none; returns how many of them there was room for."""
+        """Pass packets to the packet scheduler, or to the NIC without one.
+
+        Returns the number of accepted packets.
+        """
         if self.queue is None:
             return super().send(train, queue)
         return self.queue.scheduler.put(self.queue, train, queue)
 
     def packet_ps(self, train: Train[GuestStream]) -> int:
-        """Return the time of a packet of a train on the wire."""
+        """Return the time of a packet of a train on the wire, in picoseconds."""
         return train.frames * self._frame_ps(train.flow.size + train.flow.headers)
 
     def emit(self, train: Train[GuestStream], queue: TransmitQueue | None) -> None:
-        """Hand packets to the NIC that the packet scheduler has accepted before."""
+        """Pass packets to the NIC that the packet scheduler has accepted before."""
         count = train.count
         sent = super().send(train, queue)
         if sent < count and queue is not None:
@@ -220,7 +233,7 @@ class ManagedUplink(Uplink):
 
 
 class _PortTimer(OneShot):
-    """The timer of a port that is shaped."""
+    """The timer of a shaped port."""
 
     def __init__(self, clock: Clock, uplink: ManagedUplink) -> None:
         super().__init__(clock)
@@ -231,14 +244,14 @@ class _PortTimer(OneShot):
 
 
 class _Consumer:
-    """Whatever has an allocation of an uplink: a kind of system traffic, or a queue within it.
+    """A consumer with an allocation of an uplink: a kind of system traffic, or a queue within it.
 
     Attributes:
-        tag: share of what reservations leave that it has had, in bytes for each share.
+        tag: used share of the bandwidth beyond reservations, in bytes for each share.
         reserved_ps: picoseconds for each byte of its reservation; 0 without.
-        reserved_at: instant from which on its reservation is unused.
+        reserved_at: time from which its reservation is unused.
         limit_ps: picoseconds for each byte of its limit; 0 without.
-        limit_at: instant from which on its limit lets it send.
+        limit_at: time from which its limit lets it send.
     """
 
     def __init__(self, allocation: Allocation) -> None:
@@ -249,11 +262,11 @@ class _Consumer:
         self.reserved_at = self.limit_at = 0
 
     def soonest(self) -> int:
-        """Return the instant from which on it has something that it may send; `UNBOUNDED` where it has nothing."""
+        """Return the time from which it has packets that it may send; `UNBOUNDED` without packets."""
         raise NotImplementedError
 
     def billed(self, octets: int, now: int) -> None:
-        """Count bytes against the limit."""
+        """Charge bytes to the limit."""
         if self.limit_ps:
             free = now - SLACK
             self.limit_at = (self.limit_at if self.limit_at > free else free) + rounded(octets * self.limit_ps)
@@ -263,7 +276,7 @@ Consumer = TypeVar("Consumer", bound=_Consumer)
 
 
 def _next(consumers: Sequence[Consumer], now: int) -> Consumer | None:
-    """Return the consumer whose turn it is, reservations first; None where none may send yet."""
+    """Return the next consumer, reservations first; None if none may send yet."""
     chosen: Consumer | None = None
     reserved = False
     for one in consumers:
@@ -278,14 +291,14 @@ def _next(consumers: Sequence[Consumer], now: int) -> Consumer | None:
 
 
 class TrafficQueue(_Consumer):
-    """A queue of a packet scheduler: what a virtual port sends.
+    """A queue of a packet scheduler, for one virtual port.
 
     Attributes:
-        traffic: the kind of system traffic that it is part of.
-        scheduler: of the uplink.
-        uplink: of the port.
-        waiting: packets.
-        count: number of them.
+        traffic: kind of system traffic that it belongs to.
+        scheduler: packet scheduler of the uplink.
+        uplink: uplink of the port.
+        waiting: waiting packets.
+        count: number of waiting packets.
     """
 
     def __init__(self, allocation: Allocation, traffic: TrafficClass, uplink: ManagedUplink) -> None:
@@ -298,7 +311,7 @@ class TrafficQueue(_Consumer):
 
     @property
     def is_limited(self) -> bool:
-        """True where it has a limit, or its kind of traffic has."""
+        """True if it or its kind of traffic has a limit."""
         return self.limit_ps > 0 or self.traffic.limit_ps > 0
 
     def soonest(self) -> int:
@@ -310,13 +323,13 @@ class TrafficQueue(_Consumer):
 
 
 class TrafficClass(_Consumer):
-    """A kind of system traffic at an uplink.
+    """A kind of system traffic on an uplink.
 
     Attributes:
-        name: the kind.
-        scheduler: of the uplink.
-        queues: of its virtual ports.
-        level: the tag of the queue that was served last.
+        name: name of the kind.
+        scheduler: packet scheduler of the uplink.
+        queues: queues of its virtual ports.
+        level: tag of the queue that was served last.
     """
 
     def __init__(self, name: str, allocation: Allocation, scheduler: UplinkScheduler) -> None:
@@ -342,12 +355,12 @@ class UplinkScheduler:
     """
 
     def __init__(self, clock: Clock, nic: Pnic, rate: float) -> None:
-        """Make a scheduler without traffic.
+        """Create a scheduler without traffic.
 
         Args:
-            clock: the host's.
+            clock: clock of the host.
             nic: the uplink.
-            rate: its bits a second.
+            rate: bits/s of the uplink.
         """
         self.classes: list[TrafficClass] = []
         self._clock, self._nic = clock, nic
@@ -357,7 +370,7 @@ class UplinkScheduler:
         self._timer = _SchedulerTimer(clock, self)
 
     def traffic_class(self, name: str, allocation: Allocation) -> TrafficClass:
-        """Return a kind of system traffic, added with its allocation where it is new."""
+        """Return a kind of system traffic; a new one is added with its allocation."""
         for traffic in self.classes:
             if traffic.name == name:
                 return traffic
@@ -366,7 +379,7 @@ class UplinkScheduler:
         return traffic
 
     def put(self, queue: TrafficQueue, train: Train[GuestStream], completes: TransmitQueue | None) -> int:
-        """Accept packets at their instants; returns how many of them the queue had room for."""
+        """Accept packets at their times; returns the number of accepted ones."""
         count, now = train.count, self._clock.now
         if not self._waiting and not queue.is_limited:
             free = now if now > train.ready else train.ready
@@ -392,7 +405,7 @@ class UplinkScheduler:
         return count
 
     def _arm(self, now: int) -> None:
-        """Look again when the NIC may have more, and there is something for it."""
+        """Schedule the next dispatch, when the NIC may take more and packets wait."""
         soonest = self._nic.sent_until - self._in_flight
         ready: int = UNBOUNDED
         for traffic in self.classes:
@@ -403,7 +416,7 @@ class UplinkScheduler:
             self._timer.arm(max(now, soonest, ready))
 
     def dispatch(self, now: int) -> None:
-        """Let the NIC have as much as it may have at a time."""
+        """Pass packets to the NIC, as many as it may hold at a time."""
         while self._waiting and self._nic.sent_until <= now + self._in_flight:
             queue = self._choose(now)
             if queue is None:
@@ -412,12 +425,12 @@ class UplinkScheduler:
         self._arm(now)
 
     def _choose(self, now: int) -> TrafficQueue | None:
-        """Return the queue whose turn it is; None where none may send yet."""
+        """Return the next queue to serve; None if none may send yet."""
         chosen = _next(self.classes, now)
         return None if chosen is None else _next(chosen.queues, now)
 
     def _serve(self, queue: TrafficQueue, now: int) -> None:
-        """Take packets from a queue and hand them to the NIC."""
+        """Take packets from a queue and pass them to the NIC."""
         held = queue.waiting.first
         assert held is not None
         train, traffic = held.train, queue.traffic
@@ -425,7 +438,7 @@ class UplinkScheduler:
         most = max(1, QUANTUM // each)
         count = train.count_by(now)
         late = count > 1 or train.ready < now
-        if not late:  # what comes soon goes with it, at its instant
+        if not late:  # packets that arrive soon are included, at their times
             count = train.count_by(now + self._in_flight)
         count = min(count, most)
         if count < train.count:
@@ -443,7 +456,10 @@ class UplinkScheduler:
 
     @staticmethod
     def _bill(consumer: _Consumer, octets: int, now: int, level: float) -> float:
-        """Bill bytes to the reservation, or else to the shares; returns the tag of what is served by shares now."""
+        """Charge bytes to the reservation, or else to the shares.
+
+        Returns the tag of the last service by shares.
+        """
         consumer.billed(octets, now)
         if consumer.reserved_ps and consumer.reserved_at <= now:
             free = now - SLACK

@@ -1,22 +1,24 @@
-"""NetWorlds: transmit contexts of the VMkernel, which send packets from vNICs' rings to the uplink, with transmit coalescing.
+"""NetWorlds: transmit contexts of the VMkernel, with transmit coalescing and delivery between VMs.
 
-Posting a packet on a vmxnet3 costs a guest nothing more than writing a descriptor. A transmit context that sleeps is woken in one of four ways, counted apart:
-by a call from the guest once so many packets wait (forced), by the receive context when it serves the same vNIC (opportunistic), when
-the guest halts, or by a timer. How many packets wait before a guest calls follows from how fast it sends: such that it calls at
-most so many times a second, as receive coalescing bounds interrupts (docs/design/coalescing.md). A patient queue's context is woken only when the guest halts,
-or by a longer timer.
+Posting a packet on a vmxnet3 costs a guest only the write of a descriptor. A sleeping transmit context is woken in one
+of four ways, with separate counters: by a call from the guest when a number of packets wait (forced), by the receive
+context when it serves the same vNIC (opportunistic), when the guest halts, or by a timer. The number of packets before
+a call follows the send rate, so that the guest calls at most at a given rate, as receive coalescing limits interrupts
+(docs/design/coalescing.md). In dense mode a context is woken only when the guest halts, or by a longer timer.
 
-A guest never calls for an e1000: it writes to a register for each packet, which the monitor takes note of, and the VMkernel finds the packets when it polls, in
-the other three ways. A context writes transmit completions, too (`hostsim.model.transmit.tx_completion`).
+A guest never calls for an e1000: it writes to a register for each packet, which the monitor records, and the VMkernel
+finds the packets when it polls, in the other three ways. A context also writes transmit completions
+(`hostsim.model.transmit.tx_completion`).
 
-Local packet delivery: packets from a VM to another VM of the same host, which the virtual switch forwards without a wire.
+Local packet delivery: the virtual switch forwards packets between VMs of the host without a wire.
 
-The sender's transmit context forwards a packet to the receiver's port. Then either it copies the packet into the receiver's memory itself
-(``Net.NetRxCopyInTx``), or it puts the packet on the receive list of that port, and the transmit context of the receiver's VM copies it, as the one
-context that does device emulation for that VM (facts 1.1). A mapped packet keeps its descriptor at the sender until it is copied.
+The sender's transmit context forwards a packet to the receiver's port. Then either it copies the packet into the
+receiver's memory (``Net.NetRxCopyInTx``), or it puts the packet on the receive list of that port, and the transmit
+context of the receiver's VM copies it, as the one context that does device emulation for that VM (facts 1.1). A mapped
+packet keeps its descriptor at the sender until it is copied.
 
-Nothing is cut into frames where the receiver has LRO: a packet for TSO comes in two halves, or whole. A packet that finds no descriptor on the
-receiver's ring is dropped before it is copied, since a descriptor says where to copy it to.
+Packets are not segmented if the receiver has LRO: a TSO packet arrives as two halves, or whole. A packet without a free
+descriptor on the receiver's ring is dropped before it is copied, since the descriptor has the destination of the copy.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from hostsim.units import transmission_ps
 __all__ = ["CAUSES", "LocalDelivery", "LocalPort", "LocalRoute", "NetWorld", "TxQueue", "Uplink"]
 
 CAUSES = ("forced", "opportunistic", "halted", "timed")
-"""Ways in which a transmit context is woken."""
+"""Causes of a transmit context's wake-up."""
 _FORCED: Final = 0
 _OPPORTUNISTIC: Final = 1
 _HALTED: Final = 2
@@ -50,11 +52,11 @@ _SLEEPING: Final = WorldState.SLEEPING
 
 
 class Uplink:
-    """The uplink of a virtual port: costs and framing on the way to the wire.
+    """The uplink of a virtual port: costs and framing on the path to the wire.
 
     Attributes:
         nic: port of a physical NIC.
-        vector: receive queue whose interrupt announces what has left; None for that of the port.
+        vector: receive queue whose interrupt announces departures; None for that of the port.
     """
 
     def __init__(
@@ -69,23 +71,23 @@ class Uplink:
         bounded: bool = True,
         tag: int = 0,
     ) -> None:
-        """Make an uplink.
+        """Create an uplink.
 
         Args:
             nic: port of a physical NIC.
-            rate: its bits a second.
+            rate: bits/s of the NIC.
             costs: cost table of the host.
-            driver: kind of its driver.
-            vxlan: packets go out in VXLAN.
-            tso: the NIC cuts these packets into frames; else the VMkernel does.
-            bounded: packets need room in the transmit queue of the port; else their own queue bounds them.
+            driver: kind of the NIC's driver.
+            vxlan: True if packets are encapsulated in VXLAN.
+            tso: True if the NIC segments these packets; else the VMkernel does.
+            bounded: True if packets need room in the transmit queue of the port; else their own queue limits them.
             tag: bytes of the VLAN tag of a frame.
         """
         self.nic, self._bounded = nic, bounded
         self.vector: NicQueue | None = None
         self._rate, self._vxlan, self._segments, self._tag = rate, vxlan, not tso, tag
         self._costs = costs
-        # a packet enters the tunnel before it is cut, and each frame cut off copies the outer headers
+        # a packet is encapsulated before it is segmented, and each frame copies the outer headers
         encap, outer = (costs.vxlan_encap, costs.copied(VXLAN_HEADERS)) if vxlan else (0, 0)
         self._packet_ps = costs.tx_packet + encap
         self._own_ps = costs.tx_frame[driver]
@@ -102,7 +104,12 @@ class Uplink:
         return frame
 
     def work_ps(self, frames: int, size: int) -> int:
-        """Return the time of a transmit context for a packet of ``frames`` frames with ``size`` bytes of data each, software segmentation included."""
+        """Return the time of a transmit context for a packet, including software segmentation.
+
+        Args:
+            frames: number of frames of the packet.
+            size: bytes of data in each frame.
+        """
         if self._segments and frames > 1:
             return self._packet_ps + frames * self._cut_ps + self._costs.segmented(frames * size)
         return self._packet_ps + self._own_ps
@@ -110,7 +117,7 @@ class Uplink:
     def send(
         self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: NicQueue | None = None
     ) -> int:
-        """Transmit packets at their instants, see `Pnic.transmit`; returns how many of them the NIC had room for."""
+        """Transmit packets at their times, see `Pnic.transmit`; returns the number that the NIC accepted."""
         stream = train.flow
         octets = stream.size + stream.headers
         if octets != self._octets:
@@ -133,13 +140,13 @@ class TxQueue(TransmitQueue):
     """A transmit queue of a vNIC, with the wake-ups of its context.
 
     Attributes:
-        name: for tables.
-        ring: descriptors, and what waits in the guest's queue discipline before them.
-        size: packets that fit there and in front of it.
+        name: name in tables.
+        ring: descriptors, and packets in the guest's queue discipline before them.
+        size: capacity of both, in packets.
         uplink: uplink of its packets.
-        completions: what becomes of packets that are taken from it.
-        wakes: by cause, how often its context was woken for it.
-        switched: packets taken from it for other VMs of the host.
+        completions: completions of packets taken from it.
+        wakes: number of wake-ups of its context for it, by cause.
+        switched: number of its packets for other VMs of the host.
     """
 
     def __init__(
@@ -167,16 +174,16 @@ class TxQueue(TransmitQueue):
 
     @property
     def context(self) -> NetWorld:
-        """The transmit context that serves it."""
+        """Transmit context of the queue."""
         return self._world
 
     def serve(self, world: NetWorld) -> None:
-        """Let a transmit context serve this queue."""
+        """Set the transmit context of this queue."""
         self._world = world
         self.completions.wakes(self._complete, self._timer.arm_by)
 
     def coalesce(self, coalescing: TxCoalescing | None) -> None:
-        """Switch to another way of coalescing; None is its usual one, which begins anew."""
+        """Switch to another coalescing; None for the usual one, which restarts."""
         if coalescing is None:
             coalescing = self._usual
             coalescing.restart()
@@ -190,7 +197,7 @@ class TxQueue(TransmitQueue):
             vcpu.halt_queues.append(self)
 
     def post(self, train: Train[GuestStream]) -> None:
-        """Post packets that the guest writes at instants that may lie ahead."""
+        """Post packets that the guest writes, at times that may be in the future."""
         self.ring.push(train)
         self.poster.pending_ps += train.count * self.doorbell_ps
         coalescing = self._coalescing
@@ -212,7 +219,7 @@ class TxQueue(TransmitQueue):
         self._timer.arm_by(due)
 
     def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
-        """Take back those of the packets that a preempted guest has not written by ``now``."""
+        """Remove and return the packets that a preempted guest has not written by ``now``."""
         self.completions.settle(now)
         back = self.ring.recall(trains, now)
         count = sum(train.count for train in back)
@@ -222,11 +229,11 @@ class TxQueue(TransmitQueue):
         return back
 
     def coming(self, now: int) -> int:
-        """Return the number of packets whose instants lie ahead; a preempted guest takes them back."""
+        """Return the number of packets with times in the future; a preempted guest takes them back."""
         return self.ring.count_coming(now)
 
     def await_wake(self) -> None:
-        """Arrange for the wake-up of the sleeping context, if packets wait or are known to come."""
+        """Schedule the wake-up of the sleeping context, if packets wait or are known to arrive."""
         ring = self.ring
         self._waiting = ring.pushed - ring.taken - ring.dropped
         first = ring.first()
@@ -243,7 +250,7 @@ class TxQueue(TransmitQueue):
         self._timer.arm_by(due)
 
     def _await_descriptors(self, first: int) -> None:
-        """Look again when there may be a descriptor for a packet that is ready at ``first``, or none, so that the driver stops its queue."""
+        """Check again when a packet ready at ``first`` may have a descriptor, or the driver stops its queue."""
         at = self.completions.opens(first)
         if at is not None:
             self._timer.arm_by(at)
@@ -262,7 +269,7 @@ class TxQueue(TransmitQueue):
             self._wake(_FORCED, now)
         elif held and (oldest := ring.first()) is not None and oldest + coalescing.timeout <= now:
             self._wake(_TIMED, now)
-        else:  # the packets it was armed for have been cancelled
+        else:  # the packets for which it was set have been cancelled
             self.await_wake()
 
     def look(self, now: int) -> None:
@@ -271,7 +278,7 @@ class TxQueue(TransmitQueue):
             self._wake(_OPPORTUNISTIC, now)
 
     def guest_halts(self, now: int) -> None:
-        """Wake the transmit context if packets wait: the guest halts."""
+        """Wake the transmit context at a halt of the guest, if packets wait."""
         if self._world.state is _SLEEPING and self._waits(now):
             self._wake(_HALTED, now)
 
@@ -287,13 +294,16 @@ class TxQueue(TransmitQueue):
         return self.completions.freed(count, now)
 
     def poll_done(self, now: int) -> None:
-        """Report what the poll has completed, or leave it to the transmit context, which is woken where the guest is in need of it."""
+        """Report the completions of a poll, or leave them to the transmit context.
+
+        The context is woken if the guest needs descriptors.
+        """
         completions = self.completions
         asleep = self._world.state is _SLEEPING
         if not completions.rule.deferred:
             completions.report(now)
             if asleep:
-                self.await_wake()  # there may have been no descriptor left
+                self.await_wake()  # descriptors may have been missing
             return
         completions.look(now)
         if asleep and completions.needs_context():
@@ -303,21 +313,21 @@ class TxQueue(TransmitQueue):
             completions.expire(now)
 
     def has_work(self, now: int) -> bool:
-        """True when its context has something to send, or to complete in a hurry."""
+        """True if its context has packets to send, or urgent completions."""
         completions = self.completions
         completions.settle(now)
         self.ring.settle(now)
         return completions.needs_context() or (self.ring.held > 0 and not completions.is_blocked)
 
     def _complete(self, now: int) -> None:
-        """Wake the context for completions that are overdue: the timer rings on its PCPU."""
+        """Wake the context for overdue completions; the timer fires on its PCPU."""
         self._world.wake(now, self._world.last)
 
     def _wake(self, cause: int, now: int) -> None:
         self.wakes[cause] += 1
         self._timer.disarm()
         world = self._world
-        # the guest calls on its own PCPU, and the timer rings on the context's
+        # a guest calls on its own PCPU, and the timer fires on the context's
         world.wake(now, self.poster.last if cause == _FORCED else world.last if cause == _TIMED else None)
 
 
@@ -341,9 +351,9 @@ class NetWorld(NetContext):
     """A NetWorld: the transmit context of a VM, of a vNIC, or of a queue.
 
     Attributes:
-        call_ps: what a guest's call that wakes it costs the guest, its caches refilled.
-        queues: transmit queues that it serves, in turns.
-        local: its part in traffic between VMs of the host; None where there is no such traffic.
+        call_ps: the guest's cost of a call that wakes it, including cache refill, in picoseconds.
+        queues: transmit queues that it serves in turn.
+        local: its part in traffic between VMs of the host; None without such traffic.
     """
 
     def __init__(self, services: Services, name: str, node: Node, last: Pcpu) -> None:
@@ -375,7 +385,7 @@ class NetWorld(NetContext):
             room = completions.room()
             bound = most = self._bound if self._bound < room else room
             looked, taken = -1, 0
-            while bound and looked < end:  # and what is posted meanwhile
+            while bound and looked < end:  # including packets posted meanwhile
                 looked = end
                 while bound and (train := queue.ring.take_next(bound, looked)) is not None:
                     bound -= train.count
@@ -419,32 +429,32 @@ class NetWorld(NetContext):
 
 
 class LocalPort:
-    """The local side of a virtual port: delivery from other VMs of the host into one receive queue of a vNIC, and its receive list.
+    """The local side of a virtual port: delivery from other VMs of the host into a vNIC's receive queue.
 
     Attributes:
-        name: for tables.
+        name: name in tables.
         vnic: the receive queue.
         context: transmit context of the receiver's VM, which serves the receive list.
-        ring: the receive list.
-        in_tx: the sender's context copies; the list stays empty.
-        came: packets that senders' contexts have forwarded to it.
-        delivered: of these, put on the ring of the vNIC, or dropped there.
-        lost: frames that found the receive list full.
+        ring: receive list.
+        in_tx: True if the sender's context copies; the list then stays empty.
+        came: number of packets that senders' contexts have forwarded to it.
+        delivered: number of these put on the ring of the vNIC, or dropped there.
+        lost: number of frames dropped at the full receive list.
     """
 
     def __init__(
         self, vnic: Vnic, context: NetWorld, costs: CostTable, *, capacity: int, in_tx: bool, lro: bool, halved: bool
     ) -> None:
-        """Make the local side of a port.
+        """Create the local side of a port.
 
         Args:
             vnic: the receive queue.
             context: transmit context of the receiver's VM.
             costs: cost table of the host.
-            capacity: packets of the receive list.
-            in_tx: the sender's context copies.
-            lro: the guest takes packets that are larger than a frame.
-            halved: such packets come as two halves.
+            capacity: capacity of the receive list, in packets.
+            in_tx: True if the sender's context copies.
+            lro: True if the guest accepts packets larger than a frame.
+            halved: True if such packets arrive as two halves.
         """
         self.name, self.vnic, self.context, self.in_tx = vnic.name, vnic, context, in_tx
         self._costs, self._lro, self._halved = costs, lro, halved
@@ -453,9 +463,10 @@ class LocalPort:
         self.came = self.delivered = self.lost = 0
 
     def put(self, train: Train[Sender], start: int, packet_ps: int, where: Node) -> int:
-        """Copy packets into the receiver's memory from ``start`` on, with ``packet_ps`` for each besides; returns the end.
+        """Copy packets into the receiver's memory from ``start`` on; returns the end.
 
-        The context that copies runs on the node ``where``. A packet of its list that it drops costs it as much as one that is put there.
+        The copying context runs on the node ``where`` and takes ``packet_ps`` for each packet in addition. A dropped
+        packet of its list costs it as much as an enqueued one.
         """
         vnic = self.vnic
         self.delivered += train.count
@@ -476,7 +487,7 @@ class LocalPort:
             if copied is None:
                 return start
             train = copied
-        # what the sender has just written is in a cache of its node
+        # recently written packets are in a cache of the sender's node
         wait = where.write_wait(node) + (0.0 if where is source else where.fetch_wait(source))
         far = where.distance(node, source)
         if across := where.memory.across_ps:
@@ -491,7 +502,7 @@ class LocalPort:
         return self._copy(train, start, packet_ps, cuts, wait, far=far)
 
     def _copy(self, train: Train[Sender], start: int, packet_ps: int, cuts: int, wait_ps: float, *, far: int) -> int:
-        """Copy packets that find descriptors, each in so many parts; returns the end."""
+        """Copy packets with free descriptors, each in ``cuts`` parts; returns the end."""
         costs, vnic, sender, count = self._costs, self.vnic, train.flow, train.count
         vnic.unicast += count * cuts
         if cuts == 1:
@@ -522,12 +533,12 @@ class LocalPort:
                 self.vnic.listed -= count * train.frames
                 self._release(train)
                 end = self.put(train, end, 0, where)
-                if end > began:  # what costs nothing may not end a batch before its work
+                if end > began:  # packets without cost must not end a batch before its work
                     budget -= count
         return end
 
     def waits(self, now: int) -> bool:
-        """True when there is something on the receive list."""
+        """True if packets are on the receive list."""
         ring = self.ring
         if ring.pushed == ring.taken + ring.dropped:
             return False
@@ -535,26 +546,26 @@ class LocalPort:
         return ring.held > 0
 
     def _dropped(self, train: Train[Sender]) -> None:
-        """Drop packets that find the receive list full."""
+        """Drop packets at the full receive list."""
         self._release(train)
         self.lost += train.count * train.frames
         train.flow.totals.lost_list += train.count * train.frames
         train.flow.dropped(train.count * train.frames)
 
     def _release(self, train: Train[Sender]) -> None:
-        """Give the sender its descriptors back, where packets are mapped."""
+        """Return descriptors to the sender of mapped packets."""
         route = route_of(train)
         if not route.copies(train.flow.size * train.frames) and self.context.local is not None:
             self.context.local.owe(route.source, train.count)
 
 
 class LocalRoute(Route):
-    """The route of a stream of packets from a VM to another one of the host.
+    """The route of a stream of packets from a VM to another VM of the host.
 
     Attributes:
-        inbound: what the packets are at the receiver.
-        source: transmit queue that they come by.
-        port: local side of the port that they go to.
+        inbound: sender of the packets as seen by the receiver.
+        source: transmit queue of the packets.
+        port: local side of their destination port.
     """
 
     def __init__(self, inbound: Sender, source: TxQueue, port: LocalPort) -> None:
@@ -563,26 +574,28 @@ class LocalRoute(Route):
         inbound.vnic = port.vnic
 
     def copies(self, octets: int) -> bool:
-        """True where packets of so many bytes are copied out of the sender's memory, and completed at once."""
+        """True if packets of this size are copied out of the sender's memory, and completed at once."""
         return octets <= self.source.completions.rule.copied
 
 
 def route_of(train: Train[Sender]) -> LocalRoute:
-    """Return the route by which packets came from another VM."""
+    """Return the route of packets from another VM."""
     route = train.flow.route
     assert isinstance(route, LocalRoute)
     return route
 
 
 class LocalDelivery:
-    """The part of a transmit context in traffic between VMs of the host: it forwards what its guest sends, and copies what its guest receives.
+    """The part of a transmit context in traffic between VMs of the host.
+
+    It forwards the packets of its guest, and copies packets for its guest.
 
     Attributes:
-        ports: receive lists that it serves.
+        ports: local ports whose receive lists it serves.
     """
 
     def __init__(self, costs: CostTable, budget: int) -> None:
-        """Make the part of a context that copies ``budget`` packets of each list in a batch at most."""
+        """Create the part of a context that copies at most ``budget`` packets of each list in a batch."""
         self._costs, self._budget = costs, budget
         self.ports: list[LocalPort] = []
         self._filled: dict[LocalPort, None] = {}
@@ -617,7 +630,7 @@ class LocalDelivery:
         return start + count * step
 
     def receive(self, start: int, where: Node) -> int:
-        """Copy what waits for the guest from ``start`` on; returns the end."""
+        """Copy waiting packets for the guest from ``start`` on; returns the end."""
         end = start + self._owed_ps
         self._owed_ps = 0
         for port in self.ports:
@@ -625,11 +638,11 @@ class LocalDelivery:
         return end
 
     def owe(self, source: TxQueue, count: int) -> None:
-        """Note that a sender may have descriptors back when the batch is over."""
+        """Record descriptors of a sender that are returned at the end of the batch."""
         self._owed[source] = self._owed.get(source, 0) + count
 
     def batch_done(self, now: int, pcpu: Pcpu) -> None:
-        """End a batch: wake the contexts that got something, and let senders have their descriptors back."""
+        """End a batch: wake the contexts with new packets, and return descriptors to senders."""
         if self._filled:
             filled, self._filled = self._filled, {}
             for port in filled:
@@ -645,5 +658,5 @@ class LocalDelivery:
                 queue.poll_done(now)
 
     def waits(self, now: int) -> bool:
-        """True when there is something on a receive list."""
+        """True if packets are on a receive list."""
         return any(port.waits(now) for port in self.ports)

@@ -1,4 +1,4 @@
-"""Transmit side of a physical NIC: departures on the wire, and the room for descriptors of a queue."""
+"""Transmit side of a physical NIC: departures on the wire, and descriptors in use."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = [
 
 
 class Departure(Link["Departure"]):
-    """A train being transmitted: end of its first packet, picoseconds to each further one, time of each on the wire, and the queue to notify.
+    """A train in transmission: end of its first packet, time between packets, and the queue to notify.
 
     Attributes:
-        is_begun: some of its packets are transmitted.
+        is_begun: True if some of its packets are transmitted.
     """
 
     def __init__(
@@ -42,7 +42,8 @@ class Departure(Link["Departure"]):
 class Departures(Chain[Departure]):
     """Departures in the order of their submission.
 
-    Waiting departures start in this order, after the started ones: each starts when the wire is free of all before it.
+    Waiting departures start in this order, after the started ones: each starts when the wire is free of all earlier
+    ones.
     """
 
     def soonest(self, vector: NicQueue) -> int | None:
@@ -54,7 +55,7 @@ class Departures(Chain[Departure]):
                 if soonest is None or departure.first < soonest:
                     soonest = departure.first
                 if not departure.is_begun:
-                    break  # all after it start later
+                    break  # all later ones start later
             departure = departure.following
         return soonest
 
@@ -64,12 +65,15 @@ PAGE: Final = 4096
 
 
 def descriptors(octets: int) -> int:
-    """Return the number of descriptors of a packet with a number of data bytes."""
+    """Return the number of descriptors of a packet with ``octets`` bytes of data."""
     return -(-octets // PAGE) if octets > PAGE else 1
 
 
 class _InUse(Link["_InUse"]):
-    """Descriptors in use: ``count`` packets of ``each``, the first transmitted at ``first``, the others at intervals of ``step``."""
+    """Descriptors in use: ``count`` packets of ``each``, the first sent at ``first``.
+
+    Further packets are sent at intervals of ``step``.
+    """
 
     def __init__(self, count: int, each: int, first: int, step: int) -> None:
         self.count, self.each, self.first, self.step = count, each, first, step
@@ -90,7 +94,7 @@ class TxRoom:
         """Records of transmitted packets, for reuse."""
 
     def fits(self, count: int, each: int, at: int) -> int:
-        """Return the number of ``count`` packets of ``each`` descriptors with room at an instant, which must not decrease."""
+        """Return how many of ``count`` packets of ``each`` descriptors fit at a time, which must not decrease."""
         first = self._records.first
         if first is not None and first.first <= at:
             self._free(at)  # eagerly, so that recycled records stay in the cache
@@ -98,7 +102,7 @@ class TxRoom:
         return count if room >= count else max(room, 0)
 
     def use(self, count: int, each: int, first: int, step: int) -> None:
-        """Record packets with the instants of their transmission."""
+        """Record packets with the times of their transmission."""
         self._used += count * each
         train = self._unused.pop()
         if train is None:
@@ -108,10 +112,10 @@ class TxRoom:
         self._records.append(train)
 
     def _free(self, at: int) -> None:
-        """Free the descriptors of packets transmitted by an instant."""
+        """Free the descriptors of packets transmitted by a given time."""
         before: _InUse | None = None
         train = self._records.first
-        while train is not None and train.first <= at:  # otherwise none after it is transmitted either
+        while train is not None and train.first <= at:  # later ones are not transmitted either
             through = train.count
             if train.step:
                 through = min(through, (at - train.first) // train.step + 1)

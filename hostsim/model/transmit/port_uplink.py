@@ -12,13 +12,13 @@ __all__ = ["port_uplink"]
 
 
 def port_uplink(host: Host, nic: Pnic, network: str, traffic: SystemTraffic, group: str = "") -> Uplink:
-    """Make the uplink of a virtual port.
+    """Create the uplink of a virtual port.
 
     Args:
-        host: that it is on.
-        nic: the uplink that teaming chose.
+        host: host of the port.
+        nic: physical NIC that teaming selected.
         network: name of the virtual switch.
-        traffic: kind of system traffic that the port sends.
+        traffic: kind of system traffic of the port.
         group: group of the VM behind the port; empty for a VMkernel port.
     """
     spec = host.spec

@@ -1,12 +1,14 @@
-"""Transmit completions of a vNIC: what the NIC still has of a transmit queue, and when the guest learns that it is sent.
+"""Transmit completions of a vNIC: packets in the NIC, and reports of sent ones to the guest.
 
-A packet that the VMkernel copied is completed at once. Of one that it mapped the NIC reads the guest's memory, so that its descriptor is
-in use until the NIC has sent it, its driver has freed its own descriptor (`hostsim.model.receive.context`), and a transmit context has
-written the completion: as a rule the one that sends, when it runs next (``Net.NetDeferTxCompletion``), or is woken for it, when the guest
-has no descriptor left or the completion is overdue (``Net.MaxTxCompDelay``).
+A packet that the VMkernel copied is completed at once. A mapped packet is read by the NIC from the guest's memory, so
+that its descriptor is in use until the NIC has sent it, its driver has freed its own descriptor
+(`hostsim.model.receive.context`), and a transmit context has written the completion. Usually that is the sending
+context when it runs next (``Net.NetDeferTxCompletion``); it is woken for this when the guest has no descriptor left or
+the completion is overdue (``Net.MaxTxCompDelay``).
 
-A guest frees what is completed in its next poll of the vNIC, and has the descriptors back only then: what waits for that is bounded by the
-ring. It is interrupted for it if its driver asks for that: for every completion, or once it has stopped its queue because the ring was full.
+A guest frees completed packets in its next poll of the vNIC, and has their descriptors back only then: the number of
+such packets is limited by the ring. It is interrupted if its driver requests that: for every completion, or once it has
+stopped its queue at a full ring.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ class CompletionRule:
     """The rule of a vNIC's transmit completions.
 
     Attributes:
-        descriptors: of its transmit ring.
-        copied: bytes of a packet up to which the VMkernel copies it.
-        all_interrupt: its driver asks for an interrupt for every completion; else only once it has stopped its queue.
-        deferred: the context that sends writes completions; else the receive context does in which the NIC's driver frees descriptors.
+        descriptors: number of descriptors of its transmit ring.
+        copied: largest packet that the VMkernel copies, in bytes.
+        all_interrupt: True if its driver requests an interrupt for every completion; else only after it has stopped its
+            queue.
+        deferred: True if the sending context writes completions; else the receive context in which the NIC's driver
+            frees descriptors.
         delay: longest wait of a completion, in picoseconds.
-        packet_ps: time of a context of the VMkernel for a completion.
+        packet_ps: time of a VMkernel context for a completion, in picoseconds.
     """
 
     def __init__(
@@ -47,24 +51,24 @@ class CompletionRule:
 
 
 class TxCompletions(Completions):
-    """Transmit completions of one transmit queue of a vNIC.
+    """Transmit completions of a transmit queue of a vNIC.
 
     Attributes:
         rule: the rule of the vNIC.
-        in_flight: mapped packets that are taken from the ring and not completed; each keeps its descriptor.
-        unclaimed: completed packets that the guest has not freed; each keeps its descriptor, too.
-        sent: of these, those that the NIC has sent and its driver has freed.
-        completed: packets completed so far.
+        in_flight: number of mapped packets taken from the ring and not completed; each keeps its descriptor.
+        unclaimed: number of completed packets that the guest has not freed; each keeps its descriptor, too.
+        sent: number of packets in flight that the NIC has sent and its driver has freed.
+        completed: number of packets completed so far.
     """
 
     def __init__(self, clock: Clock, ring: Ring[GuestStream], rule: CompletionRule, vnic: GuestRing | None) -> None:
-        """Make the completions of a queue.
+        """Create the completions of a queue.
 
         Args:
-            clock: the host's.
-            ring: of the queue.
-            rule: of the vNIC.
-            vnic: the receive queue that shares the interrupt; None where nobody looks.
+            clock: clock of the host.
+            ring: ring of the queue.
+            rule: rule of the vNIC.
+            vnic: receive queue that shares the interrupt; None without one.
         """
         self.rule, self._ring, self._vnic = rule, ring, vnic
         self.in_flight = self.unclaimed = self.sent = self.completed = 0
@@ -77,16 +81,16 @@ class TxCompletions(Completions):
             vnic.completions = self
 
     def wakes(self, wake: Callable[[int], None], restart: Callable[[int], None]) -> None:
-        """Have the transmit context woken by a call of ``wake``; ``restart`` is called with the instant at which there are descriptors again."""
+        """Set callbacks: ``wake`` wakes the transmit context, ``restart`` gets the time of new descriptors."""
         self._wake, self._restart = wake, restart
 
     @property
     def is_blocked(self) -> bool:
-        """True when no descriptor is left: nothing more can be sent before a completion."""
+        """True if no descriptor is left: the next packet must wait for a completion."""
         return self.in_flight + self.unclaimed >= self.rule.descriptors
 
     def room(self) -> int:
-        """Return the number of packets that may be taken from the ring, those in front of it left out."""
+        """Return the number of packets that may be taken from the ring."""
         return self.rule.descriptors - self.in_flight - self.unclaimed
 
     def reclaimed(self, count: int, at: int) -> None:
@@ -98,27 +102,33 @@ class TxCompletions(Completions):
                 self._restart(at)
 
     def settle(self, now: int) -> None:
-        """Let the guest have the descriptors of what it has freed by ``now``."""
+        """Make the descriptors available that the guest has freed by ``now``."""
         if self._freed and self._freed_at <= now:
             count, self._freed = self._freed, 0
-            self._ring.settle(self._freed_at)  # what came by then has found the ring as it was
+            self._ring.settle(self._freed_at)  # earlier packets were admitted with the old capacity
             self._ring.capacity += count
             self.unclaimed -= count
 
     def opens(self, first: int) -> int | None:
-        """Return when to look at a full ring again for which a packet is ready at ``first``: when the guest has freed some, or to stop the queue; None when no look is needed."""
+        """Return the time to check a full ring again for a packet ready at ``first``; None if not needed.
+
+        It is the time at which the guest frees descriptors, or at which its driver stops the queue.
+        """
         if self._freed:
             return self._freed_at
         return first if self.unclaimed and not self._stopped else None
 
     def stop(self, now: int) -> None:
-        """The driver may find no descriptor for a packet: it stops its queue then, and is interrupted for what is completed."""
+        """Stop the queue if the driver finds no descriptor for a packet.
+
+        The driver is then interrupted for completions.
+        """
         self.look(now)
         if self._stopped and self._vnic is not None and self._vnic.reclaimable:
             self._vnic.ask(now)
 
     def look(self, now: int) -> None:
-        """Note whether the guest's driver has stopped its queue: more packets wait than there are descriptors."""
+        """Record whether the driver has stopped its queue: more packets wait than descriptors are free."""
         self.settle(now)
         ring, most = self._ring, self.room()
         if not self._stopped and ring.pushed - ring.taken - ring.dropped > most:
@@ -126,7 +136,10 @@ class TxCompletions(Completions):
             self._stopped = ring.held > most
 
     def took(self, count: int, *, copied: bool) -> None:
-        """Record that packets were taken from the ring: copied ones are completed with the batch, mapped ones keep their descriptors."""
+        """Record packets taken from the ring.
+
+        Copied packets are completed with the batch; mapped packets keep their descriptors.
+        """
         if copied:
             self.completed += count
             self._written += count
@@ -138,17 +151,20 @@ class TxCompletions(Completions):
         self._ring.capacity -= count
 
     def freed(self, count: int, now: int) -> int:
-        """Record that the NIC's driver has freed packets; returns the time that the receive context takes to complete them, if it does."""
+        """Record packets that the NIC's driver has freed; returns the time for their completions.
+
+        The time is that of the receive context; 0 if completions are deferred.
+        """
         self.sent += count
         return 0 if self.rule.deferred else self.complete(now)
 
     def complete(self, now: int) -> int:
-        """Write the completions of what is sent; returns the time that it takes. The guest sees them when they are reported."""
+        """Write the completions of sent packets; returns the time. The guest sees them when they are reported."""
         count, self.sent = self.sent, 0
         self.look(now)
         self.in_flight -= count
         if self._vnic is None:
-            self._ring.settle(now)  # what came by now has found the ring as it was
+            self._ring.settle(now)  # earlier packets were admitted with the old capacity
             self._ring.capacity += count
         else:
             self.unclaimed += count
@@ -158,11 +174,14 @@ class TxCompletions(Completions):
         return count * self.rule.packet_ps
 
     def needs_context(self) -> bool:
-        """True when what is sent cannot wait for the transmit context to run for another reason: the guest has no descriptor left."""
+        """True if completions must not wait, as the guest has no descriptor left."""
         return self.sent > 0 and (self._stopped or self.is_blocked)
 
     def report(self, now: int) -> None:
-        """Report what was written by now: the guest finds it in its next poll, for which it is interrupted if its driver asks for that."""
+        """Report the completions written by now, which the guest finds in its next poll.
+
+        It is interrupted if its driver requests that.
+        """
         count, self._written, vnic = self._written, 0, self._vnic
         if vnic is None:
             self._stopped = self._stopped and not count
@@ -178,7 +197,7 @@ class TxCompletions(Completions):
             self.expire(now)
 
     def expire(self, now: int) -> None:
-        """Bound the wait of completions that nobody is in a hurry for."""
+        """Bound the wait of completions that no guest waits for."""
         if self._timer.due is None and self.rule.delay < UNBOUNDED:
             self._since = now
             self._timer.arm(now + self.rule.delay)
@@ -195,7 +214,7 @@ class TxCompletions(Completions):
             self._since = oldest
             self._timer.arm(oldest + self.rule.delay)
         elif self.sent:
-            self._stopped = True  # as good as: the guest has waited for long enough
+            self._stopped = True  # counts as stopped, as the guest has waited for the longest time
             if self._wake is not None:
                 self._wake(now)
         elif self._vnic is not None:
