@@ -57,7 +57,7 @@ class CoreComplexSpec(Spec):
     @model_validator(mode="after")
     def _is_nearer(self) -> CoreComplexSpec:
         if self.far < self.near:
-            raise ValueError("has a far cache that is nearer than the near one|far: at least as long as near")
+            raise ValueError("has a far latency below its near latency|far: at least as long as near")
         return self
 
 

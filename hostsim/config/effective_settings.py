@@ -88,7 +88,7 @@ def _resolve(
                     "unknown setting",
                     where,
                     repr(value),
-                    "a setting the platform lists",
+                    "a setting of the platform",
                     nearest_name(name, list(table)),
                 )
             )
@@ -229,17 +229,22 @@ def vm_settings(
     if limit.isdecimal() and not int(limit):
         faults.append(
             Fault(
-                "lets the VM never run",
+                "is a CPU limit of 0",
                 f"{path}.vmx.sched.cpu.max",
                 repr(limit),
-                'an integer from 1 MHz on, or "unlimited"',
+                'an integer of at least 1 MHz, or "unlimited"',
             )
         )
     passthrough = _passthrough(keys, f"{path}.vmx", faults)
     reserved, size = int(keys["sched.mem.min"]), int(keys["memSize"])
     if reserved > size:
         faults.append(
-            Fault("is more than the VM has", f"{path}.vmx.sched.mem.min", str(reserved), f"an integer 0..{size} MB")
+            Fault(
+                "is more than the memory of the VM",
+                f"{path}.vmx.sched.mem.min",
+                str(reserved),
+                f"an integer 0..{size} MB",
+            )
         )
     if faults:
         return None, faults, warnings
@@ -325,9 +330,7 @@ def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[Passthr
             continue
         if port := str(keys[f"pciPassthru{number}.pfId"]):
             if name:
-                message = (
-                    f"names a whole NIC beside pciPassthru{number}.pfId, which names one of whose functions this is"
-                )
+                message = f"names a whole NIC beside pciPassthru{number}.pfId, which makes this a function of a NIC"
                 faults.append(Fault(message, where, repr(name), f"nothing, or no pciPassthru{number}.pfId"))
             found.append(FunctionSettings(nic=port))
             continue
@@ -420,7 +423,7 @@ def _e1000(
     name, driver = f"ethernet{number}", guest.e1000
     for key in ("pnicFeatures", "coalescingScheme", "coalescingParams"):
         if (asked := f"{name}.{key}") in vmx and str(keys[asked]) not in ("", "0"):
-            message = "is not for an e1000: it has one queue, no LRO, no RSS and its driver's own coalescing"
+            message = "is not for an e1000, which has one queue, no LRO, no RSS, and its driver's coalescing"
             faults.append(Fault(message, f"{path}.{asked}", repr(vmx[asked]), f"with {name}.virtualDev: vmxnet3"))
     if driver is None:
         where, given = f"{path}.{name}.virtualDev", repr(vmx.get(f"{name}.virtualDev"))

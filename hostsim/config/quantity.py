@@ -186,7 +186,7 @@ def _cpu_limit(text: Any) -> int | None:
         return None
     amount = _megahertz(read_quantity(text, "frequency"))
     if amount < 1:
-        raise ValueError("lets nothing run|from 1 MHz on, or unlimited")
+        raise ValueError("is a CPU limit below 1 MHz|at least 1 MHz, or unlimited")
     return amount
 
 

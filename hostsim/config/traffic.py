@@ -130,12 +130,10 @@ class Paced(Traffic):
     def _rate_or_replay(self) -> Self:
         replays = self.arrivals.process == "replay"
         if replays and self.rate is not None:
-            raise ValueError(
-                "has a rate, and instants to replay|one of rate, arrivals: {process: replay, file: a path}"
-            )
+            raise ValueError("has a rate and replayed times|one of rate, arrivals: {process: replay, file: a path}")
         has_rates = self.arrivals.has_rates
         if has_rates and self.rate is not None:
-            raise ValueError("has a rate, and phases with rates of their own|one of rate, arrivals with phases")
+            raise ValueError("has a rate and phases with their own rates|one of rate, arrivals with phases")
         if not replays and not has_rates and self.rate is None:
             unit = "pps, kpps or Mpps" if self.unit == "pps" else self.unit
             raise ValueError(f"has no rate|rate: a number and {unit}")

@@ -130,9 +130,9 @@ class VmDatagramsSpec(VmTraffic):
         if self.sent_by == "process" and given != 1:
             raise ValueError("needs exactly one pace|one of rate, interval; or sent_by: poll")
         if self.taken_by != "socket" and self.service is not None:
-            raise ValueError("has a service time, and no process that reads|taken_by: socket; or no service")
+            raise ValueError("has a service time without a reading process|taken_by: socket; or no service")
         if self.sent_by == "poll" and (given or self.burst > 1):
-            raise ValueError("sends as fast as it can|no rate, interval or burst; or sent_by: process")
+            raise ValueError("sends at its maximum rate|no rate, interval or burst; or sent_by: process")
         return self
 
     @property
@@ -719,7 +719,7 @@ class TiersSpec(ExchangeSpec):
     def _one_load(self) -> TiersSpec:
         has_rates = self.arrivals.has_rates or self.arrivals.process == "replay"
         if (self.users is not None) + (self.rate is not None) + has_rates != 1:
-            raise ValueError("needs exactly one load|one of users, rate, arrivals with rates or instants of their own")
+            raise ValueError("needs exactly one load|one of users, rate, arrivals with their own rates or times")
         if self.users is None and self.think_time:
             raise ValueError("has a think time without users|users; or no think_time")
         require_arrivals_in_segments(self.arrivals, self.rate)

@@ -183,7 +183,9 @@ class Host:
             WiringError: the process has already yielded, or the VM does not have the NIC.
         """
         if self.is_wired:
-            raise WiringError(f"the sender {name!r} comes too late: a process makes its senders before its first yield")
+            raise WiringError(
+                f"the sender {name!r} is created too late: create senders before the first yield of the process"
+            )
         if not 0 <= device < len(vm.devices):
             raise WiringError(f"{vm.name} has no device {device} for the sender {name!r}")
         nic = vm.devices[device].nic

@@ -94,7 +94,7 @@ def check_invariants(host: Host) -> None:
     for flow in host.flows:
         for log, what in ((flow.latency, "a packet was read"), (flow.work_time, "a burst was done")):
             if log.least < 0:
-                raise InvariantError(f"{what} {-log.least} ps before it came", flow.name, now)
+                raise InvariantError(f"{what} {-log.least} ps before its arrival", flow.name, now)
         if flow.to_forward > flow.delivered or flow.forwarded > flow.to_forward:
             what = f"{flow.forwarded} packets forwarded of {flow.to_forward} to forward of {flow.delivered} delivered"
             raise InvariantError(what, flow.name, now)
@@ -146,7 +146,7 @@ def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: M
         if source not in values:
             continue
         come, gone = values[source], np.sum([values[sink] for sink in sinks], axis=0)
-        what = f"{{}} {things} came ({source}), but {{}} became something ({' + '.join(sinks)})"
+        what = f"{{}} {things} arrived ({source}), but {{}} are accounted for ({' + '.join(sinks)})"
         law(come != gone, series[source].entities, what, come, gone)
     for things, sources, sinks in _TOTALS:
         if sources[0] not in values:

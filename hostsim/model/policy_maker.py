@@ -36,7 +36,7 @@ def policy_maker(spec: PointSpec, role: str, base: type[T], shipped: Callable[..
     def make(*of: object) -> T:
         made = factory(*of, *own)
         if not isinstance(made, base):
-            raise WiringError(f"{choice.name!r} makes no {base.__name__} but {made!r}")
+            raise WiringError(f"{choice.name!r} returns {made!r}, which is not of class {base.__name__}")
         return made
 
     return make

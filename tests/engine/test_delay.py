@@ -38,12 +38,12 @@ def test_a_delay_is_a_whole_number_of_picoseconds(delay: int, expected: int) -> 
 @pytest.mark.parametrize(
     ("number", "message"),
     [
-        (1 / 3, r"us\(0.333.*\) is not a whole number of picoseconds: round it where it is computed"),
+        (1 / 3, r"us\(0.333.*\) is not a whole number of picoseconds: round a computed delay"),
         ("0.0000001", "not a whole number of picoseconds"),
         (-1, "negative delay"),
-        (float("inf"), r"us\(inf\) is no delay"),
-        ("soon", r"us\('soon'\) is no delay: write a number, such as us\(10\)"),
-        (True, "is no delay"),
+        (float("inf"), r"us\(inf\) is not a delay"),
+        ("soon", r"us\('soon'\) is not a delay: write a number, such as us\(10\)"),
+        (True, "is not a delay"),
     ],
 )
 def test_what_is_not_one_is_refused(number: object, message: str) -> None:
@@ -57,7 +57,7 @@ def test_the_clock_refuses_delays_that_are_not_whole() -> None:
     clock = Clock()
     clock.timeout(np.int64(5))
     assert clock.peek() == 5
-    message = r"whole number of picoseconds, and 0.5 is of type float: write ns\(...\), us\(...\).*hostsim.engine.delay"
+    message = r"whole number of picoseconds, but 0.5 is of type float: write ns\(...\), us\(...\).*hostsim.engine.delay"
     for schedule in (clock.timeout, lambda delay: simpy.Timeout(clock, delay), lambda until: clock.run(until=until)):
         with pytest.raises(TypeError, match=message):
             schedule(0.5)

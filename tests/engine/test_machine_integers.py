@@ -105,7 +105,7 @@ def test_a_delay_beyond_the_last_instant_is_an_error():
     """A process of a user's own is a door as well; compiled or not, it says so."""
     clock = Clock()
     clock.timeout(END)
-    with pytest.raises(ValueError, match="ends after all that the clock can count"):
+    with pytest.raises(ValueError, match="ends after the last time of the clock"):
         clock.timeout(END + 1)
 
 

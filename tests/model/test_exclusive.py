@@ -61,7 +61,7 @@ def test_pcpus_are_taken_at_home_first() -> None:
     assert [vcpu.last.index for vcpu in wide.vcpus] == [2, 1, 5, 4]
     narrow = build_host(point(group(vcpus=3, **KEPT), traffic={}, sockets=2, cores=3), Streams(1, 0))
     assert [(vcpu.node.index, vcpu.last.index) for vcpu in narrow.vcpus] == [(0, 2), (0, 1), (1, 5)]
-    with pytest.raises(WiringError, match=r"vcpu2 is to have a PCPU to itself, and none can be spared"):
+    with pytest.raises(WiringError, match=r"vcpu2 needs an exclusive PCPU, but no PCPU is free"):
         build_host(point(group(vcpus=3, nodes=(0,), **KEPT), traffic={}, sockets=2, cores=3), Streams(1, 0))
 
 
@@ -100,7 +100,7 @@ def test_with_hyperthreads_every_node_keeps_a_core() -> None:
     assert [vcpu.last.index for vcpu in wide.vcpus] == [5, 3]
     assert [pcpu.index for pcpu in wide.scheduler.nodes[0].pcpus] == [0, 1]
     assert all(world.last.index in (0, 1) for world in wide.worlds() if world not in wide.vcpus)
-    with pytest.raises(WiringError, match=r"vcpu2 is to have a PCPU to itself, and none can be spared"):
+    with pytest.raises(WiringError, match=r"vcpu2 needs an exclusive PCPU, but no PCPU is free"):
         build_host(hyperthreaded(point(group(vcpus=3, **KEPT), traffic={}, cores=3)), Streams(1, 0))
 
 

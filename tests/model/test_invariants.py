@@ -246,7 +246,7 @@ def test_a_packet_read_before_it_came(tmp_path: Path, monkeypatch: pytest.Monkey
     )
     monkeypatch.setattr(LatencyLog, "add_each", changed)
     error = broken(tmp_path)
-    assert "5 ps before it came" in error.what
+    assert "5 ps before its arrival" in error.what
     assert error.where in ("stream", "load")
 
 

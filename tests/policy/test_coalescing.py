@@ -56,7 +56,7 @@ def test_the_interrupts_of_an_e1000_are_at_equal_distances() -> None:
 
 def test_a_scheme_without_a_row_is_named_with_those_that_have_one() -> None:
     """A setting may list more names than there are schemes."""
-    with pytest.raises(WiringError, match="'adapt'; there are disabled, static, rbc, throttled"):
+    with pytest.raises(WiringError, match="'adapt'; allowed: disabled, static, rbc, throttled"):
         coalescing_scheme(Coalescing(scheme="adapt", rate=1, depth=1, timeout=1))
 
 

@@ -77,7 +77,7 @@ def test_the_low_order_bits_choose_the_entry():
     ("bad", "message"),
     [
         (lambda: rss_input("10.0.0.1", "::1"), "different families"),
-        (lambda: rss_input("10.0.0.1", "10.0.0.2", 1), "one port alone"),
+        (lambda: rss_input("10.0.0.1", "10.0.0.2", 1), "both ports or none"),
         (lambda: rss_input("10.0.0.1", "10.0.0.2", 1, 65536), "65535, not 65536"),
         (lambda: toeplitz_hash(DEFAULT_KEY, bytes(37)), "at most 36 bytes, not 37"),
         (lambda: rss_queue(1, [0, 1, 2]), "power of two entries, not 3"),

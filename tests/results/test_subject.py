@@ -129,7 +129,7 @@ def test_subjects_of_every_kind_have_frames(mixed):
     vms = mixed.by("vm").set_index("subject")
     assert vms.loc["split[0]", "latency_mean"].isna().all()
     assert vms.loc["split[0]", "guest_cpu"].notna().all()
-    assert any("not counted apart" in note for note in mixed.by("vm").attrs["notes"])
+    assert any("not counted separately" in note for note in mixed.by("vm").attrs["notes"])
 
 
 def test_a_summary_has_the_means_of_the_replications(mixed):
@@ -208,7 +208,7 @@ def test_what_is_not_a_measure_is_refused(mixed, name):
         ("netpoll_cpu of feed", ["not a measure of VM groups", "ports of physical NICs"]),
         ("latency_p95 of split[1]", ["all VMs of split", "traffic copies"]),
         ("latency_p of feed", ["unknown metric"]),
-        ("numa_io of feed", ["of the host alone"]),
+        ("numa_io of feed", ["of the host only"]),
     ],
 )
 def test_an_error_names_what_there_is(mixed, name, words):

@@ -152,7 +152,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         pytest.param(
             SWEPT,
             "host.advanced.Cpu.Quantm, v",
-            "small.yaml:17: host.advanced.Cpu.Quantm: unknown setting; allowed: a setting the platform lists; "
+            "small.yaml:17: host.advanced.Cpu.Quantm: unknown setting; allowed: a setting of the platform; "
             "did you mean 'Cpu.Quantum'?",
             id="sweep over a setting that is not there",
         ),
@@ -215,7 +215,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
             'emuRxMode: "0"',
             'emuRxMode: "0", ethernet0.emuRxMod: "0"',
             "small.yaml:12: vms.receiver.vmx.ethernet0.emuRxMod: unknown setting; given '0'; "
-            "allowed: a setting the platform lists; did you mean 'ethernet0.emuRxMode'?",
+            "allowed: a setting of the platform; did you mean 'ethernet0.emuRxMode'?",
             id="unknown vmx key",
         ),
         pytest.param(
@@ -1022,14 +1022,14 @@ def test_a_profile_is_read_from_a_file_of_rates(tmp_path: Path) -> None:
     ("arrivals", "message"),
     [
         ("{process: on_off, on: 1 ms}", "arrivals: on, off and process: on_off need each other"),
-        ("{process: mmpp, cv: 1}", "has a rate, and phases"),
+        ("{process: mmpp, cv: 1}", "has a rate and phases"),
         (
             "{process: poisson, phases: [{rate: 1 pps, length: 1 s}, {rate: 0 pps, length: 1 s}]}",
             "arrivals: phases and process: mmpp or profile need each other",
         ),
         ("{process: poisson, period: 1 ms}", "arrivals: has a period without a profile"),
         ("{process: on_off, on: 1 ns, off: 1 ns}", "changes its rate a thousand times between two arrivals"),
-        ("{process: mmpp, phases: [{rate: 1 pps, length: 1 s}, {rate: 0 pps, length: 1 s}]}", "has a rate, and phases"),
+        ("{process: mmpp, phases: [{rate: 1 pps, length: 1 s}, {rate: 0 pps, length: 1 s}]}", "has a rate and phases"),
     ],
 )
 def test_keys_of_arrivals_that_do_not_belong_together_are_faults(tmp_path: Path, arrivals: str, message: str) -> None:

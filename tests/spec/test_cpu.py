@@ -47,7 +47,7 @@ def test_a_socket_may_have_several_numa_nodes() -> None:
     [
         ({"cores": 30}, "30 cores do not divide into 4 equal NUMA nodes"),
         ({"core_complex": {"cores": 3, "near": "23 ns", "far": "107 ns"}}, "8 cores of a NUMA node do not divide into core complexes of 3"),
-        ({"core_complex": {"cores": 8, "near": "23 ns", "far": "20 ns"}}, "far cache that is nearer than the near one"),
+        ({"core_complex": {"cores": 8, "near": "23 ns", "far": "20 ns"}}, "far latency below its near latency"),
         ({"nodes_per_socket": 1}, "one NUMA node in each socket"),
         ({"all_core_turbo": "2.7 GHz"}, "all-core turbo clock below its nominal clock"),
     ],
@@ -97,5 +97,5 @@ def test_two_hyperthreads_do_between_one_core_and_two(value: float) -> None:
     platform = Parts(data_root()).platform("esxi", ("platform",)).spec
     assert platform is not None
     factor = platform.costs.smt_throughput.model_copy(update={"value": value})
-    with pytest.raises(ValidationError, match=r"no less than one and no more than two cores\|1\.\.2"):
+    with pytest.raises(ValidationError, match=r"between the throughput of one core and that of two\|1\.\.2"):
         CostModel.model_validate({**dict(platform.costs), "smt_throughput": factor})

@@ -132,7 +132,7 @@ def test_core_states_follow_the_power_policy(
         (
             {"net.maxportrxqueuelen": 80},
             (
-                "host.advanced.net.maxportrxqueuelen: unknown setting; given 80; allowed: a setting the platform lists; "
+                "host.advanced.net.maxportrxqueuelen: unknown setting; given 80; allowed: a setting of the platform; "
                 "did you mean 'Net.MaxPortRxQueueLen'?"
             ),
         ),
@@ -225,7 +225,7 @@ def test_a_vnic_follows_the_host_until_it_says_otherwise(
         (
             {"ethernet1.emuRxMode": "1"},
             (
-                "vms.x.vmx.ethernet1.emuRxMode: unknown setting; given '1'; allowed: a setting the platform lists; "
+                "vms.x.vmx.ethernet1.emuRxMode: unknown setting; given '1'; allowed: a setting of the platform; "
                 "did you mean 'ethernet0.emuRxMode'?"
             ),
         ),
@@ -247,7 +247,7 @@ def test_a_vnic_follows_the_host_until_it_says_otherwise(
             (
                 {"ethernet0.virtualDev": "e1000", f"ethernet0.{key}": value},
                 (
-                    f"vms.x.vmx.ethernet0.{key}: is not for an e1000: it has one queue, no LRO, no RSS and its driver's own "
+                    f"vms.x.vmx.ethernet0.{key}: is not for an e1000, which has one queue, no LRO, no RSS, and its driver's "
                     f"coalescing; given {value!r}; allowed: with ethernet0.virtualDev: vmxnet3"
                 ),
             )

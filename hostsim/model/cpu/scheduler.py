@@ -185,7 +185,7 @@ class Scheduler:
         threads = self._threads
         node = world.node if len(world.node.pcpus) > threads else max(nodes, key=lambda node: len(node.pcpus))
         if len(node.pcpus) <= threads:
-            raise WiringError(f"{world.name} is to have a PCPU to itself, and none can be spared")
+            raise WiringError(f"{world.name} needs an exclusive PCPU, but no PCPU is free")
         world.node = node
         core = node.pcpus[-threads:]
         del node.pcpus[-threads:]
@@ -220,7 +220,7 @@ class Scheduler:
         """
         world.affinity = tuple(pcpu for pcpu in world.node.pcpus if pcpu.index in indices)
         if not world.affinity:
-            raise WiringError(f"{world.name} may run on none of the PCPUs that worlds of its node share")
+            raise WiringError(f"{world.name} has an affinity without a shared PCPU of its node")
         world.node.has_affinity = True
         if world.last not in world.affinity:
             world.last = world.affinity[0]

@@ -263,7 +263,7 @@ def rss_input(
         raise ValueError(f"{source} and {destination} are of different families")
     ports = [port for port in (source_port, destination_port) if port is not None]
     if len(ports) == 1:
-        raise ValueError("has one port only; give both ports, or none")
+        raise ValueError("a hash needs both ports or none, not one")
     if not all(0 <= port < 1 << 16 for port in ports):
         raise ValueError(f"a port is a number from 0 to 65535, not {max(ports)}")
     return b"".join([*addresses, *(port.to_bytes(2, "big") for port in ports)])

@@ -147,7 +147,7 @@ class NetQueue:
             WiringError: the index is out of range.
         """
         if not 0 <= place < count:
-            raise WiringError(f"{type(self._rule).__name__} has chosen number {place} of {count}, counted from 0")
+            raise WiringError(f"{type(self._rule).__name__} selected index {place}; allowed: 0 to {count - 1}")
         return place
 
     def balance(self, now: int) -> None:

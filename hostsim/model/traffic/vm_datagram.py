@@ -57,7 +57,7 @@ def queue_of(host: Host, sink: PacketSink[GuestStream]) -> TxQueue:
     """
     queue = sink.queue if isinstance(sink, SharedTxQueue) else sink
     if not isinstance(queue, TxQueue):
-        raise WiringError("a NIC that is passed through has no way to other VMs of the host")
+        raise WiringError("a passed-through NIC has no path to other VMs of the host")
     _delivery(host, queue.context)
     return queue
 

@@ -68,7 +68,7 @@ class VmStream(TcpSender):
 
     def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
         if packets is self.returned:
-            raise AssertionError("a packet between two VMs went out by a wire")
+            raise AssertionError("a packet between two VMs left over a wire")
         super().gone(packets, train, first, step)
 
     def _read(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:

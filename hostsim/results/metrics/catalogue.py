@@ -48,170 +48,176 @@ __all__ = [
 ]
 
 NO_BOUND = "no bound"
-"""Text instead of an infinite response time."""
+"""Text for an infinite response time."""
 
 
-_LATENCY = "the time of a packet from the end of the frame on the wire, or from its sender's write in another VM, to the application's read"
+_LATENCY = "the time of a packet from the end of its frame on the wire, or from its write in another VM, to the application's read"
 _WORK_TIME = "the time of a burst of CPU work (kind: work) from its arrival in the guest to its end"
 _SHARES = (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
 """Percentiles of each time, by name."""
 _ENTRIES = (
-    Metric("host_cpu", "%", "Mean %UTIL of all PCPUs: share of time not idle.", "instant", mean_share("pcpu.busy_ps")),
+    Metric(
+        "host_cpu",
+        "%",
+        "Mean %UTIL of all PCPUs: share of time that is not idle.",
+        "instant",
+        mean_share("pcpu.busy_ps"),
+    ),
     Metric(
         "host_used",
         "%",
-        "Mean %USED of all PCPUs: as host_cpu, but a PCPU whose sibling hyperthread is busy too is charged half of the time.",
+        "Mean %USED of all PCPUs: as host_cpu, but a PCPU with a busy sibling hyperthread is charged half of the time.",
         "instant",
         mean_share("pcpu.used_ps"),
     ),
     Metric(
         "cpu_total",
         "% of a PCPU",
-        "Time that all PCPUs together were not idle: 200 is two of them busy all the time.",
+        "Time that all PCPUs together were not idle: 200 means two PCPUs busy all the time.",
         "instant",
         sum_share("pcpu.busy_ps"),
     ),
     Metric(
         "guest_cpu",
         "% of a vCPU",
-        "Mean time charged to a vCPU: guest code, exits, interrupts, and the switches and refills paid to start it.",
+        "Mean time charged to a vCPU: guest code, exits, interrupts, and the context switches and cache refills at its start.",
         "instant",
         mean_share("vcpu.used_ps"),
     ),
     Metric(
         "guest_cpu_per_10kpps",
         "% of a vCPU",
-        "Time charged to all vCPUs for each 10,000 packets a second that guests take off their rings; idle vCPUs and CPU work are included.",
+        "Time charged to all vCPUs for each 10,000 packets/s that guests take from their rings; includes idle vCPUs and CPU work.",
         "instant",
         per_10kpps,
     ),
     Metric(
         "throughput",
         "Gbit/s",
-        "Data that reached the application at its end, all traffic together: between VMs as well, and a multicast frame at each receiver.",
+        "Data that receiving applications got, all traffic together: includes traffic between VMs, and counts multicast at each receiver.",
         "rate",
         gbits,
     ),
     Metric(
         "throughput_per_nic",
         "Gbit/s",
-        "Data that reached the application at its end by a wire, over the ports of physical NICs that packets went through: without packets between VMs, a multicast frame once.",
+        "Data that receiving applications got over a wire, divided by the number of NIC ports with packets: without traffic between VMs; a multicast frame counts once.",
         "rate",
         per_nic(wire_gbits),
     ),
     Metric(
         "cpu_per_gbit",
         "% of a PCPU per Gbit/s",
-        "Time that all PCPUs were busy, in percent of one PCPU, over throughput.",
+        "Busy time of all PCPUs, in percent of one PCPU, over throughput.",
         "instant",
         cpu_per_gbit,
     ),
     Metric(
         "guest_ready",
         "% of a vCPU",
-        "Mean %RDY of the vCPUs: time runnable and without a PCPU.",
+        "Mean %RDY of the vCPUs: time runnable without a PCPU.",
         "instant",
         mean_share("vcpu.ready_ps"),
     ),
     Metric(
         "guest_limited",
         "% of a vCPU",
-        "Mean %MLMTD of the vCPUs: part of %RDY in which a CPU limit of the VM or of its resource pool held them back.",
+        "Mean %MLMTD of the vCPUs: part of %RDY caused by a CPU limit of the VM or of its resource pool.",
         "instant",
         limited_share,
     ),
     Metric(
         "guest_costop",
         "% of a vCPU",
-        "Mean %CSTP of the vCPUs: time held back so that their siblings catch up.",
+        "Mean %CSTP of the vCPUs: time co-stopped until their siblings catch up.",
         "instant",
         mean_share("vcpu.costop_ps"),
     ),
     Metric(
         "numa_io",
         "% of the window",
-        "Share of the time in which NUMA-aware I/O placement was in force.",
+        "Share of the time for which NUMA-aware I/O placement was in force.",
         "instant",
         mean_share("numa_io.in_force_ps"),
     ),
     Metric(
         "dense_mode",
         "% of the window",
-        "Share of the time in which dense mode (dynamic tuning of the host) was in force.",
+        "Share of the time for which dense mode (dynamic tuning of the host) was in force.",
         "instant",
         mean_share("tuning.dense_ps"),
     ),
     Metric(
         "busiest_memory",
         "% of the bandwidth",
-        "What packets move to and from the memory of the NUMA node where they move most, of what its channels can: near 100 copies wait for memory.",
+        "Memory traffic of packets on the busiest NUMA node, relative to the bandwidth of its channels: near 100, copies wait for memory.",
         "instant",
         busiest("node.memory_ps"),
     ),
     Metric(
         "netpoll_cpu",
         "% of a PCPU",
-        "Sum over the NetPoll worlds of their charged time.",
+        "Charged time of all NetPoll worlds.",
         "instant",
         sum_share("netpoll.used_ps"),
     ),
     Metric(
         "busiest_netpoll",
         "% of a PCPU",
-        "Charged time of the NetPoll world that has most: near 100 its queue is the bottleneck.",
+        "Charged time of the busiest NetPoll world: near 100, its queue is the bottleneck.",
         "instant",
         busiest("netpoll.used_ps"),
     ),
     Metric(
         "networld_cpu",
         "% of a PCPU",
-        "Sum over the NetWorlds (transmit contexts) of their charged time.",
+        "Charged time of all NetWorlds (transmit contexts).",
         "instant",
         sum_share("networld.used_ps"),
     ),
     Metric(
         "network_threads_cpu",
         "% of a PCPU",
-        "Sum over all networking contexts of their charged time: NetPolls, split-receive contexts, NetWorlds.",
+        "Charged time of all networking contexts: NetPolls, split-receive contexts, NetWorlds.",
         "instant",
         lambda record: sum(sum_share(f"{kind}.used_ps")(record) for kind in ("netpoll", "splitrx", "networld")),
     ),
     Metric(
         "splitrx_cpu",
         "% of a PCPU",
-        "Sum over the split-receive worlds of their charged time.",
+        "Charged time of all split-receive worlds.",
         "instant",
         sum_share("splitrx.used_ps"),
     ),
     Metric(
         "loss",
         "%",
-        "Packets dropped at any place of the host, of those that were dropped or got to their end in the window: an application or a kernel that handles them, or the wire. Frames of a packet count one by one, a multicast frame once for each receiver.",
+        "Packets dropped anywhere on the host, relative to all that were dropped or reached their end in the window: an application, a kernel, or the wire. Each frame of a packet counts, and a multicast frame counts once for each receiver.",
         "instant",
         loss,
     ),
     *(
-        Metric(f"loss_{place}", "%", f"The part of loss that was dropped {where}.", "instant", drop_share(DROPS[place]))
+        Metric(f"loss_{place}", "%", f"The part of loss dropped {where}.", "instant", drop_share(DROPS[place]))
         for place, where in (
             ("nic", "at the physical NIC's receive ring"),
             ("split", "at the queue of a split-receive context"),
             ("ring", "at a vNIC's receive ring"),
-            ("list", "on its way from another VM of the host, at a full receive list"),
+            ("list", "at a full receive list, between VMs of the host"),
             ("socket", "at a full socket buffer"),
-            ("out", "when a guest sent or forwarded it: by the guest, at its transmit queue or at the physical NIC's"),
+            ("out", "on transmit: by the guest, at its transmit queue, or at the physical NIC's"),
         )
     ),
     Metric(
         "local_rate",
         "pps",
-        "Packets that transmit contexts have forwarded to other VMs of the host; one for TSO counts once.",
+        "Packets that transmit contexts forwarded to other VMs of the host; a TSO packet counts once.",
         "rate",
         rate("switched.packets"),
     ),
     Metric(
         "delivered",
         "pps",
-        "Packets that guests took for an application or for their kernel (acknowledgements), or forwarded, all VMs together.",
+        "Packets that applications or guest kernels (acknowledgements) took, or that guests forwarded, all VMs together.",
         "rate",
         delivered,
     ),
@@ -242,7 +248,7 @@ _ENTRIES = (
     Metric(
         "round_trip_mean",
         "us",
-        "response_time_mean in microseconds, of all requests: the mean round trip where small messages are the only ones.",
+        "response_time_mean in microseconds, for all requests: the mean round-trip time if all messages are small.",
         "instant",
         histogram_mean("flow.response"),
     ),
@@ -262,19 +268,19 @@ _ENTRIES = (
         Metric(
             f"stage_{stage}",
             "us",
-            f"Mean time of a round trip {what}; of request_response alone, whose round trip is the sum of the stages.",
+            f"Mean time of a round trip {what}; only for request_response, whose round trip is the sum of the stages.",
             "instant",
             scaled(over(f"trip.{stage}_ps", "trip.count"), 1e-6),
         )
         for stage, what in (
-            ("wire", "on the wire, both ways, waits for it included, and at the client"),
+            ("wire", "on the wire in both directions, including waits for it, and at the client"),
             ("moderation", "from the end of the request on the wire to the interrupt of the physical NIC"),
-            ("netpoll_wait", "from there until its NetPoll, woken and entered, begins to work"),
-            ("vswitch", "in the NetPoll: driver, virtual switch, copy, until it is on the guest's ring"),
+            ("netpoll_wait", "from there until its NetPoll, after wake-up and entry, begins to work"),
+            ("vswitch", "in the NetPoll (driver, virtual switch, copy) until it is on the guest's ring"),
             ("coalescing", "from there to the virtual interrupt"),
-            ("wake", "from there until the guest, woken, polls its ring"),
+            ("wake", "from there until the guest, after wake-up, polls its ring"),
             ("guest", "in the guest, until the reply is written"),
-            ("transmit", "from there until the transmit context has handed it to the physical NIC"),
+            ("transmit", "from there until the transmit context has passed it to the physical NIC"),
         )
     ),
     Metric("work_time_mean", "ms", f"Mean of {_WORK_TIME}.", "instant", scaled(histogram_mean("work.time"), 1e-3)),
@@ -282,106 +288,108 @@ _ENTRIES = (
     Metric(
         "work_loss",
         "%",
-        "Bursts of CPU work dropped because too many waited, of those that were dropped or started.",
+        "Bursts of CPU work dropped as too many waited, relative to dropped and started bursts.",
         "instant",
         work_loss,
     ),
     Metric(
         "rx_rate",
         "kpps",
-        "Packets taken off the queues of physical NICs, as the host sees them, all NICs together; dropped ones apart.",
+        "Packets taken from the queues of physical NICs, as the host sees them, all NICs together, without dropped ones.",
         "rate",
         scaled(rate("nic.rx_frames"), 1e-3),
     ),
     Metric(
         "rx_dropped",
         "kpps",
-        "Packets that found no receive descriptor of a physical NIC, all NICs together.",
+        "Packets dropped as no receive descriptor of a physical NIC was free, all NICs together.",
         "rate",
         scaled(rate("nic.rx_dropped"), 1e-3),
     ),
     Metric(
         "tx_rate",
         "kpps",
-        "Packets handed to physical NICs, all of them together; one for TSO counts once, dropped ones apart.",
+        "Packets passed to physical NICs, all NICs together, without dropped ones; a TSO packet counts once.",
         "rate",
         scaled(rate("nic.tx_packets"), 1e-3),
     ),
     Metric(
         "tx_dropped",
         "kpps",
-        "Packets that found the transmit queue of a physical NIC full, all NICs together; one for TSO counts once.",
+        "Packets dropped as the transmit queue of a physical NIC was full, all NICs together; a TSO packet counts once.",
         "rate",
         scaled(rate("nic.tx_dropped"), 1e-3),
     ),
     Metric(
         "rx_per_nic",
         "kpps",
-        "Packets received, as the host sees them, over the ports of physical NICs that packets went through.",
+        "Packets received, as the host sees them, divided by the number of NIC ports with packets.",
         "rate",
         per_nic(scaled(rate("nic.rx_frames"), 1e-3)),
     ),
     Metric(
         "tx_per_nic",
         "kpps",
-        "Packets handed to physical NICs, over their ports that packets went through; one for TSO counts once.",
+        "Packets passed to physical NICs, divided by the number of NIC ports with packets; a TSO packet counts once.",
         "rate",
         per_nic(scaled(rate("nic.tx_packets"), 1e-3)),
     ),
     Metric(
         "packets_per_nic",
         "kpps",
-        "Packets received and sent, over the ports of physical NICs that packets went through; one for TSO counts once.",
+        "Packets received and sent, divided by the number of NIC ports with packets; a TSO packet counts once.",
         "rate",
         per_nic(scaled(rate("nic.rx_frames", "nic.tx_packets"), 1e-3)),
     ),
     Metric(
         "rx_tx_ratio",
         "ratio",
-        "Packets received through physical NICs, as the host sees them, over those handed to them; one for TSO counts once.",
+        "Packets received through physical NICs, as the host sees them, over packets passed to them; a TSO packet counts once.",
         "instant",
         over("nic.rx_frames", "nic.tx_packets"),
     ),
     Metric(
         "rx_size",
         "B",
-        "Mean size of the packets received, as the host sees them: Ethernet frames without check sequence.",
+        "Mean size of received packets, as the host sees them: Ethernet frames without check sequence.",
         "instant",
         over("nic.rx_octets", "nic.rx_frames"),
     ),
     Metric(
         "transactions",
         "/s",
-        "Requests whose answer is through the wire, last frame included.",
+        "Requests whose complete answer has left the wire.",
         "rate",
         rate("flow.answered"),
     ),
     Metric(
         "users_per_cpu",
         "users per % of a PCPU",
-        "Users that wait for answers, over the time that all PCPUs together were not idle.",
+        "Users with one request at a time, over the busy time of all PCPUs.",
         "instant",
         users_per_cpu,
     ),
-    Metric("tso_size", "kB", "Mean data of the packets with data handed to physical NICs.", "instant", tso_size),
+    Metric(
+        "tso_size", "kB", "Mean data of the packets with data that were passed to physical NICs.", "instant", tso_size
+    ),
     Metric(
         "guest_rx_per_nic",
         "kpps",
-        "Packets that guests take off their rings, those of other VMs included, over the ports of physical NICs that packets went through.",
+        "Packets that guests take from their rings, including packets of other VMs, divided by the number of NIC ports with packets.",
         "rate",
         per_nic(scaled(rate("port.received"), 1e-3)),
     ),
     Metric(
         "host_packets",
         "Mpps",
-        "Packets received and sent through physical NICs, all of them together.",
+        "Packets received and sent through physical NICs, all NICs together.",
         "rate",
         scaled(rate("nic.rx_frames", "nic.tx_packets"), 1e-6),
     ),
     Metric(
         "rx_queues_used",
         "queues",
-        "Receive queues of physical NICs that at least a hundredth of the frames came by.",
+        "Number of receive queues of physical NICs with at least 1 % of the frames.",
         "instant",
         queues_used,
     ),
@@ -395,21 +403,21 @@ _ENTRIES = (
     Metric(
         "vmotion_rounds",
         "rounds",
-        "Copies of memory of a vMotion that is complete, the last one included, in which the VM stands still.",
+        "Rounds of memory copies of a complete vMotion, including the last one, in which the VM is stopped.",
         "instant",
         over("migration.rounds", "migration.done"),
     ),
     Metric(
         "vmotion_stop",
         "ms",
-        "Time for which the VM of a vMotion that is complete stands still while the rest of its memory is sent.",
+        "Time for which the VM of a complete vMotion is stopped while the rest of its memory is sent.",
         "instant",
         scaled(over("migration.stopped_ps", "migration.done"), 1e-9),
     ),
     Metric("nic_interrupts", "/s", "Interrupts of the physical NICs.", "rate", rate("queue.interrupts")),
     Metric("guest_interrupts", "/s", "Virtual interrupts taken, all VMs together.", "rate", rate("guest.interrupts")),
-    Metric("dispatches", "/s", "Hand-overs of a PCPU to a world, all PCPUs together.", "rate", rate("pcpu.dispatches")),
-    Metric("preemptions", "/s", "Running worlds cut short, all PCPUs together.", "rate", rate("pcpu.preemptions")),
+    Metric("dispatches", "/s", "Dispatches of worlds, all PCPUs together.", "rate", rate("pcpu.dispatches")),
+    Metric("preemptions", "/s", "Preemptions of running worlds, all PCPUs together.", "rate", rate("pcpu.preemptions")),
 )
 
 
@@ -430,14 +438,14 @@ class _Catalogue(dict[str, Metric]):
 
 
 CATALOGUE: dict[str, Metric] = _Catalogue({metric.name: metric for metric in _ENTRIES})
-"""Every measure by name, in the order of tables. ``CATALOGUE["latency_p99 of feed"]`` is a measure of one subject."""
+"""Measures by name, in the order of tables. ``CATALOGUE["latency_p99 of feed"]`` is a measure of a subject."""
 
 FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mean", "p50", "p95", "p99")}
-"""Names of measures in earlier versions, with today's names."""
+"""Names of measures in earlier versions, with current names."""
 
 
 def nearest_metric(given: str) -> str:
-    """The probable metric of an unknown name: its present name, or the most similar one; empty without one."""
+    """The probable metric for an unknown name: its current name, or the most similar one; empty without one."""
     return FORMER_NAMES.get(given) or nearest_name(given, list(CATALOGUE))
 
 

@@ -49,9 +49,9 @@ __all__ = [
 
 NAN = float("nan")
 STRETCHES = 8
-"""Number of parts of the second half of a run for the test of a rise."""
+"""Number of equal parts of the second half of a run, in which the test of a rise compares times."""
 ONE_MORE = 1.0
-"""Smallest increase of requests in progress over these parts that counts as piling up."""
+"""Smallest increase of requests in progress over these parts that counts as accumulation."""
 DROPS = {
     "nic": "flow.dropped_nic",
     "split": "port.split_dropped",
@@ -60,9 +60,9 @@ DROPS = {
     "socket": "guest.socket_dropped",
     "out": "flow.dropped_out",
 }
-"""Places at which packets are dropped, each with the counter of its drops: all of `loss`."""
+"""Places at which packets are dropped, each with the counter of its drops; together they are `loss`."""
 QUANTILES = (0.50, 0.95, 0.99)
-"""Quantiles of request times that are tested for a rise; a higher one that has a measure is tested as well."""
+"""Quantiles of request times that are tested for a rise, in addition to that of the measure itself."""
 
 
 def _share(part: float, whole: float) -> float:
@@ -70,7 +70,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def mean_share(kind: str) -> Callable[[RunRecord], float]:
-    """Mean over the entities of a kind of their share of the window, in percent."""
+    """Mean share of the window over the entities of a kind, in percent."""
 
     def evaluate(record: RunRecord) -> float:
         values = record.series.get(kind)
@@ -82,19 +82,19 @@ def mean_share(kind: str) -> Callable[[RunRecord], float]:
 
 
 def limited_share(record: RunRecord) -> float:
-    """Mean share of the window, in percent, for which a CPU limit held back a vCPU; runs without limits do not count it."""
+    """Mean share of the window for which a CPU limit held back a vCPU, in percent; 0 without limits."""
     if "vcpu.limited_ps" in record.series:
         return mean_share("vcpu.limited_ps")(record)
     return 0.0 if "vcpu.used_ps" in record.series else NAN
 
 
 def sum_share(kind: str) -> Callable[[RunRecord], float]:
-    """Sum over the entities of a kind of their share of the window, in percent."""
+    """Sum of the shares of the window over the entities of a kind, in percent."""
     return lambda record: _share(record.total(kind), record.window_ps)
 
 
 def rate(*counters: str) -> Callable[[RunRecord], float]:
-    """Rate: growth of counters a second, all entities together."""
+    """Rate: growth of counters per second, all entities together."""
     return lambda record: sum(record.total(counter) for counter in counters) * SECOND / record.window_ps
 
 
@@ -108,7 +108,7 @@ def _delivered(record: RunRecord) -> int:
 
 
 def delivered(record: RunRecord) -> float:
-    """Packets a second that guests read, or forwarded if that is their task."""
+    """Packets/s that guests read, or forwarded if that is their task."""
     return _delivered(record) * SECOND / record.window_ps
 
 
@@ -134,18 +134,18 @@ def work_loss(record: RunRecord) -> float:
 
 
 def per_10kpps(record: RunRecord) -> float:
-    """Guest CPU in percent of a vCPU for each 10,000 packets a second that a guest takes off its ring."""
+    """Guest CPU in percent of a vCPU for each 10,000 packets/s that a guest takes from its ring."""
     packets = record.total("port.received")
     return _share(record.total("vcpu.used_ps"), packets * SECOND / 1e4) if packets else NAN
 
 
 def gbits(record: RunRecord) -> float:
-    """Throughput: data that reached the application at its end, in Gbit/s: bits a nanosecond."""
+    """Throughput: data that receiving applications got, in Gbit/s (bits per nanosecond)."""
     return record.total("flow.octets") * 8 * 1e3 / record.window_ps
 
 
 def wire_gbits(record: RunRecord) -> float:
-    """Throughput of wires in Gbit/s: without packets between VMs, and with a multicast frame counted once."""
+    """Throughput over wires in Gbit/s: without packets between VMs, and with a multicast frame counted once."""
     if "flow.octets" not in record.series:
         return 0.0
     octets, receivers = record.window("flow.octets"), record.series["flow.receivers"].values[-1]
@@ -153,7 +153,7 @@ def wire_gbits(record: RunRecord) -> float:
 
 
 def cpu_per_gbit(record: RunRecord) -> float:
-    """Time that PCPUs were busy, in percent of one, over throughput in Gbit/s."""
+    """Busy time of PCPUs, in percent of one, over throughput in Gbit/s."""
     throughput = gbits(record)
     return _share(record.total("pcpu.busy_ps"), record.window_ps) / throughput if throughput else NAN
 
@@ -166,7 +166,7 @@ def _nics(record: RunRecord) -> int:
 
 
 def per_nic(value: Callable[[RunRecord], float]) -> Callable[[RunRecord], float]:
-    """A measure over the number of ports of physical NICs with packets."""
+    """A measure divided by the number of ports of physical NICs with packets."""
 
     def evaluate(record: RunRecord) -> float:
         count = _nics(record)
@@ -191,7 +191,7 @@ def over(part: str, whole: str) -> Callable[[RunRecord], float]:
 
 
 def users_per_cpu(record: RunRecord) -> float:
-    """Users over the time that PCPUs were busy, in percent of one."""
+    """Number of users over the busy time of PCPUs, in percent of one."""
     users = record.series.get("flow.users")
     busy = sum_share("pcpu.busy_ps")(record)
     count = int(users.values[-1].sum()) if users is not None else 0
@@ -199,13 +199,13 @@ def users_per_cpu(record: RunRecord) -> float:
 
 
 def tso_size(record: RunRecord) -> float:
-    """Mean data of the packets with data handed to physical NICs, in kB."""
+    """Mean data of the packets with data that were passed to physical NICs, in kB."""
     packets = record.total("nic.tx_data")
     return record.total("nic.tx_octets") / packets / 1e3 if packets else NAN
 
 
 def busiest(counter: str) -> Callable[[RunRecord], float]:
-    """Largest share of the window of an entity, in percent."""
+    """Largest share of the window over the entities of a counter, in percent."""
 
     def evaluate(record: RunRecord) -> float:
         if counter not in record.series or not record.series[counter].entities:
@@ -239,7 +239,7 @@ def quantile(name: str, part: float) -> Callable[[RunRecord], float]:
 
 
 def quantile_slices(name: str, part: float) -> Callable[[RunRecord], int]:
-    """Time slices of the window with times of a histogram beyond a quantile of them."""
+    """Number of time slices of the window with times of a histogram beyond a quantile."""
 
     def evaluate(record: RunRecord) -> int:
         histogram = record.histograms.get(name)
@@ -266,7 +266,11 @@ def histogram_mean(name: str) -> Callable[[RunRecord], float]:
 
 
 def late_borders(record: RunRecord) -> list[int]:
-    """Boundaries of equal parts of a run's second half, or of its measured window if shorter: indices of its instants; empty with too few slices."""
+    """Boundaries of equal parts of a run's second half, or of its measured window if shorter.
+
+    Returns:
+        Indices into the instants of the run; empty with too few slices.
+    """
     instants = record.instants_ps
     first = max(int(instants[record.cut]), int(instants[-1]) // 2)
     wanted = np.linspace(first, int(instants[-1]), STRETCHES + 1)
@@ -275,11 +279,14 @@ def late_borders(record: RunRecord) -> list[int]:
 
 
 def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float]:
-    """Mean or quantile of the request times in the window, in microseconds; infinite if requests pile up in the second half of the run.
+    """Mean or quantile of the request times in the window, in microseconds.
 
-    If requests arrive faster than they are answered, their times depend on the length of the run. By Little's law the number of requests in
-    progress grows by the request rate times the rise of their mean time; if a quantile rises, the requests above it take at least that much
-    longer. A rise that is worth less than one more request in progress is noise (docs/decisions/0072).
+    It is infinite if requests accumulate in the second half of the run.
+
+    If requests arrive faster than they are answered, their times depend on the length of the run. By Little's law the
+    number of requests in progress grows by the request rate times the rise of their mean time; if a quantile rises, the
+    requests above it take at least that much longer. A rise that corresponds to less than one more request in progress
+    is noise (docs/decisions/0072).
 
     A quantile is infinite if it or one of `QUANTILES` below it rises; a mean, if it or any of them rises.
 

@@ -1,7 +1,7 @@
 """Subjects of measures: parts of the host, from a traffic entry to a PCPU, and stretches of a run.
 
-A measure of a subject is the measure of the catalogue, evaluated on the record restricted to the counters and histograms of that
-subject (`Subject.of`). A subject has a measure if it has every counter that the measure reads (`has`).
+A measure of a subject is a measure of the catalogue, evaluated on the record restricted to the counters and histograms
+of that subject (`Subject.of`). A subject has a measure if it has every counter that the measure reads (`has`).
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def part_of(record: RunRecord, number: int, count: int) -> RunRecord:
 OF = " of "
 """Separator of a measure and its subject: ``latency_p99 of feed``."""
 IN_PART = " in part "
-"""Between these and one of several equal parts of the run, warm-up included: ``latency_p99 of feed in part 3/24``."""
+"""Separator before one of several equal parts of the run, including warm-up: ``latency_p99 of feed in part 3/24``."""
 MOST_PARTS = 64
-"""Most parts of a run: it has 128 slices at least, and the ends of parts are the nearest ends of slices."""
+"""Largest number of parts of a run, which has at least 128 slices; parts end at the nearest ends of slices."""
 _PART = re.compile(r"(?:(.*) |)in part (\d{1,2})/(\d{1,2})")
 _BY_VM = frozenset({"vcpu", "guest", "port", "tx", "networld", "splitrx", "work", "local", "switched"})
 _VM = re.compile(r"(.+)\[\d+\]")
@@ -119,7 +119,7 @@ class Kind:
     """A kind of subject, with the entities of its counters."""
 
     words: str
-    """In the plural, for errors."""
+    """Name in the plural, for errors."""
     counters: frozenset[str]
     """Kinds of its counters: the part of a counter's name before the dot."""
     instead: Mapping[str, str] = field(default_factory=dict)
@@ -197,11 +197,11 @@ def has(metric: Metric, kind: str, name: str = "") -> bool:
     """True if a subject of a kind has a measure.
 
     Args:
-        metric: of the catalogue.
+        metric: metric of the catalogue.
         kind: one of `KINDS`.
-        name: of the subject; used for a world, whose kind is in its name.
+        name: name of the subject; needed for a world, whose kind is in its name.
     """
-    if metric.name.endswith("_per_nic"):  # the measure without its subject
+    if metric.name.endswith("_per_nic"):  # equals the measure without this suffix
         return False
     known, instead = KINDS[kind], _instead(kind, name)
     return any(
@@ -237,11 +237,14 @@ def _instead(kind: str, name: str) -> Mapping[str, str]:
 
 def kinds_with(metric: Metric) -> str:
     """The kinds of subjects that have a measure, in words."""
-    return ", ".join(KINDS[kind].words for kind in KINDS if has(metric, kind)) or "no subject: it is of the host alone"
+    return (
+        ", ".join(KINDS[kind].words for kind in KINDS if has(metric, kind))
+        or "no subject: it is a measure of the host only"
+    )
 
 
 def parsed(name: str) -> tuple[str, str]:
-    """A measure and its subject from one name, with the part of the run behind it; an empty subject without one."""
+    """A measure and its subject from a name, with the part of the run; an empty subject without one."""
     measure, _, subject = name.partition(OF)
     if not subject and IN_PART in name:
         measure, _, part = name.partition(IN_PART)
@@ -250,22 +253,24 @@ def parsed(name: str) -> tuple[str, str]:
 
 
 def of_subject_name(measure: str, subject: str | None) -> str:
-    """The name of a measure of a subject; of the host by default."""
+    """The name of a measure of a subject; of the host without a subject."""
     if not subject:
         return measure
     return f"{measure} {subject}" if subject.startswith(IN_PART.lstrip()) else f"{measure}{OF}{subject}"
 
 
 def part_names(measure: str, parts: int) -> list[str]:
-    """The names of a measure, with or without a subject, in each of so many equal parts of a run."""
+    """The names of a measure, with or without a subject, in each of ``parts`` equal parts of a run."""
     return [f"{measure}{IN_PART}{number}/{parts}" for number in range(1, parts + 1)]
 
 
 def parted(subject: str) -> tuple[str, tuple[int, int] | None]:
-    """A subject without the part of the run behind it, and that part: its number from 1 on and the number of parts; None where there is none.
+    """A subject without its part of the run, and that part: its number from 1, and the number of parts.
+
+    The part is None without one.
 
     Raises:
-        InputError: there is no such part.
+        InputError: the part does not exist.
     """
     match = _PART.fullmatch(subject)
     if match is None:
@@ -278,13 +283,13 @@ def parted(subject: str) -> tuple[str, tuple[int, int] | None]:
 
 
 def words(text: str) -> tuple[str, str]:
-    """The kind and the name of a subject as written, ``traffic feed``; the kind is empty for ``feed``."""
+    """The kind and the name of a written subject, ``traffic feed``; the kind is empty for ``feed``."""
     kind, _, name = text.partition(" ")
     return (kind, name) if name and kind in KINDS else ("", text)
 
 
 def groups_of(record: RunRecord) -> list[str]:
-    """Groups of VMs of a run, in their order."""
+    """VM groups of a run, in their order."""
     return list(dict.fromkeys(name.partition("[")[0] for name in _vms(record)))
 
 
@@ -299,7 +304,7 @@ def _vms(record: RunRecord) -> list[str]:
 
 
 def subjects(record: RunRecord, kind: str) -> list[str]:
-    """Names of the subjects of a kind in a run, each once.
+    """Unique names of the subjects of a kind in a run.
 
     Args:
         record: a finished run.
@@ -348,14 +353,14 @@ class Subject:
     name: str
 
     def of(self, record: RunRecord) -> RunRecord:
-        """The record restricted to this subject: counters and histograms of its entities alone.
+        """The record restricted to this subject: counters and histograms of its entities.
 
-        Counters of other kinds are left out. A subject that the run does not have has no entities.
+        Counters of other kinds are left out. A subject that is not in the run has no entities.
         """
         return replace(record, series=_Restricted(record, self), histograms=_RestrictedHistograms(record, self))
 
     def holds(self, record: RunRecord, kind: str, entity: str) -> bool:
-        """True when an entity with counters of a kind belongs to this subject."""
+        """True if an entity with counters of a kind belongs to this subject."""
         match self.kind:
             case "group":
                 return entity.startswith(f"{self.name}[")
@@ -373,10 +378,11 @@ class Subject:
                 return entity == self.name
 
     def traffic(self, record: RunRecord) -> tuple[str, ...]:
-        """Names of the traffic entries of this subject only.
+        """Names of the traffic entries that belong to this subject only.
 
         Raises:
-            InputError: the record does not have the groups of its traffic, or a traffic entry belongs to other subjects, too.
+            InputError: the record does not have the groups of its traffic, or a traffic entry also belongs to other
+            subjects.
         """
         known = _entities(record, "flow.sent")
         if self.kind == "traffic":
@@ -399,13 +405,11 @@ class Subject:
 
 
 class SharedTrafficError(InputError):
-    """Traffic of a subject and others, so that its measures are not the subject's."""
+    """Traffic of several subjects, so that a measure of it is not that of one subject."""
 
 
 def _lacking(what: str) -> InputError:
-    return InputError(
-        Fault(f"the record of an earlier version does not have {what}", allowed="after the run is made again")
-    )
+    return InputError(Fault(f"the record of an earlier version does not have {what}", allowed="after a new run"))
 
 
 def _shared(traffic: Iterable[str], whose: str) -> SharedTrafficError:
@@ -415,7 +419,7 @@ def _shared(traffic: Iterable[str], whose: str) -> SharedTrafficError:
 def shared_fault(traffic: Iterable[str], whose: str) -> Fault:
     """The fault of a measure of traffic with packets of several groups or VMs."""
     names = ", ".join(f"traffic {name}" for name in traffic)
-    return Fault(f"has traffic that is of {whose}, whose packets are not counted apart", allowed=names)
+    return Fault(f"has traffic that is of {whose}, whose packets are not counted separately", allowed=names)
 
 
 def reads_traffic(metric: Metric) -> bool:
@@ -491,8 +495,8 @@ def subject_of(record: RunRecord, text: str, metric: Metric | None = None) -> Su
 
     Args:
         record: a finished run.
-        text: its name, after its kind if names are not unique: ``traffic feed``.
-        metric: to evaluate on it: of several subjects with one name, the one that has it.
+        text: name of the subject, after its kind if names are not unique: ``traffic feed``.
+        metric: metric to evaluate; of several subjects with the name, the one that has it is returned.
 
     Raises:
         InputError: several subjects have the name, or none of them has the measure.
@@ -503,11 +507,13 @@ def subject_of(record: RunRecord, text: str, metric: Metric | None = None) -> Su
 
 
 def of_subject(metric: Metric, subject: str) -> Metric:
-    """The metric of a subject: the same function on the restricted record; NaN without such a subject, or if its traffic is not counted separately.
+    """The metric of a subject: the same function on the restricted record.
+
+    It is NaN without such a subject, or if its traffic is not counted separately.
 
     Args:
-        metric: of the host.
-        subject: its name, as `subject_of` takes it; with a part of the run, as `parted` takes it.
+        metric: metric of the host.
+        subject: name as for `subject_of`, with a part of the run as for `parted`.
     """
     whole, part = parted(subject)
     if part is not None:
@@ -536,7 +542,7 @@ def of_subject(metric: Metric, subject: str) -> Metric:
     return replace(
         metric,
         name=f"{metric.name}{OF}{subject}",
-        meaning=f"{metric.meaning} Of {subject} alone.",
+        meaning=f"{metric.meaning} Only for {subject}.",
         evaluate=evaluate,
         slices=None if metric.slices is None else slices,
         raw=f"{metric.raw}{OF}{subject}" if metric.raw else "",
@@ -544,12 +550,12 @@ def of_subject(metric: Metric, subject: str) -> Metric:
 
 
 def named(name: str, traffic: Iterable[str], groups: Iterable[str], ports: Iterable[str]) -> list[Subject]:
-    """Possible subjects of a name in the runs of a scenario, by the names in its file.
+    """Possible subjects with a name in the runs of a scenario, by the names in its file.
 
     Args:
-        name: without its kind.
+        name: name of the subject without its kind.
         traffic: names of traffic entries.
-        groups: names of groups of VMs.
+        groups: names of VM groups.
         ports: names of ports of physical NICs.
     """
     vm = rf"(?:{'|'.join(map(re.escape, groups)) or '(?!)'})\[\d+\]"
@@ -569,10 +575,10 @@ def named(name: str, traffic: Iterable[str], groups: Iterable[str], ports: Itera
 
 
 def chosen(found: list[Subject], text: str, metric: Metric | None) -> Subject:
-    """Of several subjects with one name, the one with a measure.
+    """Of several subjects with a name, the one that has a measure.
 
     Raises:
-        InputError: several have it, or none.
+        InputError: several or none have it.
     """
     sound = [one for one in found if metric is None or has(metric, one.kind, one.name)]
     if not sound:

@@ -129,7 +129,7 @@ def test_high_latency_sensitivity_reserves_without_a_value(tmp_path):
         ("p: {limit: 1 GHz, reservation: 2 GHz}", "is below the reservation"),
         ("p: {parent: q}\n  q: {parent: p}", "puts the pool in itself"),
         ("p: {shares: many}", "is not a number of shares"),
-        ("p: {limit: 0 MHz}", "lets nothing run"),
+        ("p: {limit: 0 MHz}", "is a CPU limit below 1 MHz"),
         ("p: {reservation: 3}", "has no unit"),
         ("p: {}\n  Resources: {}", "root resource pool"),
     ],

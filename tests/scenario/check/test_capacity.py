@@ -92,7 +92,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         pytest.param(
             '"4"', '"4", ethernet2.emuRxMode: "1"',
             "small.yaml:11: vms.big.vmx.ethernet2.emuRxMode: unknown setting; given '1'; "
-            "allowed: a setting the platform lists; did you mean 'ethernet1.emuRxMode'?",
+            "allowed: a setting of the platform; did you mean 'ethernet1.emuRxMode'?",
             id="key of a vNIC that is not there",
         ),
         pytest.param(
@@ -112,8 +112,8 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         ),
         pytest.param(
             "rx_ring: 1024", 'vmx: {ethernet0.virtualDev: e1000, ethernet0.pnicFeatures: "4"}, rx_ring: 1024',
-            "small.yaml:12: vms.small.vmx.ethernet0.pnicFeatures: is not for an e1000: it has one queue, no LRO, no RSS and its "
-            "driver's own coalescing; given '4'; allowed: with ethernet0.virtualDev: vmxnet3",
+            "small.yaml:12: vms.small.vmx.ethernet0.pnicFeatures: is not for an e1000, which has one queue, no LRO, no RSS, "
+            "and its driver's coalescing; given '4'; allowed: with ethernet0.virtualDev: vmxnet3",
             id="RSS on an e1000",
         ),
         pytest.param(

@@ -86,7 +86,7 @@ SHARING = "DirectPath I/O does not go with NIC sharing"
         ),
         pytest.param(
             "sched.mem.min: 2048", "sched.mem.min: 4096",
-            "direct.yaml:7: vms.direct.vmx.sched.mem.min: is more than the VM has; given 4096; allowed: an integer 0..2048 MB",
+            "direct.yaml:7: vms.direct.vmx.sched.mem.min: is more than the memory of the VM; given 4096; allowed: an integer 0..2048 MB",
             id="more memory than there is",
         ),
         pytest.param(

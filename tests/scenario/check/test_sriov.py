@@ -81,8 +81,8 @@ HERE = "functions.yaml:13: vms.part.vmx.pciPassthru0.pfId: "
         ),
         pytest.param(
             "pfId: vmnic0", "pfId: vmnic0, pciPassthru0.id: vmnic1",
-            "functions.yaml:13: vms.part.vmx.pciPassthru0.id: names a whole NIC beside pciPassthru0.pfId, which names one of whose functions "
-            "this is; given 'vmnic1'; allowed: nothing, or no pciPassthru0.pfId",
+            "functions.yaml:13: vms.part.vmx.pciPassthru0.id: names a whole NIC beside pciPassthru0.pfId, which makes this a function "
+            "of a NIC; given 'vmnic1'; allowed: nothing, or no pciPassthru0.pfId",
             id="whole and part",
         ),
         pytest.param(

@@ -48,7 +48,7 @@ def test_the_scenario_is_sound_without_changes(tmp_path: Path) -> None:
         ("to: taker, packet", "to: old, packet", "taken_by: is not supported by the guest of old"),
         ("sent_by: poll", "sent_by: poll, streams: 2", "need a vCPU each of tester, from number 0 on; given 2; allowed: at most 1"),
         ("vnic: 1, window", "window", "leaves vNIC 0 of tester to one process, and data needs it too"),
-        ("sent_by: poll", "sent_by: poll, rate: 1 kpps", "sends as fast as it can"),
+        ("sent_by: poll", "sent_by: poll, rate: 1 kpps", "sends at its maximum rate"),
         ("sent_by: poll", "sent_by: process", "needs exactly one pace"),
     ],
 )  # fmt: skip
