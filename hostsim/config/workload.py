@@ -46,7 +46,7 @@ __all__ = [
 
 
 VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
-"""Number of a NIC as a VM has them: ten vNICs and four that are passed through at most."""
+"""Number of a NIC of a VM, which has at most ten vNICs and four passed-through NICs."""
 ReceivePath = Literal["socket", "stack", "packet_socket", "poll", "xdp_drop", "xdp_skb_drop", "xdp_tx", "xdp_skb_tx"]
 """Receive paths of a packet in a guest."""
 
@@ -60,11 +60,11 @@ class VmTraffic(Traffic):
     sender: Names
     """Names of the sending VM groups."""
     to: Names
-    """Names of the groups of VMs that receive; none of them sends."""
+    """Names of the receiving VM groups, none of which sends."""
     vnic: VnicNumber = 0
-    """Which NIC of a sending VM the packets leave by: its vNICs first, then its virtual functions (SR-IOV)."""
+    """NIC of a sending VM: vNICs first, then virtual functions (SR-IOV)."""
     to_vnic: VnicNumber = 0
-    """Which NIC of a receiving VM they come in by: a vNIC on the same virtual switch, or a function of the same port, whose own switch forwards them."""
+    """NIC of a receiving VM: a vNIC on the same virtual switch, or a function of the same port, whose switch forwards."""
     streams: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of streams of each sending VM."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000

@@ -212,11 +212,11 @@ class GuestStream(Stream):
     Exactly one of `sent` and `dropped` is called for each packet.
 
     Attributes:
-        totals: flow that counts its bytes.
-        headers: bytes of the headers in front of the data, from that of IP on.
-        octets: bytes of a frame, its check sequence left out.
-        route: to another VM of the host; None of what goes out by a wire.
-        astray: frames on their way by the wire that the network outside loses, so that their data do not count.
+        totals: flow with the counter of its bytes.
+        headers: bytes of headers before the data, from the IP header on.
+        octets: bytes of a frame without check sequence.
+        route: path to another VM of the host; None for traffic over a wire.
+        astray: number of frames on the wire that the network outside loses, whose data does not count.
     """
 
     totals: Flow

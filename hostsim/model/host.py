@@ -309,7 +309,7 @@ def add_nic(host: Host, name: str, streams: Streams, tx_limit: int | None = None
 
 
 def _switches(spec: PointSpec, name: str) -> bool:
-    """True of a port with functions that VMs of the host send to other VMs through."""
+    """True for a port with functions over which VMs of the host send to other VMs."""
     groups = {group.name: group for group in spec.vms}
     for traffic in spec.traffic.values():
         if not isinstance(traffic, VmTraffic):
@@ -323,9 +323,9 @@ def _switches(spec: PointSpec, name: str) -> bool:
 
 
 def _slot(nic: NicSpec) -> float:
-    """Return the bits a second that a port has of its slot, each way."""
+    """Return the bandwidth of the slot for a port in bits/s, each way."""
     if nic.pcie is None:
-        raise WiringError(f"the slot of a {nic.model} is unknown, which bounds what its own switch forwards")
+        raise WiringError(f"the slot of a {nic.model} is unknown, but limits its internal switch")
     return nic.pcie.bandwidth / nic.ports_on_adapter
 
 

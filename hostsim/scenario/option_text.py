@@ -187,7 +187,7 @@ def _unknown_setting(resolver: Resolver, path: KeyPath) -> Fault | None:
     if name in known or (name == FILE and path[-2] != "kernel"):
         return None
     return Fault(
-        "unknown setting", dotted(path), allowed="a setting the platform lists", nearest=nearest_name(name, known)
+        "unknown setting", dotted(path), allowed="a setting of the platform", nearest=nearest_name(name, known)
     )
 
 

@@ -121,7 +121,7 @@ def test_a_nic_switches_only_what_it_reaches() -> None:
     flows: dict[str, Traffic] = {"t": to_vm(rate="1 kpps")}
     for changes in ({"functions": ("vmnic1",)}, {"passthrough": ("vmnic1",)}):
         b = group("b", networks=(), reserved=1.0, **changes)
-        with pytest.raises(WiringError, match="the switch inside vmnic0 reaches functions of this port"):
+        with pytest.raises(WiringError, match="the switch inside vmnic0 reaches only functions of this port"):
             build_host(point(a, b, traffic=flows, nics=two), Streams(1, 0))
     with pytest.raises(WiringError, match="the slot of a round is unknown"):
         build_host(ends("ff", nics={"vmnic0": nic()}), Streams(1, 0))

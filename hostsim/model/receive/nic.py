@@ -512,8 +512,8 @@ class Pnic:
         self._leave(self._leaving, now, by_wire=True)
 
     def _leave(self, leaving: Departures, now: int, *, by_wire: bool) -> None:
-        """Complete the packets that have left by ``now``, and count those of the wire."""
-        before: Departure | None = None  # the last of those that stay, so far
+        """Complete the packets that have left by ``now``, and count those on the wire."""
+        before: Departure | None = None  # the last departure that stays, so far
         departure = leaving.first
         while departure is not None:
             following = departure.following

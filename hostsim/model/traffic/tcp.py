@@ -399,7 +399,7 @@ class GuestPackets(GuestStream):
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
         """Report packets that have left the wire."""
-        if self.route is not None:  # what the NIC itself switches is reported by its receiver
+        if self.route is not None:  # packets that the NIC switches are reported by their receiver
             return
         self._count_out(train.count * train.frames)
         self._handler.gone(self, train, first, step)

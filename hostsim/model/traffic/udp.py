@@ -23,7 +23,7 @@ class Datagram(GuestStream):
         self.octets = frame_size(size + self.headers)
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
-        """Count datagrams that were handed to a physical NIC for its wire."""
+        """Count datagrams that reached the wire of a physical NIC."""
         if self.route is None:
             self.totals.out += train.count * train.frames
 

@@ -87,7 +87,9 @@ def local_port(host: Host, device: GuestDevice, port: Port) -> LocalPort:
 
 
 def goes_inside(sends: GuestDevice, takes: GuestDevice) -> bool:
-    """True of packets between two devices that the switch inside a NIC forwards: one of them, or both, are virtual functions.
+    """True if the switch inside a NIC forwards packets between two devices.
+
+    One or both of them are virtual functions.
 
     Raises:
         WiringError: the NIC does not reach the other device.
@@ -95,12 +97,12 @@ def goes_inside(sends: GuestDevice, takes: GuestDevice) -> bool:
     if sends.switch and takes.switch:
         return False
     if sends.nic is not takes.nic or not isinstance(sends.nic, SwitchingPnic):
-        raise WiringError(f"the switch inside {sends.nic.name} reaches functions of this port, and its uplink, only")
+        raise WiringError(f"the switch inside {sends.nic.name} reaches only functions of this port and its uplink")
     return True
 
 
 def steered_port(host: Host, device: GuestDevice, packet: bytes) -> Port:
-    """Return the receive queue of a device that its NIC steers a flow to."""
+    """Return the receive queue of a device for a flow, as steered by its NIC."""
     probe = Sender(Flow("", 0, 1), 0, 0, 1)
     _steer(host, device, probe, packet)
     device.filter.senders.pop()
@@ -216,7 +218,7 @@ def _sender(
     packet: bytes,
     random: np.random.Generator,
 ) -> PacketSink[GuestStream]:
-    """Make what sends a stream; returns the transmit queue that its packets go by."""
+    """Create the sender of a stream; returns the transmit queue of its packets."""
     device, hertz = vm.devices[traffic.vnic], cycle_rate(host)
     which = traffic.vcpu + place
     if traffic.sent_by == "process":

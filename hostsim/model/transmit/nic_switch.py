@@ -1,7 +1,8 @@
-"""The switch inside a NIC in SR-IOV mode (a Virtual Ethernet Bridge): frames between functions of a port, and between a function and the port's virtual switch.
+"""The switch inside a NIC in SR-IOV mode (a Virtual Ethernet Bridge).
 
-Such frames never touch the wire. The NIC reads them from memory and writes them to memory, so that each takes the bandwidth of the slot in both directions.
-Frames of the wire go first: the switch has what they leave of the slot (docs/design/transmit.md).
+It forwards frames between functions of a port, and between a function and the port's virtual switch, without the wire.
+The NIC reads them from memory and writes them to memory, so that each uses the bandwidth of the slot in both
+directions. Frames of the wire have priority: the switch has the rest of the slot (docs/design/transmit.md).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class NicRoute(Route):
     """The route of a stream of packets through the switch inside a NIC.
 
     Attributes:
-        inbound: what the packets are at the receiver.
+        inbound: sender of the packets as seen by the receiver.
     """
 
     def __init__(self, inbound: Sender) -> None:
@@ -31,18 +32,18 @@ class NicRoute(Route):
 
 
 class SlotDirection:
-    """One direction of a slot, as frames of the NIC's switch find it.
+    """One direction of a slot as used by the NIC's switch.
 
     Attributes:
-        until: time at which it would be free if no train had gaps.
-        taken: time that all frames handed over take, those that wait included.
+        until: time at which it would be free if trains had no gaps.
+        taken: time of all frames passed to it, including waiting ones, in picoseconds.
     """
 
     def __init__(self) -> None:
         self.until = self.taken = 0
 
     def take(self, ready: int, step: int, count: int, each: int) -> tuple[int, int]:
-        """Carry packets that are ready at instants; returns the end of the first, and picoseconds until that of the next."""
+        """Carry packets; returns the end of the first, and picoseconds between ends."""
         start = self.until
         if ready >= start:
             start = ready
@@ -50,7 +51,7 @@ class SlotDirection:
         self.until = last
         self.taken += count * each
         posted = ready + (count - 1) * step + each
-        if posted > last:  # they come more slowly than the slot takes them
+        if posted > last:  # they arrive more slowly than the slot carries them
             return first, (posted - first) // (count - 1)
         return first, each
 
@@ -59,12 +60,12 @@ class SwitchingPnic(Pnic):
     """A port of a physical NIC that switches frames between its functions and its uplink.
 
     Attributes:
-        switched: frames that its switch has forwarded.
+        switched: number of frames that its switch has forwarded.
         slot_out, slot_in: directions of its slot, from memory and to memory.
     """
 
     def __init__(self, name: str, node: Node, wire: Wire, tx_limit: int, clock: Clock, slot: float) -> None:
-        """Make a port without queues, see `Pnic`; ``slot`` is its bandwidth of the slot in bits a second, each way."""
+        """Create a port without queues, see `Pnic`; ``slot`` is the slot's bandwidth in bits/s, each way."""
         super().__init__(name, node, wire, tx_limit)
         self.switched = 0
         self._clock, self._slot = clock, slot
@@ -72,10 +73,10 @@ class SwitchingPnic(Pnic):
         self._inside = Departures()
         self._inside_room = TxRoom(tx_limit)
         self._coming: deque[Train[Sender]] = deque()
-        """Frames on their way to receive queues, in the order of their instants."""
+        """Frames on their way to receive queues, in the order of their times."""
 
     def settle(self, now: int) -> None:
-        """Steer the frames that arrived by ``now``, off the wire or from the switch, to the receive queues."""
+        """Steer the frames that arrived by ``now``, from wire or switch, to the receive queues."""
         self._steered = max(self._steered, now)
         for train in self.wire.collect(now):
             sender = train.flow
@@ -92,7 +93,7 @@ class SwitchingPnic(Pnic):
             sender.queue.arrive(train)
 
     def upcoming(self, queue: NicQueue) -> int | None:
-        """Return a lower bound of the arrival of the next frame for a queue; None when none is known to come."""
+        """Return a lower bound of the arrival of the next frame for a queue; None if none is known."""
         soonest = self.wire.upcoming(queue)
         for train in self._coming:
             if train.flow.queue is queue:
@@ -100,13 +101,16 @@ class SwitchingPnic(Pnic):
         return soonest
 
     def resteer(self) -> int:
-        """Have senders followed to other receive queues; returns the instant up to which frames went to the old ones."""
+        """Move senders to other receive queues.
+
+        Returns the time until which frames used the old ones, in picoseconds.
+        """
         for train in self._coming:
             train.flow.queue.expect(train.ready)
         return super().resteer()
 
     def admit(self, train: Train[GuestStream], frame_ps: int, *, cut: bool = False) -> int:
-        """Return how many packets of a train find room in the transmit queue, see `Pnic.admit`."""
+        """Return the number of packets of a train that fit into the transmit queue, see `Pnic.admit`."""
         if not isinstance(train.flow.route, NicRoute):
             return super().admit(train, frame_ps, cut=cut)
         count = train.count
@@ -125,13 +129,13 @@ class SwitchingPnic(Pnic):
         cut: bool = False,
         bounded: bool = True,
     ) -> tuple[int, int]:
-        """Transmit packets by the wire or by the switch, see `Pnic.transmit`."""
+        """Transmit packets over the wire or the switch, see `Pnic.transmit`."""
         stream, count, frames = train.flow, train.count, train.frames
         route, frame = stream.route, transmission_ps(stream.octets, self._slot)
         if not isinstance(route, NicRoute):
             self.slot_out.take(train.ready, train.step, count, frames * frame)
             return super().transmit(train, frame_ps, queue, vector, cut=cut, bounded=bounded)
-        self.settle(self._clock.now)  # frames of the wire have their part of the slot first
+        self.settle(self._clock.now)  # frames of the wire use the slot first
         packet_ps = frames * frame
         first, step = self.slot_out.take(train.ready, train.step, count, packet_ps)
         if vector is None:
@@ -155,20 +159,20 @@ class SwitchingPnic(Pnic):
         return first, step
 
     def _deliver(self, train: Train[GuestStream], inbound: Sender, ready: int, step: int) -> None:
-        """Write frames that the switch has at instants, the first at ``ready``, to the memory of their receiver."""
+        """Write frames to the memory of their receiver, the first ready at ``ready``."""
         first, step = self.slot_in.take(ready, step, train.count, transmission_ps(inbound.octets, self._slot))
         timestamps = None if train.timestamps is None else [*train.timestamps]
         self._coming.append(Train(inbound, train.count, first, step, train.arrived, train.gap, timestamps))
         inbound.queue.expect(first)
 
     def first_departure(self, vector: RxQueue) -> int | None:
-        """Return the time at which the first packet that waits for the wire or the slot has left, of those that a queue announces."""
+        """Return the departure time of the first packet on wire or slot that a queue announces, or None."""
         by_wire, inside = super().first_departure(vector), self._inside.soonest(vector)
         if by_wire is None or inside is None:
             return inside if by_wire is None else by_wire
         return min(by_wire, inside)
 
     def depart(self, now: int) -> None:
-        """Count the packets that have left by ``now``; those of the switch leave by no wire."""
+        """Count the packets that have left by ``now``; those of the switch do not use the wire."""
         super().depart(now)
         self._leave(self._inside, now, by_wire=False)

@@ -422,7 +422,7 @@ _ENTRIES = (
 
 
 class _Catalogue(dict[str, Metric]):
-    """Measures of the host by name; with ``of`` and a subject, those of the subject: ``latency_p99 of feed``."""
+    """Measures of the host by name; with ``of``, those of a subject: ``latency_p99 of feed``."""
 
     def __missing__(self, name: str) -> Metric:
         measure, subject = parsed(name)
@@ -445,7 +445,7 @@ FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mea
 
 
 def nearest_metric(given: str) -> str:
-    """The probable metric for an unknown name: its current name, or the most similar one; empty without one."""
+    """The probable metric for an unknown name: the current name, or the most similar one; may be empty."""
     return FORMER_NAMES.get(given) or nearest_name(given, list(CATALOGUE))
 
 
@@ -491,8 +491,8 @@ _LABELS = {
     "loss_split": "Packet loss at split-receive queues",
     "loss_ring": "Packet loss at vNIC rings",
     "loss_socket": "Packet loss at socket buffers",
-    "loss_out": "Packet loss on the way out of guests",
-    "loss_list": "Packet loss at receive lists of other VMs",
+    "loss_out": "Packet loss on transmit",
+    "loss_list": "Packet loss at receive lists between VMs",
     "rx_dropped": "Packets dropped on receive",
     "tx_dropped": "Packets dropped on transmit",
     "local_rate": "Packets between VMs of the host",
@@ -520,20 +520,20 @@ _LABELS = {
     "rx_tx_ratio": "Packets received over packets sent",
     "rx_size": "Mean size of received packets",
     "transactions": "Transactions",
-    "users_per_cpu": "Users supported by CPU time",
+    "users_per_cpu": "Users per CPU time",
     "tso_size": "Mean size of TSO packets",
-    "guest_rx_per_nic": "Packets received by guests, of each NIC",
+    "guest_rx_per_nic": "Packets received by guests per NIC",
     "host_packets": "Packets received and sent by the host",
     "rx_queues_used": "Receive queues in use",
     "tx_calls": "Calls into the VMkernel to transmit",
     "vmotion_rounds": "Rounds of a vMotion",
-    "vmotion_stop": "Stop of a VM that is migrated",
+    "vmotion_stop": "Stop time of a vMotion",
     "nic_interrupts": "Interrupts of physical NICs",
     "guest_interrupts": "Virtual interrupts",
     "dispatches": "Dispatches",
     "preemptions": "Preemptions",
 }
-"""Labels by name of the metric; those of percentiles are derived from their statistic."""
+"""Labels by metric; those of percentiles are derived from their statistic."""
 
 _PERCENTILES = {
     "latency": ("one-way latency", ""),

@@ -145,7 +145,7 @@ def gbits(record: RunRecord) -> float:
 
 
 def wire_gbits(record: RunRecord) -> float:
-    """Throughput over wires in Gbit/s: without packets between VMs, and with a multicast frame counted once."""
+    """Throughput over wires in Gbit/s: without packets between VMs; a multicast frame counts once."""
     if "flow.octets" not in record.series:
         return 0.0
     octets, receivers = record.window("flow.octets"), record.series["flow.receivers"].values[-1]
@@ -318,7 +318,7 @@ def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float
 
 
 EXTREME = 0.999
-"""Share from which on one stop may be all that lies beyond a percentile."""
+"""Smallest percentile share beyond which a single stall may cause all observations."""
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,9 @@ class Metric:
     least: int = 1
     """Smallest number of observations of a percentile."""
     slices: Callable[[RunRecord], int] | None = None
-    """Of a percentile from the 99.9th on: time slices with observations beyond it, see `hostsim.results.estimate.slices_beyond`."""
+    """For a percentile from the 99.9th on: number of time slices with observations beyond it
+    (`hostsim.results.estimate.slices_beyond`).
+    """
     raw: str = ""
     """For a settled response time: the raw measure of the same requests, which is always finite."""
 
@@ -346,7 +348,7 @@ def percentile(prefix: str, name: str, share: float, histogram: str, what: str) 
     return Metric(
         f"{prefix}_{name.replace('.', '')}",
         "us" if is_latency else "ms",
-        f"{_rank(share)} of {what}; not estimable from fewer than {least}.",
+        f"{_rank(share)} of {what}; needs at least {least}.",
         "percentile",
         quantile(histogram, share) if is_latency else scaled(quantile(histogram, share), 1e-3),
         least,
@@ -355,12 +357,12 @@ def percentile(prefix: str, name: str, share: float, histogram: str, what: str) 
 
 
 def settled_response(statistic: str, share: float | None) -> Metric:
-    """Metric of a settled response time: infinite if requests pile up, else the raw measure."""
+    """Metric of a settled response time: infinite if requests accumulate, else the raw measure."""
     raw = f"response_time_{statistic}"
     return Metric(
         f"settled_response_{statistic}",
         "ms",
-        f"{raw} of a host that keeps up with its requests; infinite where they pile up to the end of the run.",
+        f"{raw} of a host that keeps up with its requests; infinite if they accumulate until the end of the run.",
         "instant" if share is None else "percentile",
         scaled(settled("flow.response", share), 1e-3),
         1 if share is None else least_count(share),

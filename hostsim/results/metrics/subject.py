@@ -54,7 +54,7 @@ _Samples = TypeVar("_Samples", bound=_Sampled)
 
 
 class _Thinned(Mapping[str, _Samples]):
-    """Series or histograms at some boundaries, taken when they are asked for: a measure asks for a few of a hundred."""
+    """Series or histograms at some boundaries, computed on demand, as a measure reads few."""
 
     def __init__(self, whole: Mapping[str, _Samples], rows: list[int]) -> None:
         self._whole, self._rows = whole, rows
@@ -70,18 +70,18 @@ class _Thinned(Mapping[str, _Samples]):
 
 
 def stretch(record: RunRecord, rows: list[int]) -> RunRecord:
-    """The run with some of its boundaries only, as `RunRecord.thinned` gives it, without the work for what no measure asks for."""
+    """The run with some of its boundaries, as by `RunRecord.thinned`, but computed on demand."""
     series, histograms = _Thinned(record.series, rows), _Thinned(record.histograms, rows)
     return replace(record, instants_ps=record.instants_ps[rows], series=series, histograms=histograms, cut=0)
 
 
 def part_of(record: RunRecord, number: int, count: int) -> RunRecord:
-    """One of several equal parts of a run, warm-up included; its ends are those of the nearest time slices.
+    """One of several equal parts of a run, including warm-up; it ends at the nearest ends of slices.
 
     Args:
         record: a finished run with all its slices.
-        number: of the part, from 1 on.
-        count: parts of the run.
+        number: number of the part, from 1.
+        count: number of parts of the run.
     """
     instants = record.instants_ps
     ends = [int(np.abs(instants - int(instants[-1]) * place // count).argmin()) for place in (number - 1, number)]
