@@ -158,9 +158,11 @@ class GuestSpec(Spec):
     (``net.ipv4.tcp_autocorking``).
     """
     checksum_per_byte: Annotated[Cost | None, UNHASHED] = None
-    """The checksum of a byte, where the kernel makes or checks it in place of the device (``vms.X.offloads``); unknown where nothing is said."""
+    """Checksum of one byte by the kernel instead of the device (``vms.X.offloads``); unknown by default."""
     connection: Cost | None = None
-    """A TCP connection accepted and closed by a process, its packets apart: sockets made and taken apart, system calls (``keep_alive: false``); unknown where nothing is said."""
+    """Acceptance and close of a TCP connection by a process, without its packets: creation and release of sockets, system
+    calls (``keep_alive: false``); unknown by default.
+    """
     paths: PacketPaths | None = None
     """Costs of packets that bypass sockets, for guests that poll their devices or run XDP programs; none by default."""
     timer_jitter: Duration = 0

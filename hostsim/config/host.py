@@ -191,7 +191,12 @@ def _later_cpu_keys(cpu: CpuSpec) -> dict[str, Any]:
 
 
 def _later_vm_keys(group: VmGroupSpec, *, opens: bool) -> dict[str, Any]:
-    """Keys of a group of VMs that are newer than stored runs, where they are at their defaults: they do not count in the hash; ``opens``: its VMs open connections for single files."""
+    """Keys of a VM group that are newer than stored runs and have their defaults: excluded from the hash.
+
+    Args:
+        group: the VM group.
+        opens: True if its VMs open connections for single files.
+    """
     keys: dict[str, Any] = {} if group.pool else {"pool": True}
     if not opens:
         keys["guest"] = {"connection"}

@@ -464,10 +464,12 @@ class HttpSpec(RoutedTcpSpec):
     size: DataSize
     """Bytes of a file."""
     connections: Count
-    """Users of each VM, each with one connection at a time."""
+    """Number of users of each VM, each with one connection at a time."""
     keep_alive: bool = True
-    """A user keeps its connection for all files. Else it opens one for each file, which the server closes behind it: six further packets a file, and what a ``connection``
-    costs the guest; response times include the opening. The connections of a user have the same ports."""
+    """True if a user keeps its connection for all files. Else it opens a connection for each file, which the server
+    closes afterwards: six additional packets per file, and the guest's cost of a ``connection``; response times include
+    the opening. The connections of a user have the same ports.
+    """
     request_size: Size = 0
     """Bytes of data of a request for a file; one segment. Only for ``get``."""
     think_time: Duration = 0

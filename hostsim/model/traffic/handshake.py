@@ -1,4 +1,4 @@
-"""Connections that are opened for one file each: the packets that open and close them, and what that costs the guest."""
+"""Connections for single files: the packets that open and close them, with the guest's costs."""
 
 from __future__ import annotations
 
@@ -24,23 +24,24 @@ __all__ = ["ClosingReceiver", "ClosingSender", "Handshakes"]
 
 
 class Handshakes(PacketHandler):
-    """The packets that open and close the connections of one user, which follow each other.
+    """The packets that open and close the successive connections of a user.
 
     Opening: SYN of the peer, SYN-ACK of the guest, ACK of the peer, and with it the request. Closing: FIN of the guest behind its data, FIN-ACK of the peer, ACK of the
     guest. The next connection does not wait for the last one to be closed.
 
     Attributes:
-        half_ps: half of what a connection costs the guest's process beside its packets: one half when it opens, the other when it closes.
+        half_ps: half of the guest's cost of a connection without its packets, at its opening and at its close, in
+            picoseconds.
     """
 
     def __init__(self, endpoints: Endpoints, small_ps: int, connection_ps: int, opened: Callable[[int], None]) -> None:
-        """Make the packets of a user.
+        """Create the packets of a user.
 
         Args:
-            endpoints: of its connections.
-            small_ps: time on the wire of a frame without data.
-            connection_ps: cost of a connection in the guest, its packets apart.
-            opened: called with the instant at which the peer has an open connection.
+            endpoints: endpoints of its connections.
+            small_ps: time of a frame without data on the wire, in picoseconds.
+            connection_ps: the guest's cost of a connection without its packets, in picoseconds.
+            opened: called with the time at which the peer has an open connection.
         """
         totals = endpoints.totals
         self.half_ps = connection_ps // 2
@@ -61,18 +62,18 @@ class Handshakes(PacketHandler):
         return [self._syn, self._ack, self._fin]
 
     def open(self, at: int) -> None:
-        """Let the peer open a connection."""
+        """Open a connection of the peer."""
         self._endpoints.release(self._syn, at, 0, 1, 1)
 
     def close(self, at: int) -> int:
-        """Let the guest's process, or its kernel, close a connection; returns the end."""
+        """Close a connection by the guest's process or kernel; returns the end."""
         endpoints = self._endpoints
         end = at + endpoints.vcpu.costs.guest_ack
         endpoints.vcpu.post_to(endpoints.queue, Train(self._end, 1, end, 0, end, 0))
         return end
 
     def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
-        """Let the guest's kernel handle packets from ``start`` on; returns the end."""
+        """Handle packets in the guest's kernel from ``start`` on; returns the end."""
         endpoints = self._endpoints
         vcpu, count = endpoints.vcpu, train.count
         if frames is self._ack:
@@ -86,7 +87,7 @@ class Handshakes(PacketHandler):
         return end
 
     def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
-        """Let the peer answer."""
+        """Answer from the peer."""
         endpoints = self._endpoints
         if packets is self._accept:
             at = endpoints.answer(first)
@@ -96,14 +97,14 @@ class Handshakes(PacketHandler):
             endpoints.release(self._fin, endpoints.answer(first), step, train.count, train.count)
 
     def _syn_dropped(self, _frames: int) -> None:
-        """Let the peer open again."""
+        """Open the connection of the peer again."""
         self.open(self._endpoints.clock.now + OPEN_AGAIN_AFTER)
 
     def _ack_dropped(self, _frames: int) -> None:
-        """Ignore it: the request acknowledges, too."""
+        """Ignore the loss, as the request acknowledges, too."""
 
     def _fin_dropped(self, frames: int) -> None:
-        """Let the peer close again: the guest did not get its packet, or it did not get the guest's."""
+        """Close the connection of the peer again, as a packet of either side was lost."""
         self._endpoints.release(self._fin, self._endpoints.clock.now + RETRANSMIT_AFTER, 0, 1, frames)
 
     def _end_dropped(self, frames: int) -> None:
@@ -116,10 +117,10 @@ class Handshakes(PacketHandler):
 
 
 class ClosingSender(TcpSender):
-    """Files that the guest sends, each on a connection of its own, which it closes behind the file.
+    """Files that the guest sends, each on a separate connection, which it closes after the file.
 
     Attributes:
-        handshakes: packets that open and close.
+        handshakes: packets that open and close connections.
     """
 
     def __init__(
@@ -137,7 +138,10 @@ class ClosingSender(TcpSender):
         request: tuple[int, int],
         think: Think,
     ) -> None:
-        """Make a user without a connection, see `TcpSender`; ``connection_ps`` is what each costs the guest."""
+        """Create a user without a connection, see `TcpSender`.
+
+        ``connection_ps`` is the guest's cost of each connection, in picoseconds.
+        """
         super().__init__(
             endpoints,
             congestion,
@@ -176,10 +180,10 @@ class ClosingSender(TcpSender):
 
 
 class ClosingReceiver(TcpReceiver):
-    """Files that the guest receives, each on a connection of its own, which it closes behind its answer.
+    """Files that the guest receives, each on a separate connection, which it closes after its answer.
 
     Attributes:
-        handshakes: packets that open and close.
+        handshakes: packets that open and close connections.
     """
 
     def __init__(
@@ -196,13 +200,16 @@ class ClosingReceiver(TcpReceiver):
         full: bool,
         think: Think,
     ) -> None:
-        """Make a user without a connection, see `TcpReceiver`; ``connection_ps`` is what each costs the guest."""
+        """Create a user without a connection, see `TcpReceiver`.
+
+        ``connection_ps`` is the guest's cost of each connection, in picoseconds.
+        """
         super().__init__(endpoints, congestion, file, size=size, frame_ps=frame_ps, burst=burst, full=full, think=think)
         self.handshakes = Handshakes(endpoints, small_ps, connection_ps, self._opened)
         self._is_new = False
 
     def begin(self, at: int) -> None:
-        """Let the peer open a connection for a file at an instant."""
+        """Open a connection of the peer for a file at a given time."""
         self._endpoints.totals.asked += 1
         self._asked = at
         self.handshakes.open(at)

@@ -297,10 +297,10 @@ def _connect_tcp(
 
 
 def _connection_ps(host: Host, vm: VirtualMachine) -> int:
-    """Return what a connection costs a guest, its packets apart.
+    """Return the guest's cost of a connection without its packets, in picoseconds.
 
     Raises:
-        WiringError: its guest has no such cost.
+        WiringError: the guest does not have this cost.
     """
     cost = vm.group.guest.connection
     if cost is None:
