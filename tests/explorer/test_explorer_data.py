@@ -8,13 +8,13 @@ import re
 import zlib
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from hostsim.errors import InputError
 from hostsim.results.compare import differences
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.views.explorer.data import Side, explorer_data
+from tests.explorer.large_results import large_page
 from tests.sample_results import results, table, verdict
 
 MOST = 3_000_000
@@ -22,18 +22,6 @@ MOST = 3_000_000
 
 def unpacked(text: str):
     return json.loads(zlib.decompress(base64.b64decode(text), -15))
-
-
-def large(side: int = 100):
-    """Results of a sweep of two axes, with every measure of the catalogue."""
-    first, second = (values.ravel() for values in np.meshgrid(np.arange(side), np.arange(side), indexing="ij"))
-    noise = np.random.default_rng(1).normal(size=(len(CATALOGUE), side * side))
-    columns = {name: np.abs(10 * noise[place] + first * (place % 7) + second) for place, name in enumerate(CATALOGUE)}
-    head = {"point": [f"p{number}" for number in range(side * side)], "replication": 0, "seed": 1}
-    made = pd.DataFrame(head | {"receivers": first, "window": second} | columns)
-    made = made.assign(bottleneck=np.where(first > side / 2, "context vmnic0", "none"), flags="", error="")
-    made.attrs |= {"units": {}, "provenance": {"seed": "1"}}
-    return results(table=made, verdicts=())
 
 
 def moved():
@@ -104,7 +92,7 @@ def test_an_infinite_mean_and_a_missing_one_are_json():
 
 def test_ten_thousand_points_have_a_page_that_says_what_is_left_out():
     """Measures of figures come first."""
-    page = large().explore().html
+    page = large_page()
     assert len(page.encode()) < MOST
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
     assert data["count"] == 10_000

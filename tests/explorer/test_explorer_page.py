@@ -12,7 +12,8 @@ from hostsim.engine.record import RunRecord
 from hostsim.results.results import Results
 from hostsim.views.explorer.data import write_explorer
 from tests.explorer.browser import CHROMIUM, Browser
-from tests.explorer.test_explorer_data import large, moved
+from tests.explorer.large_results import large, large_page
+from tests.explorer.test_explorer_data import moved
 from tests.sample_results import results, table
 from tests.tiny_scenario import TINY
 
@@ -228,7 +229,8 @@ def test_a_stored_view_comes_back(browser, page):
 def test_brushes_filter_ten_thousand_points(browser, folder):
     """Over two measures, then over an axis beside them; what is left is what the table has there."""
     found = large()
-    browser.open(found.explore().save(folder / "large.html"))
+    (folder / "large.html").write_text(large_page())
+    browser.open(folder / "large.html")
     box = browser.box("#pair .chart")
     browser.settle()
     browser.drag((box["x"] + 300, box["y"] + 80), (box["x"] + 600, box["y"] + 250))
