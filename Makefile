@@ -25,7 +25,7 @@ COMPILED := build/.compiled
 SOURCES := $(addprefix hostsim/,errors.py units.py plugin/module.py plugin/registry.py) \
 	$(shell find hostsim/config hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
 
-.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs reference claims score cost-model predictions gallery calibration-page verification-page clean
+.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs reference claims score cost-model predictions gallery calibration-page verification-page effects-page clean
 
 setup: $(COMPILED)
 
@@ -129,6 +129,10 @@ calibration-page: $(STAMP)
 # The page about verification, after any oracle has changed: runs them all.
 verification-page: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.verification_page docs/verification.md
+
+# The page of what each setting does, after a setting or key was added, or the model has changed: runs each at both ends of its range, for a minute.
+effects-page: setup
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.effects_page docs/effects.md
 
 # The pages of docs/ as a site in build/docs/html; sessions on them are run, and a warning is an error.
 docs: $(ALL)

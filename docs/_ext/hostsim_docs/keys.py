@@ -22,13 +22,13 @@ from hostsim.scenario.schema import ScenarioFile
 from hostsim.scenario.yaml.validation import allowed_at
 from hostsim_docs.markdown import anchor, code, prose, table
 
-__all__ = ["parts_page", "scenario_page"]
+__all__ = ["Section", "parts_page", "scenario_page", "walk"]
 
 _QUANTITY = re.compile(r"a number and a unit of (\w+), one of [^;]*?(?= or |$)")
 
 
 @dataclass(frozen=True)
-class _Section:
+class Section:
     """A mapping of a file: where it stands, and the model that reads it."""
 
     path: str
@@ -97,7 +97,7 @@ def _assumable() -> set[tuple[str, str]]:
 
 def _sections(*roots: tuple[type[BaseModel], str], assumable: set[tuple[str, str]] | None = None) -> str:
     """A section for each mapping of some files; one that stands in several places is told at the first."""
-    sections = [section for model, name in roots for section in _walk(_Section(name, model))]
+    sections = [section for model, name in roots for section in walk(Section(name, model))]
     seen = {section.model: section for section in reversed(sections)}
     blocks = []
     for section in sections:
@@ -118,12 +118,13 @@ def _target(model: type[BaseModel]) -> str:
     return anchor("keys", model.__name__)
 
 
-def _walk(section: _Section) -> Iterator[_Section]:
+def walk(section: Section) -> Iterator[Section]:
+    """A section and those inside it, as deep as they are."""
     yield section
     for key, field in section.model.model_fields.items():
         for inner, step in _models(field.annotation, f"{field.alias or key}"):
             above = "" if " file" in section.path else f"{section.path}."
-            yield from _walk(_Section(f"{above}{step}", inner))
+            yield from walk(Section(f"{above}{step}", inner))
 
 
 def _models(annotation: Any, step: str) -> Iterator[tuple[type[BaseModel], str]]:
@@ -145,11 +146,11 @@ def _models(annotation: Any, step: str) -> Iterator[tuple[type[BaseModel], str]]
 
 
 def _row(
-    section: _Section,
+    section: Section,
     key: str,
     field: FieldInfo,
     assumable: set[tuple[str, str]],
-    seen: dict[type[BaseModel], _Section],
+    seen: dict[type[BaseModel], Section],
 ) -> list[str]:
     name = field.alias or key
     inner = [model for model, _ in _models(field.annotation, "") if model in seen]

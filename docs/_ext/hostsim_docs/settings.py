@@ -13,7 +13,7 @@ from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import shipped_parts
 from hostsim_docs.markdown import anchor, code, prose, table
 
-__all__ = ["settings_page"]
+__all__ = ["platforms", "settings_page"]
 
 _SECTIONS = {
     "advanced": (
@@ -31,9 +31,8 @@ every device that is passed through.""",
 
 def settings_page() -> str:
     """Every setting, what it may be, and its default on every platform where that differs."""
-    read = {name: _platform(name) for name in shipped_parts("platforms") if name not in ("esxi", "ideal")}
-    platforms = {name: spec for name, spec in read.items() if spec.hypervisor}  # a native host has nothing to set
-    newest = list(platforms)[-1]
+    known = platforms()
+    newest = list(known)[-1]
     blocks = [
         f"""# Settings by platform
 
@@ -44,8 +43,8 @@ The *source* is a subject of the bibliography, which links to its publications, 
 """
     ]
     for section, (title, where) in _SECTIONS.items():
-        known = _known(platforms, section)
-        rows = [_row(name, platforms, section, newest) for name in sorted(known)]
+        names = {name for spec in known.values() for name in getattr(spec, section)}
+        rows = [_row(name, known, section, newest) for name in sorted(names)]
         headings = ("name", "allowed", "default", "meaning", "source")
         blocks.append(f"\n({anchor('settings', section)})=\n\n## {title}\n\n{where}\n\n{table(headings, rows)}")
     features: Any = PlatformSpec.model_fields["features"].annotation
@@ -53,22 +52,24 @@ The *source* is a subject of the bibliography, which links to its publications, 
     rows = [
         [
             prose(docs.get(name, name)),
-            *("yes" if getattr(spec.features, name) else "no" for spec in platforms.values()),
+            *("yes" if getattr(spec.features, name) else "no" for spec in known.values()),
         ]
         for name in features.model_fields
     ]
-    blocks.append("\n## Features by version\n\n" + table(("feature", *map(code, platforms)), rows))
+    blocks.append("\n## Features by version\n\n" + table(("feature", *map(code, known)), rows))
     return "".join(blocks)
+
+
+def platforms() -> dict[str, PlatformSpec]:
+    """Shipped platforms with settings by name, oldest version first."""
+    read = {name: _platform(name) for name in shipped_parts("platforms") if name not in ("esxi", "ideal")}
+    return {name: spec for name, spec in read.items() if spec.hypervisor}  # a native host has nothing to set
 
 
 def _platform(name: str) -> PlatformSpec:
     part = Parts(Path()).platform(name, ("platform",))
     assert part.spec is not None, part.faults
     return part.spec
-
-
-def _known(platforms: Mapping[str, PlatformSpec], section: str) -> set[str]:
-    return {name for spec in platforms.values() for name in getattr(spec, section)}
 
 
 def _row(name: str, platforms: Mapping[str, PlatformSpec], section: str, newest: str) -> list[str]:

@@ -1,0 +1,283 @@
+"""Page of effects: each setting at both ends of its range, on a small host where it matters.
+
+``python -m hostsim_docs.effects_page FILE`` runs all cases and writes it, as `make effects-page` does for the documentation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hostsim.campaign.simulate import simulate
+from hostsim.config.files import write_whole
+from hostsim.config.platform import PlatformSpec, SettingSpec
+from hostsim.errors import InputError
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.subject import of_subject, parsed
+from hostsim.scenario.load import load
+from hostsim.scenario.plan import point_at
+from hostsim.scenario.schema import PointFile
+from hostsim_docs.keys import Section, walk
+from hostsim_docs.markdown import code, table
+from hostsim_docs.settings import platforms
+
+__all__ = ["Case", "Effect", "accepted", "cases", "page", "run"]
+
+REPLICATIONS = 2
+"""Runs at each end; those of one number have the same random numbers at both."""
+LEAST = 0.02
+"""Least difference of the means, as a share of the larger one."""
+_ROOT = Path(__file__).parents[3]
+_SECTIONS = {"advanced": "host.advanced", "kernel": "host.kernel", "vmx": "vms.NAME.vmx"}
+_WIRING = {"kind", "to", "sender", "network", "networks", "port_group_of"}
+"""Keys that say which parts belong together; another value is another host, or refused."""
+_SHARED = re.compile(r".*\.(arrivals|service)\.(.+)")
+_KIND = re.compile(r"traffic\.NAME \(kind: (\w+)\)")
+_GROUPS = {
+    "host.advanced.": "Advanced settings",
+    "host.kernel.": "VMkernel settings",
+    "vms.NAME.vmx.": "Keys of a VM's configuration file",
+    "host.nics.": "NICs",
+    "network.": "Virtual switches",
+    "vms.": "VMs",
+    "resource_pools.": "Resource pools",
+    "traffic.": "Traffic",
+    "": "Arrivals and service times",
+}
+"""Headings of the page, by the start of a name."""
+_NUMBERED = re.compile(r"(ethernet|pciPassthru)\d+\.")
+_OF_NIOC = re.compile(r"nioc\.(system|vms)\.\w+")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A setting, a host on which it matters, and the ends of its range."""
+
+    name: str
+    """Name in the table."""
+    scenario: Mapping[str, Any] = field(repr=False)
+    path: str
+    ends: tuple[Any, ...]
+    measure: str = ""
+    """Measure that must differ; empty where a warning is expected."""
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    """Further values at both ends."""
+    runs: int = REPLICATIONS
+    """Replications at each end."""
+    why: str = ""
+    """Why the ends are not those of the range, or why there is one value."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a case gave: the values of its measure at the ends, or a message."""
+
+    case: Case
+    values: tuple[tuple[float, ...], ...] = ()
+    """For each end the value of each replication."""
+    message: str = ""
+    """Warning, or refusal, of hostsim."""
+
+    @property
+    def differs(self) -> bool:
+        """True where all runs of one end have more than all of the other, and the means are apart."""
+        if len(self.values) < 2:
+            return False
+        low, high = sorted((self.values[0], self.values[-1]), key=sum)
+        apart = sum(high) - sum(low) >= LEAST * max(abs(sum(high)), abs(sum(low)))
+        return max(low) < min(high) and apart
+
+    @property
+    def passes(self) -> bool:
+        """True for an effect where one is expected, else for a message."""
+        return self.differs if self.case.measure else bool(self.message)
+
+
+def accepted() -> dict[str, SettingSpec | None]:
+    """Every setting and key that a scenario may have, each by its name in the table; a setting of a platform as its newest version has it."""
+    found: dict[str, SettingSpec | None] = {}
+    for section, path in _SECTIONS.items():
+        for spec in platforms().values():
+            found |= {f"{path}.{name}": setting for name, setting in getattr(spec, section).items()}
+    sections = list(walk(Section("the file", PointFile)))
+    paths = {section.path for section in sections}
+    for inner in sections:
+        if not inner.path.startswith(("host.nics", "network", "vms", "resource_pools", "traffic")):
+            continue
+        for key, spec in inner.model.model_fields.items():
+            path = f"{inner.path}.{spec.alias or key}"
+            has_keys = not paths.isdisjoint({path, f"{path}[]", f"{path}.NAME"})
+            if key in _WIRING or (has_keys and key not in ("arrivals", "service")) or path in ("vms.NAME.vmx",):
+                continue
+            found[_SHARED.sub(r"\1.\2", _KIND.sub(r"traffic.\1", path).replace("[]", ""))] = None
+    return found
+
+
+def _name(path: str, scenario: Mapping[str, Any]) -> str:
+    """The name in the table of a path of a scenario."""
+    keys = path.split(".")
+    if keys[0] == "traffic" and keys[1] in scenario["traffic"]:
+        keys[1] = scenario["traffic"][keys[1]]["kind"]
+    elif path.startswith(("host.nics.", "network.", "vms.", "resource_pools.")):
+        keys[2 if keys[0] == "host" else 1] = "NAME"
+    named = _OF_NIOC.sub(r"nioc.\1.NAME", ".".join(keys))
+    return _SHARED.sub(r"\1.\2", _NUMBERED.sub(r"\1X.", named))
+
+
+def cases() -> list[Case]:
+    """The cases of the file beside this module, and one for each setting that is not modelled."""
+    found: dict[str, Case] = {}
+    for entry in yaml.safe_load(Path(__file__).with_name("effects.yaml").read_text(encoding="utf-8")):
+        scenario = {"scenario": "effect", "question": "Does it matter?", **entry["host"]}
+        for path, given in entry["cases"].items():
+            values = {"ends": given[:-1], "measure": given[-1]} if isinstance(given, list) else dict(given)
+            case = Case(
+                name=_name(path, scenario),
+                scenario=scenario,
+                path=values.get("set", path),
+                ends=tuple(values["ends"]),
+                measure=values.get("measure", ""),
+                beside=values.get("beside", {}),
+                runs=values.get("runs", REPLICATIONS),
+                why=values.get("why", ""),
+            )
+            found[case.name] = case
+    plain, known = next(iter(found.values())).scenario, platforms()
+    for name, setting in accepted().items():
+        if setting is not None and name not in found and (ends := _ends_in_vain(setting)):
+            path = name.replace("vms.NAME", f"vms.{next(iter(plain['vms']))}").replace("X.", "0.")
+            platform = next(p for p, spec in reversed(known.items()) if _has(spec, name))
+            found[name] = Case(name, plain, path, ends, beside={"platform": platform})
+    return [found[name] for name in accepted() if name in found] + [
+        case for name, case in found.items() if name not in accepted()
+    ]
+
+
+def _has(spec: PlatformSpec, name: str) -> bool:
+    return any(
+        name.removeprefix(f"{path}.") in getattr(spec, section)
+        for section, path in _SECTIONS.items()
+        if name.startswith(f"{path}.")
+    )
+
+
+def _ends_in_vain(setting: SettingSpec) -> tuple[Any, ...]:
+    """Both ends of a setting that is not modelled, or of one that has one value."""
+    if setting.choices is not None and len(setting.choices) == 1:
+        return (setting.choices[0], "another value")
+    if setting.choices is not None:
+        return () if setting.modelled else (setting.choices[0], setting.choices[-1])
+    if setting.modelled:
+        return ()
+    if isinstance(setting.default, str):
+        return ("1", "2")
+    low = setting.low or 0
+    return (low, setting.high if setting.high is not None else max(2 * setting.default, low + 1))
+
+
+def _changed(scenario: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario with other values at some dotted paths; none takes a key away."""
+    changed: dict[str, Any] = deepcopy(dict(scenario))
+    for path, value in changes.items():
+        above, _, setting = path.partition(".vmx.") if ".vmx." in path else path.rpartition(".")
+        if path.startswith(("host.advanced.", "host.kernel.")):
+            above, setting = ".".join(path.split(".")[:2]), path.split(".", 2)[2]
+        place = changed
+        for key in [*above.split("."), *(["vmx"] if ".vmx." in path else [])] if above else []:
+            place = place.setdefault(key, {})
+        if setting == "file":
+            value = str(_ROOT / value)
+        if value is None:
+            place.pop(setting, None)
+        else:
+            place[setting] = value
+    return changed
+
+
+def run(case: Case) -> Effect:
+    """Run a case at its ends; a case without a measure is loaded only."""
+    metric = None
+    if case.measure:
+        name, subject = parsed(case.measure)
+        metric = of_subject(CATALOGUE[name], subject) if subject else CATALOGUE[name]
+    values: list[tuple[float, ...]] = []
+    messages: dict[str, None] = {}
+    for end in case.ends:
+        try:
+            scenario = load(
+                _changed(case.scenario, {**case.beside, case.path: end}),
+                root=_ROOT if case.path.endswith(".file") else None,
+            )
+            point = point_at(scenario, {})
+        except InputError as error:
+            messages[f"refused: {error.faults[0].message}"] = None
+            continue
+        said = [text for text in (*scenario.warnings, *point.warnings) if case.path.rpartition(".")[2] in text]
+        messages |= dict.fromkeys(re.sub(r"^\S+: ", "", text) for text in said)
+        if metric is not None:
+            records = [
+                simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=number)
+                for number in range(case.runs)
+            ]
+            values.append(tuple(float(metric.evaluate(record)) for record in records))
+    return Effect(case, tuple(values), next(iter(messages), ""))
+
+
+def page(effects: Sequence[Effect]) -> str:
+    """The page as Markdown: the introduction beside this module, and a table for settings and keys of each kind."""
+    introduction = Path(__file__).with_name("effects.md").read_text(encoding="utf-8").rstrip()
+    with_effect = sum(effect.passes and bool(effect.case.measure) for effect in effects)
+    count = f"{len(effects)} settings and keys: {with_effect} change a measure, {len(effects) - with_effect} give a message."
+    blocks = [f"{introduction}\n\n{count}\n"]
+    groups: dict[str, list[list[str]]] = {}
+    for effect in effects:
+        start = next(start for start in _GROUPS if effect.case.name.startswith(start))
+        groups.setdefault(_GROUPS[start], []).append(_row(effect, start))
+    headings = ("setting", "ends", "measure, or message", "at the first", "at the last")
+    blocks += [f"\n## {title}\n\n{table(headings, rows)}" for title, rows in groups.items()]
+    return "".join(blocks)
+
+
+def _row(effect: Effect, start: str) -> list[str]:
+    case = effect.case
+    ends = ", ".join(code(_text(end)) for end in case.ends) + (f" ({case.why})" if case.why else "")
+    short = case.name.removeprefix(start if start.endswith(("advanced.", "kernel.", "vmx.")) else "")
+    if case.measure:
+        return [code(short), ends, case.measure, *(_mean(values) for values in effect.values)]
+    return [code(short), ends, f"*{effect.message}*", "", ""]
+
+
+def _text(end: object) -> str:
+    """An end as YAML has it."""
+    if end is None:
+        return "no key"
+    return str(yaml.safe_dump(end, default_flow_style=True, width=1000)).removesuffix("\n").removesuffix("\n...")
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.4g}"
+
+
+def main() -> int:
+    """Run all cases and write the page; returns 1 unless each has an effect, or a message where it should."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("file", type=Path)
+    options = parser.parse_args()
+    effects = [run(case) for case in cases()]
+    write_whole(options.file, page(effects).encode())
+    for effect in effects:
+        if not effect.passes:
+            print(f"{effect.case.name} has neither an effect nor a message", file=sys.stderr)
+    return 0 if all(effect.passes for effect in effects) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
