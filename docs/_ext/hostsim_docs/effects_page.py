@@ -112,8 +112,8 @@ def accepted() -> dict[str, SettingSpec | None]:
     for inner in sections:
         if not inner.path.startswith(("host.nics", "network", "vms", "resource_pools", "traffic")):
             continue
-        for key, spec in inner.model.model_fields.items():
-            path = f"{inner.path}.{spec.alias or key}"
+        for key, entry in inner.model.model_fields.items():
+            path = f"{inner.path}.{entry.alias or key}"
             has_keys = not paths.isdisjoint({path, f"{path}[]", f"{path}.NAME"})
             if key in _WIRING or (has_keys and key not in ("arrivals", "service")) or path in ("vms.NAME.vmx",):
                 continue
