@@ -37,7 +37,7 @@ class Told:
         self.size = size
         self.totals = SimpleNamespace(octets=0)
         self.through: list[int] = []
-        self.lost = 0
+        self.lost = self.astray = 0
 
     def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
         self.through += [first + step * place for place in range(train.count)]

@@ -16,7 +16,7 @@ from hostsim.model.transmit.nic_transmit import Departure, TxRoom
 from hostsim.units import NS, US
 
 FRAME = 120 * NS
-FLOW = SimpleNamespace(size=64, totals=SimpleNamespace(octets=0))
+FLOW = SimpleNamespace(size=64, totals=SimpleNamespace(octets=0), astray=0)
 
 trains = st.lists(
     st.tuples(st.integers(0, 20_000), st.integers(1, 30), st.integers(0, 2_000), st.integers(1, 3)), max_size=30
@@ -101,7 +101,7 @@ def test_a_small_packet_finds_room_behind_much_data() -> None:
     """Nine packets of 64 KiB wait, with 16 descriptors each, which is half a millisecond of the wire: 20 of 164 descriptors are left, for one more
     of them, or for twenty acknowledgements.
     """
-    large, small = SimpleNamespace(size=4096, totals=FLOW.totals), SimpleNamespace(size=0, totals=FLOW.totals)
+    large, small = (SimpleNamespace(size=size, totals=FLOW.totals, astray=0) for size in (4096, 0))
     nic = port(limit=164)
     data, acks = Train(large, 10, 0, 0, 0, 0, None, 16), Train(small, 30, 0, 0, 0, 0)
     assert nic.admit(data, 3500 * NS) == 10
