@@ -63,6 +63,11 @@ def test_what_is_below_the_average_is_not_delayed() -> None:
     assert TokenBucket(8e6, 8e6, 1_000).departures(5, 1_000 * US, 50, 1_000) == [(50, 5, 1_000 * US)]
 
 
+def test_a_packet_larger_than_the_bucket_leaves_when_the_bucket_is_full() -> None:
+    """The bucket holds 500 B at 1 B/us: the first of 1,000 B leaves at once, and each further one 1,000 us later, at the average rate."""
+    assert TokenBucket(8e6, 80e6, 500).departures(0, 0, 4, 1_000) == [(4, 0, 1_000 * US)]
+
+
 @given(
     st.lists(
         st.tuples(st.integers(0, 5_000), st.integers(1, 40), st.integers(0, 300), st.integers(60, 9_000)), max_size=12
