@@ -224,6 +224,16 @@ def test_a_reservation_goes_first_and_shares_divide_the_rest() -> None:
     assert rig.gbps(other) == pytest.approx(rest, rel=0.01)
 
 
+def test_reservations_beyond_the_wire_are_met_in_proportion() -> None:
+    """8 and 4 Gbit/s reserved of 9.84: two thirds and one third of it, whatever the shares are."""
+    kinds = {"vsan": allocation(reservation="8 Gbit/s"), "vmotion": allocation(reservation="4 Gbit/s", shares=100)}
+    rig = Rig(NiocSpec(system=kinds))
+    flows = [rig.queue(kind) for kind in kinds]
+    rig.clock.advance(40 * MS)
+    octets = [flow.out * (flow.size + 42) for flow in flows]
+    assert [octets[0] / 2, octets[1]] == pytest.approx([sum(octets) / 3] * 2, rel=0.02)
+
+
 def test_an_unused_reservation_is_there_for_others() -> None:
     rig = Rig(NiocSpec(system={"vsan": allocation(reservation="4 Gbit/s")}))
     reserved, other = rig.queue("vsan", rate=1e9), rig.queue("vmotion")
