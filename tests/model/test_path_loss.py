@@ -60,6 +60,22 @@ def test_cubics_window_is_that_of_its_response_function(loss: float, round_trip_
     assert window == pytest.approx(expected, rel=0.1)
 
 
+def test_a_window_of_cubic_grows_by_half_of_itself_at_most() -> None:
+    """RFC 9438, 4.2: a minute after a loss the cubic function is far above the window, and acknowledging all of it adds a half."""
+    clock = Clock()
+    congestion = cubic(clock)
+    congestion.in_flight = 10
+    congestion.lost(0)
+    congestion.acked(10)  # recovery ends, with seven segments
+    congestion.in_flight = 7
+    congestion.acked(7)  # congestion avoidance begins
+    clock.run(60 * SECOND)
+    before = congestion.allowed
+    congestion.in_flight = before
+    congestion.acked(before)
+    assert before < congestion.allowed <= 1.5 * (before + 1)
+
+
 def test_cubic_is_as_friendly_as_reno_where_windows_are_small() -> None:
     """RFC 9438, 4.3: in short round trips it has the window of a Reno sender, to some 15 %."""
     clock = Clock()
