@@ -273,6 +273,17 @@ def test_a_scheme_comes_back_with_its_history() -> None:
     assert guest.interrupts == [100 * US, 5 * MS + 250 * US]
 
 
+def test_another_scheme_decides_on_packets_that_wait() -> None:
+    """Three packets wait for a depth of 64; a scheme with a depth of two, in force from 20 us on, interrupts for them at once."""
+    clock, vnic, guest = a_vnic("static")
+    vnic.receive(packets(3, 10 * US))
+    clock.advance(20 * US)
+    assert guest.interrupts == []
+    vnic.coalesce(StaticCoalescing(2, 4 * MS), 20 * US)
+    clock.advance(1 * MS)
+    assert guest.interrupts == [20 * US]
+
+
 def test_a_packet_that_came_during_the_poll_is_announced_when_the_poll_ends():
     """The line is masked while the guest polls; unmasking finds what it missed."""
     clock, vnic, guest = a_vnic("disabled")
