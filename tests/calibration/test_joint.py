@@ -141,6 +141,12 @@ def test_an_ensemble_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert found.digest != Ensemble(found.members[:1]).digest
 
 
+def test_an_ensemble_is_told_apart_by_every_digit() -> None:
+    """A file by hand may have more than six; its digest is part of the key of a run."""
+    one, other = (Ensemble(({"a.b": value},)) for value in (1.25, math.nextafter(1.25, 2)))
+    assert one.digest != other.digest
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
