@@ -67,6 +67,18 @@ def test_a_first_value_is_recorded_once_and_never_overwritten(cli, tiny, committ
     assert {key: other["first"][key] for key in ("value", "seed")} == {"value": first["value"], "seed": 1}
 
 
+def test_a_measurement_without_a_value_ends_with_status_1(cli, tiny, committed):
+    """The others are predicted, and the reason is said."""
+    tiny.write_text(
+        tiny.read_text().replace("metric: latency_mean, at: {receivers: 2", "metric: latency_p9999, at: {receivers: 2")
+    )
+    done = cli("predict", tiny, *QUICK, "--json")
+    found = json.loads(done.stdout)["predictions"]
+    assert [entry["today"]["value"] is None for entry in found] == [False, True, False]
+    assert done.exit_code == 1
+    assert "latency_p9999 needs 36887 observations" in done.stderr + str(found[1]["today"]["reason"])
+
+
 def test_nothing_is_recorded_of_inputs_that_are_not_committed(cli, tiny, committed):
     """Neither of a file that git does not know nor of one that was edited since; nothing is run."""
     tiny.write_text(tiny.read_text().replace("packet_size: 200 B", "packet_size: 300 B"))
