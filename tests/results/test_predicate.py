@@ -43,6 +43,8 @@ def always(condition: Predicate, records: Sequence[RunRecord]) -> Verdict:
         ("not falling", [[50, 50], [50, 50]], PASS),
         ("not falling", [[50, 60], [49, 59]], FAIL),  # it wanders by ten, and falls by one in every replication
         ("not falling", [[50, 60], [49.8, 59.8]], PASS),  # certain, but below 0.5 %
+        ("not falling", [[50, 60], [49.7255, 59.7255]], PASS),  # 0.499 % of the larger mean, 0.502 % of the smaller
+        ("not falling", [[50, 60], [49.7245, 59.7245]], FAIL),  # 0.501 % of the larger mean
         ("not falling", [[50, 60], [55, 50]], PASS),  # the mean falls by five: not certain
         ("not falling", [[40, 41], [50, 51], [45, 46]], FAIL),  # one step is enough
         ("not rising", [[50, 60], [51, 61]], FAIL),
