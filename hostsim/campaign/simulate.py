@@ -26,7 +26,7 @@ MOST_LENGTH = 4
 YOUNG = 100_000
 """Number of new objects after which they are searched for cycles."""
 NEVER = 10**9
-"""Number of searches of new objects after which older ones are searched too."""
+"""Number of searches of new objects before a search includes older ones: more than any run makes."""
 PARTS = 16
 """Number of parts of a run; a warm-up ends at the start of one."""
 SAME_LEVEL = 0.005

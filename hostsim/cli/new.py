@@ -161,8 +161,8 @@ def _scenario(answers: _Answers, hardware: str) -> str:
     switches = max(groups.values())
     lines = [
         f"# yaml-language-server: $schema={SCHEMA_FILE}",
-        f"# Run it:               hostsim run {answers.name}.yaml --quick",
-        f"# All that is in force: hostsim show {answers.name}.yaml",
+        f"# Run it:                 hostsim run {answers.name}.yaml --quick",
+        f"# All effective settings: hostsim show {answers.name}.yaml",
         f"scenario: {answers.name}",
         "question: What does each VM get, and what does it cost the host?",
         f"platform: {answers.platform}   # version of the hypervisor: hostsim list platforms",

@@ -150,7 +150,7 @@ class NumaIoSpec(Spec):
 
 
 class TuningSpec(Spec):
-    """Parameters of dynamic tuning (dense mode): its effect on regular VMs while it is in force."""
+    """Parameters of dynamic tuning (dense mode): its effect on regular VMs while it is active."""
 
     tx_timeout: PositiveDuration
     """Longest wait of a packet on a transmit ring while the guest runs."""
@@ -423,7 +423,7 @@ class HostSettings(Spec):
     tune_utilisation: float
     """Mean utilisation of the PCPUs in percent from which dynamic tuning acts (``Net.NetTuneThreshold``)."""
     numa_io_threshold: Annotated[int, SetBy("Net.NetNetqNumaIOCpuPinThreshold")]
-    """Load of the networking contexts, in percent of a core, below which NUMA I/O placement is in force."""
+    """Load of the networking contexts, in percent of a core, below which NUMA I/O placement is active."""
 
 
 HOST_SETTINGS = {
@@ -461,7 +461,7 @@ class VnicSettings(Spec):
     rss: bool
     """True if the vNIC requests a queue with RSS (``ethernetX.pnicFeatures``, bit 4) and the platform has it."""
     dense: Coalescing | None
-    """Coalescing while dynamic tuning is in force; None if the VM sets coalescing, contexts or latency sensitivity,
+    """Coalescing while dynamic tuning is active; None if the VM sets coalescing, contexts or latency sensitivity,
     which exempts it.
     """
     tx_context: Literal["vm", "vnic", "queue"]

@@ -664,7 +664,7 @@ class TierSpec(Spec):
     served; others wait there. In place of ``to``.
     """
     calls: SmallCount = 1
-    """Calls of this tier for each request of the tier before it, in sequence."""
+    """Number of calls to this tier for each request to the tier before it; one call after the other."""
     request_size: DataSize
     """Bytes of data of a call; one segment."""
     reply_size: Annotated[Size, Field(ge=1, le=65536)]

@@ -20,8 +20,8 @@ cumulative unless marked as a level or fixed:
 ``KIND.costop_ps``                 time vCPUs were co-stopped for their siblings
 ``KIND.dispatches``                dispatches of worlds of the kind
 ``KIND.node``                      a level: home NUMA node
-``numa_io.in_force_ps``            time NUMA-aware I/O placement was in force
-``tuning.dense_ps``                time dense mode was in force
+``numa_io.in_force_ps``            time NUMA-aware I/O placement was active
+``tuning.dense_ps``                time dense mode was active
 ``guest.interrupts``               virtual interrupts taken by a vCPU
 ``guest.came``                     frames for processes of a vCPU that the guest's stack has processed
 ``guest.socket_dropped``           of these, dropped at a full socket buffer

@@ -133,7 +133,7 @@ class FactorSensitivity:
     constant: Constant
     effect: ElementaryEffect
     share: SobolIndices | None = None
-    """None for a constant without influence in the screening."""
+    """None for a constant that screening found to have no effect."""
     at_ends: tuple[float, float] | None = None
     """The metric with only this constant at its low and its high end."""
 

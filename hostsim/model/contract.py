@@ -622,7 +622,7 @@ class ControlLoop:
     Its `run` is a SimPy process.
 
     Attributes:
-        state: 1 while the feature is in force, else 0.
+        state: 1 while the feature is active, else 0.
     """
 
     def __init__(self) -> None:

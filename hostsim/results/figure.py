@@ -137,7 +137,7 @@ class FigureSpec:
         return _axis_label(self.axes, axis)
 
     def value_name(self, axis: str, value: Scalar) -> str:
-        """Name of a value of an axis alone, in a legend or a caption."""
+        """Name of one value of one axis, for a legend or a caption."""
         return _value_name(self.axes, axis, value)
 
     def tick(self, axis: str, text: str) -> str:

@@ -450,7 +450,7 @@ class PointsPart(Spec):
         if self.less is not None:
             taken_off = names.written(self.less, (*path, "less"), varied)
             if taken_off.items() <= shared.items():
-                names.fault((*path, "less"), "is the point that it is subtracted from", "another point")
+                names.fault((*path, "less"), "would subtract the point from itself", "another point")
             return tuple(Difference(self.metric, point, {**point, **taken_off}) for point in points), unit
         if self.of is None or self.to is None:
             return tuple(At(self.metric, point) for point in points), unit
@@ -947,7 +947,7 @@ class Switches(Form):
                 {**case, self.state: state.interval.mean, self.when: measure.interval.mean, "value": agrees.mean}
             )
             if not agrees.mean:
-                force = "in force" if IN_FORCE.holds(state.interval.mean) else "not in force"
+                force = "active" if IN_FORCE.holds(state.interval.mean) else "inactive"
                 side = "below" if measure.interval.mean < below else "not below"
                 notes.append(f"{self.state} is {force} while {self.when} is {side} {below:g} at {point_text(case)}")
         return PointEstimate(_all(found), {}, tuple(cases), (*notes, *notes_of([*states, *measures])))
@@ -982,7 +982,7 @@ class SwitchesPart(Spec):
         """The form, and the unit of its answer."""
         unit = names.metric(self.state, (*path, "state"))
         if unit and not is_same_unit(unit, "%"):
-            names.fault((*path, "state"), f"is in {unit}", "a metric in %: the state is in force above 50")
+            names.fault((*path, "state"), f"is in {unit}", "a metric in %: the state is active above 50")
         unit = names.metric(self.when, (*path, "when"))
         cases = tuple(names.point(case, (*path, "cases", i)) for i, case in enumerate(self.cases))
         below = (names.threshold(self.below, unit, case, (*path, "below")) for case in cases)
@@ -1155,7 +1155,7 @@ class ExpectPart(Spec):
             return At(metric, point), unit
         less = {**point, **names.written(self.less, (*path, "less"))}
         if less == point:
-            names.fault((*path, "less"), "is the point that it is subtracted from", "another point")
+            names.fault((*path, "less"), "would subtract the point from itself", "another point")
         return Difference(metric, point, less), unit
 
 

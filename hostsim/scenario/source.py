@@ -148,7 +148,7 @@ class _Plain:
             self._fault("is too long a text", path, value, f"at most {MAX_TEXT} characters")
         elif (odd := unprintable(value)) is not None:
             allowed = "text of letters, digits and signs, with line feeds and tabs"
-            self._fault(f"holds the character {odd!a}, which is not printed", path, value, allowed)
+            self._fault(f"contains the non-printable character {odd!a}", path, value, allowed)
         return value
 
 

@@ -192,7 +192,7 @@ def test_cases_of_a_state_carry_both_numbers_and_a_note_says_what_is_wrong() -> 
         (60, pytest.approx(100), pytest.approx(40), 1),
         (60, pytest.approx(80), pytest.approx(70), 0),
     ]
-    assert verdict.notes == ("loss is in force while guest_cpu is not below 60 at n=1, threshold=60",)
+    assert verdict.notes == ("loss is active while guest_cpu is not below 60 at n=1, threshold=60",)
 
 
 def test_a_measure_that_straddles_its_threshold_leaves_the_state_open() -> None:

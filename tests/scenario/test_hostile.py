@@ -86,7 +86,7 @@ FILES: dict[str, tuple[str | bytes, str]] = {
     "a part that extends without end": (changed(("esxi-5.0", "./chain0.yaml")), "has too long a chain"),
     "a pipe as part": (changed(("rhel6", "./pipe.yaml")), "file not found"),
     "a name that no system can have": (changed(("rhel6", "./" + "x" * 5000)), "file not found"),
-    "a terminal's commands": (changed(("What happens?", '"\\e]0;owned\\a"')), "which is not printed"),
+    "a terminal's commands": (changed(("What happens?", '"\\e]0;owned\\a"')), "contains the non-printable character"),
 }
 
 

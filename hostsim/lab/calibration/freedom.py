@@ -154,7 +154,7 @@ def _inputs() -> Mapping[str, Constant]:
 
 
 def _switches() -> list[str]:
-    """Names of boolean assumed inputs of shipped scenarios, which no study and no calibration changes."""
+    """Names of boolean assumed inputs of shipped scenarios, which no study or calibration varies."""
     return [
         f"{name}.{assumption.path}"
         for name, scenario in _scenarios().items()

@@ -190,7 +190,7 @@ def _run(clock: Clock, length: int, *flows: Flow) -> list[tuple[float, int]]:
 
 
 def _mean_sojourn(host: Scheduler, streams: Streams, rate: float, bursts: float, cv2: float = 1.0) -> float:
-    """Mean sojourn, in services, of Poisson arrivals at a host, ``rate`` a service."""
+    """Mean sojourn time of Poisson arrivals at a host, in mean service times, with ``rate`` arrivals in each of these."""
     arrivals = poisson(rate * PER_SECOND, streams.stream("arrivals"))
     pool = Pool(host, "bursts", arrivals, _lengths(streams, cv2=cv2))
     [(mean, _)] = _run(host.clock, round(bursts / rate * SERVICE_PS), pool.flow)
@@ -300,7 +300,7 @@ def processor_sharing() -> Iterator[Oracle]:
 
 
 def _shared(streams: Streams, bursts: float, cv2: float, load: float, quantum: int) -> float:
-    """Mean sojourn, in services, where worlds of equal shares take turns of a quantum."""
+    """Mean sojourn time, in mean service times, of worlds with equal shares that take turns of one quantum."""
     return _mean_sojourn(bare_host(1, quantum=quantum, lag_quanta=0), streams, load, bursts, cv2)
 
 

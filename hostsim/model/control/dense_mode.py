@@ -22,7 +22,7 @@ class DenseMode(ControlLoop):
     a longer timeout.
 
     Attributes:
-        state: 1 while dense mode is in force.
+        state: 1 while dense mode is active.
     """
 
     def __init__(self, host: Host) -> None:

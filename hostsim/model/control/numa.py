@@ -102,7 +102,7 @@ class NetPollHomes:
 
     A vCPU is related to a NetPoll that delivers packets to its vNIC queue at least at a given rate
     (``Cpu.CommRateThreshold``). If all related vCPUs are on one node, that is the home of the NetPoll; otherwise, and
-    while NUMA-aware I/O is in force, its home is the node of its NIC.
+    while NUMA-aware I/O is active, its home is the node of its NIC.
 
     Attributes:
         moves: number of NetPolls migrated.
@@ -188,7 +188,7 @@ class NumaIo(ControlLoop):
     The period is that of the NetQueue balancer, which considers NUMA I/O (``Net.NetNetqNumaIOAwareDynamicLB``).
 
     Attributes:
-        state: 1 while the placement is in force.
+        state: 1 while the placement is active.
     """
 
     def __init__(self, host: Host) -> None:
@@ -208,7 +208,7 @@ class NumaIo(ControlLoop):
     def run(self) -> ProcessGenerator:
         """Check the load once per period.
 
-        Initially the placement is in force if the threshold allows it without load.
+        Initially the placement is active if the threshold allows it without load.
         """
         env = self._host.clock
         self.state.add(int(is_below_threshold(0, self._threshold)), env.now)

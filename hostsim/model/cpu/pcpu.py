@@ -555,7 +555,7 @@ class Pcpu(RunQueue[World]):
             self.pool.idle.put(self)
 
     def _take_off(self, now: int) -> World:
-        """Remove the running vCPU from the PCPU within a batch; at its very end, the batch counts as done."""
+        """Take the running vCPU off the PCPU in mid-batch; a batch that ends at this instant counts as complete."""
         victim = self.running
         assert victim is not None
         self.charge(now)
@@ -937,7 +937,7 @@ class CpuLimit(OneShot):
     """The CPU limit of a VM or of a resource pool (docs/design/scheduler.md).
 
     Its worlds use a credit of PCPU time, which grows at the rate of the limit. When the credit is used up, none of its
-    vCPUs runs until it has reached the credit of one quantum. The largest credit is that of four quanta, so that the
+    vCPUs runs until one quantum of credit has accumulated. The largest credit is that of four quanta, so that the
     time used never exceeds the limit by more than this.
 
     Worlds of the VMkernel that work for a VM use the credit too, but are not held back, as their batches cannot be

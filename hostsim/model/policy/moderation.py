@@ -248,7 +248,7 @@ class TxCoalescing:
         """Record that a preempted guest takes packets back."""
 
     def restart(self) -> None:
-        """Restart after another scheme was in force."""
+        """Restart after another scheme was active."""
 
 
 class RateBoundCalls(TxCoalescing):

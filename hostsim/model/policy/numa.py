@@ -113,7 +113,7 @@ def _may_live(node: int, nodes: Collection[int] | None) -> bool:
 
 
 def is_below_threshold(load: float, threshold: float) -> bool:
-    """True if NUMA-aware I/O is in force, as networking contexts use less CPU than the threshold.
+    """True if NUMA-aware I/O is active, as networking contexts use less CPU than the threshold.
 
     A threshold of 0 turns it off.
 

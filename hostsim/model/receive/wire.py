@@ -117,7 +117,7 @@ class OpenLoopWire(Wire):
                 sender.queue.expect(at)
 
     def _work_out(self, horizon: int) -> None:
-        """Serialize the frames sent by ``horizon``: each starts when it is sent and the wire is free."""
+        """Serialize the frames sent up to time ``horizon``: each starts once it has been sent and the wire is free."""
         self._horizon = horizon
         sent: list[int] = []
         owners: list[int] = []

@@ -136,14 +136,14 @@ _ENTRIES = (
     Metric(
         "numa_io",
         "% of the window",
-        "Share of the time for which NUMA-aware I/O placement was in force.",
+        "Share of the time for which NUMA-aware I/O placement was active.",
         "instant",
         mean_share("numa_io.in_force_ps"),
     ),
     Metric(
         "dense_mode",
         "% of the window",
-        "Share of the time for which dense mode (dynamic tuning of the host) was in force.",
+        "Share of the time for which dense mode (dynamic tuning of the host) was active.",
         "instant",
         mean_share("tuning.dense_ps"),
     ),

@@ -355,7 +355,7 @@ class Bisection:
             if record is None or record.error is not None:
                 continue
             value = self._find.read(point.axes[self._find.axis])
-            assert value is not None  # as all on the line are
+            assert value is not None  # no point of the line lacks a value
             beyond = value >= state.far[-1].value if self._find.largest else value <= state.far[-1].value
             measure = CATALOGUE[self._find.metric].evaluate(record)
             if not math.isnan(measure) and (measure < self._find.below) == beyond:

@@ -235,7 +235,7 @@ class _Reader:
             return ""
         if (odd := unprintable(text)) is not None:
             allowed = "text of letters, digits and signs, with line feeds and tabs"
-            self.fault(f"contains the character {odd!a}, which is not printed", path, event, allowed=allowed)
+            self.fault(f"contains the non-printable character {odd!a}", path, event, allowed=allowed)
             return ""
         plain = event.implicit[0]
         tag = self.loader.resolve(yaml.ScalarNode, text, (plain, False)) if plain else ""

@@ -278,7 +278,7 @@ def _is_measured(table: pd.DataFrame, name: str) -> bool:
 
 
 def _used(results: Results) -> Iterator[str]:
-    """Measures of the figures and expectations of a scenario."""
+    """Measures used by a scenario's figures and expectations."""
     for figure in results.figures:
         if isinstance(figure, FigureSpec):
             yield from (name for name in (figure.y, *figure.stack, figure.right, figure.per) if name)

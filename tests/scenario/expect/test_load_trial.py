@@ -48,5 +48,5 @@ def test_a_difference_has_two_points(tmp_path: Path) -> None:
     asked = "expect: [{name: more, metric: host_cpu, at: {vms: 2}, less: {vms: %s}, between: [0, null]}]\n"
     (expectation,) = load_with(tmp_path, asked % 1).expectations
     assert expectation.form == Difference("host_cpu", {"vms": 2}, {"vms": 1})
-    with pytest.raises(InputError, match="is the point that it is subtracted from"):
+    with pytest.raises(InputError, match="would subtract the point from itself"):
         load_with(tmp_path, asked % 2)

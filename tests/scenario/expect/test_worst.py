@@ -93,7 +93,7 @@ def test_a_difference_is_taken_at_every_point_of_a_mean(tmp_path: Path) -> None:
         ),
         (
             "metric: loss, less: {split: 0}, over: receivers, values: [1, 3], at: {split: 0}",
-            ".less: is the point that it is subtracted from; given",
+            ".less: would subtract the point from itself; given",
         ),
         (
             "metric: loss, of: {split: 1}, to: {split: 0}, less: {split: 1}, cases: [{receivers: 1}]",
