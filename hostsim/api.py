@@ -209,7 +209,7 @@ def what_if(
     Args:
         scenario: as `load` takes it; a loaded one with its options.
         changes: values afterwards, by dotted path (``{"hardware.cpu.clock": "3 GHz"}``) or by axis (``{"split": 1}``). An axis
-            that is changed stands before at the one value that ``axes`` gives it, or the first of its sweep.
+            that is changed has beforehand the one value that ``axes`` gives it, or the first of its sweep.
         of: a subject, such as a traffic entry or a group of VMs: its measures are compared beside those of the host.
         costs: costs afterwards, by name (``{"context_switch": 0}``), in what the platform's file gives them in: cycles, a time with its
             unit, or a factor. For studies of what a mechanism is worth: no scenario carries a cost, and what comes out is no

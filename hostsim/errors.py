@@ -43,7 +43,7 @@ class Fault:
     given: str = ""
     """The value as it was written."""
     allowed: str = ""
-    """What may stand there."""
+    """The allowed values."""
     nearest: str = ""
     """The nearest known name, when a name is unknown."""
     file: str = ""

@@ -97,7 +97,7 @@ class RunOptions(BaseModel):
         bool,
         typer.Option(
             "--thorough",
-            help="Save no simulated time: all probes of searches at full length and each search by itself, no run.swept, as many "
+            help="Save no simulated time: all probes of searches at full length and each search on its own, no run.swept, as many "
             "replications as the scenario says, a run doubled where its warm-up is too long.",
         ),
     ] = False

@@ -302,7 +302,7 @@ def _announcement(constants: tuple[Constant, ...], screening: int, known: Foreca
 
 
 def _tell(result: SensitivityResult) -> None:
-    """Print the table of influences on stdout, and the constants without influence on stderr."""
+    """Print the table of effects on stdout, and the constants without an effect on stderr."""
     from hostsim.lab.sensitivity import HEADINGS, rows, without_effect
     from hostsim.results.metrics.catalogue import CATALOGUE
 

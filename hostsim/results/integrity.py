@@ -190,7 +190,7 @@ def require_digest(results: Path, given: int, earlier: int, *, has_digest: bool)
         has_digest: whether it has a valid digest.
 
     Raises:
-        ValueError: it is of another format, or lacks its digest.
+        ValueError: it has another format, or lacks its digest.
     """
     if given not in (FORMAT, earlier):
         raise ValueError(f"has format {given}, not {FORMAT}")

@@ -202,7 +202,7 @@ class Results:
     quick: bool = False
     usage: ResourceUsage = field(default_factory=ResourceUsage)
     contexts: pd.DataFrame = field(default_factory=_no_contexts)
-    """The fullest contexts of each point of the sweep (``point``), in its first replication: columns of
+    """The busiest contexts of each point of the sweep (``point``), in its first replication: columns of
     `hostsim.results.context.contexts`, which has all contexts of a record."""
     cpu: pd.DataFrame = field(default_factory=_no_time)
     """CPU time of each point by kind and owner, means of its replications: ``point`` and the columns of `hostsim.results.context.cpu_time`."""

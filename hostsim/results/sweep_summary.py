@@ -89,7 +89,7 @@ class SweepSummary:
         return table_of(rows, provenance, self._of_subjects)
 
     def contexts(self) -> pd.DataFrame:
-        """The fullest contexts of every point, from its first finished replication."""
+        """The busiest contexts of every point, from its first finished replication."""
         return contexts_frame({point: self._contexts[point][1] for point in self._swept if point in self._contexts})
 
     def bottlenecks(self) -> pd.DataFrame:

@@ -317,6 +317,6 @@ def point_at(scenario: Scenario, values: AxisValues, fidelity: Fidelity | None =
     """One point of a scenario; unnamed axes have the first value of their sweep; full fidelity by default.
 
     Raises:
-        InputError: an unknown axis, or a value that cannot be.
+        InputError: an unknown axis, or an impossible value.
     """
     return PointMaker(scenario, fidelity or Fidelity()).point(values)

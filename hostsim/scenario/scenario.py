@@ -200,7 +200,7 @@ class Scenario:
             at: values of axes; one that is not named has the first value of its sweep.
 
         Raises:
-            InputError: an unknown axis, or a value that cannot be.
+            InputError: an unknown axis, or an impossible value.
         """
         return rich_view("notebook.host").HostView.of(self, at or {})
 

@@ -1,4 +1,4 @@
-"""Keys of YAML files, from the models that read them: what may stand there, default, meaning."""
+"""Keys of YAML files, from the models that read them: allowed values, default, meaning."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def static_coalescing() -> Iterator[Oracle]:
 
 
 def interrupt_moderation() -> Iterator[Oracle]:
-    """Oracles of interrupt moderation: a least interval between interrupts of a physical NIC, and the greatest depth of a vNIC."""
+    """Oracles of interrupt moderation: the minimum interval between interrupts of a physical NIC, and the maximum depth of a vNIC."""
     rbc = {"vms__receiver__vmx__ethernet0.coalescingScheme": "rbc"}
     moderation = {"hardware__nics__vmnic0__interrupt_interval": "250 us"}
     paced = "4,000 interrupts a second at most"

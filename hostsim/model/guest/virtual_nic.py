@@ -79,7 +79,7 @@ class VirtualNic(GuestDevice):
         self._has_own_scheme = "coalescing" in spec.policies
         uplink = port_uplink(host, nic, network, "virtual_machine", vm.group.name)
         vcpus = self.vectors(vm, vm.group.queue_pairs(settings))
-        if len(vcpus) > 1:  # drivers of the time draw a key when they load
+        if len(vcpus) > 1:  # drivers of that era draw a key when they load
             position, index = spec.vms.index(vm.group), len(host.vms)
             self.filter.key = streams.stream("vm", position, index, "rss", number).bytes(KEY_SIZE)
         self.rss = settings.rss and len(vcpus) > 1

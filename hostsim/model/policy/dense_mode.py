@@ -18,8 +18,8 @@ def is_dense(
         vcpus: number of their vCPUs.
         pcpus: number of PCPUs of the host.
         utilisation: utilisation of all PCPUs since the last check, in percent.
-        vms_each: least number of VMs for each PCPU.
-        vcpus_each: least number of vCPUs for each PCPU.
+        vms_each: minimum number of VMs per PCPU.
+        vcpus_each: minimum number of vCPUs per PCPU.
         least_utilisation: least utilisation, in percent.
     """
     return vms >= vms_each * pcpus and vcpus >= vcpus_each * pcpus and utilisation >= least_utilisation

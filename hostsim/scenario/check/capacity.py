@@ -129,7 +129,7 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
         for number, vnic in enumerate(group.settings.vnics):
             if vnic.split_rx and vnic.rss and _rings(file, group.networks[number]) > 1:
                 key = f"ethernet{number}.emuRxMode"
-                message = f"goes with one receive queue, and ethernet{number}.pnicFeatures gets several"
+                message = f"requires a single receive queue, and ethernet{number}.pnicFeatures gets several"
                 yield tree.fault((*path, "vmx", key), message, '"0", or no RSS')
 
 

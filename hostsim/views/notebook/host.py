@@ -344,7 +344,7 @@ class HostView:
         """The host of a scenario at a point; axes that are not named have the first value of their sweep.
 
         Raises:
-            InputError: an unknown axis, or a value that cannot be.
+            InputError: an unknown axis, or an impossible value.
         """
         known = list(scenario.axes)
         unknown = [axis for axis in at if axis not in known]

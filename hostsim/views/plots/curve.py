@@ -311,7 +311,7 @@ def interval_names(*, banded: bool) -> list[tuple[Artist, str]]:
 def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], first: int = 0) -> int:
     """Draw an arrowhead at the top where a measure has no bound, with the marker of the series below it.
 
-    Series that have none at the same place stand side by side, `ABREAST` in a row, in their order; more of them go to further rows below.
+    Arrowheads of several series at the same place are side by side in the order of the series, `ABREAST` in a row; the rest are in rows below.
 
     Args:
         axes: where to draw.

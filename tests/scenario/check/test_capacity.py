@@ -85,7 +85,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         ),
         pytest.param(
             '"4"', '"4", ethernet0.emuRxMode: "1"',
-            "small.yaml:11: vms.big.vmx.ethernet0.emuRxMode: goes with one receive queue, and ethernet0.pnicFeatures gets "
+            "small.yaml:11: vms.big.vmx.ethernet0.emuRxMode: requires a single receive queue, and ethernet0.pnicFeatures gets "
             "several; given '1'; allowed: \"0\", or no RSS",
             id="splitRx of several queues",
         ),
