@@ -12,7 +12,7 @@ from hostsim.errors import WiringError
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.units import MS, SECOND, transmission_ps
-from tests.model.small_point import CALM, datagrams, group, nic, point, run, to_vm, vm_stream
+from tests.model.small_point import CALM, datagrams, group, guest, nic, point, run, to_vm, vm_stream, work
 
 SLOT, SLOW = PcieSpec(generation=3, lanes=8), PcieSpec(generation=1, lanes=1)
 """Slots of 58 and of 1.8 Gbit/s each way."""
@@ -97,6 +97,30 @@ def test_frames_of_the_wire_take_the_slot_first(direction: str) -> None:
     left = SLOW.bandwidth - 100e3 * FRAME * 8
     assert rate == pytest.approx(left * STREAM, rel=0.01)
     assert host.flows[1].lost_nic == host.flows[1].lost_out == 0
+
+
+def test_functions_exchange_the_same_whenever_another_guest_polls() -> None:
+    """Frames of the wire use the slot when they arrive: a guest that takes them late, in softirqs of one packet between its processes, changes no latency between two others."""
+    latencies = []
+    for kernel in ({}, {"napi_budget": 1, "netdev_budget": 1, "softirq_restarts": 1}):
+        vms = (
+            group(
+                name, networks=(), functions=("vmnic0",), reserved=1.0, guest=guest(**(kernel if name == "c" else {}))
+            )
+            for name in "abc"
+        )
+        flows: dict[str, Traffic] = {
+            "t": to_vm(rate="10 kpps"),
+            "in": datagrams("receive", to="c", rate="64 kpps", burst=64),
+            "w": work("1000 /s", "900 us", to="c"),
+        }
+        host = run(
+            point(*vms, traffic=flows, nics={"vmnic0": port(pcie=SLOW.model_dump())}, cost=CALM, cores=6), 30 * MS
+        )
+        inside, by_wire, _ = host.flows
+        latencies.append((inside.delivered, inside.latency.total))
+        assert (by_wire.delivered < 1_500) == bool(kernel)
+    assert latencies[0] == latencies[1]
 
 
 def test_a_receiver_that_is_too_slow_loses_frames_at_the_nic() -> None:
