@@ -80,7 +80,7 @@ def test_hardware_stands_in_the_scenario(tmp_path: Path) -> None:
         (("hardware", {**SERVER, "cpu": {}}), r'^scenario\["hardware"\]\["cpu"\]\["model"\]: is missing'),
         (("question", float("nan")), r'^scenario\["question"\]: is not a value of a scenario; given float nan'),
         (("question", b"why"), r'^scenario\["question"\]: is not a value of a scenario'),
-        (("question", "a\0"), r'^scenario\["question"\]: holds the character'),
+        (("question", "a\0"), r'^scenario\["question"\]: contains the non-printable character'),
         ((7, 7), "^scenario: key is not text; given int 7"),
     ],
 )

@@ -72,11 +72,11 @@ def test_an_axis_is_changed_by_its_name_or_by_its_path(tiny):
 
 
 def test_a_cost_is_changed_by_its_name(tiny):
-    """Free copies cost a guest less; the scenario itself has no room for it."""
-    found = ask(tiny, costs={"virtual_interrupt": 0, "copy_per_byte": 0}, axes={"receivers": 2})
+    """Packets and copies without a cost use less of a guest; the scenario itself has no place for costs."""
+    found = ask(tiny, costs={"guest_rx_packet": 0, "copy_per_byte": 0}, axes={"receivers": 2})
     moves = found.differences.only("guest_cpu")
     assert all(move.difference.high < 0 for move in moves)
-    assert found.changes == {"virtual_interrupt": "0", "copy_per_byte": "0"}
+    assert found.changes == {"guest_rx_packet": "0", "copy_per_byte": "0"}
     assert "platform.costs.copy_per_byte.cycles=0" in found.after.provenance["set"]
     with pytest.raises(hostsim.InputError, match=r"unknown cost.*did you mean 'context_switch'"):
         ask(tiny, costs={"context_switsh": 0})

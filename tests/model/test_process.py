@@ -152,7 +152,7 @@ def test_waiting_packets_are_counted_without_a_trace():
 
 
 @pytest.mark.parametrize(
-    ("early", "device", "message"), [(False, 0, "before its first yield"), (True, 3, "no device 3")]
+    ("early", "device", "message"), [(False, 0, "before the first yield"), (True, 3, "no device 3")]
 )
 def test_a_sender_that_cannot_be_made_is_refused(early: bool, device: int, message: str):
     """Too late, or at a NIC that is not there."""
