@@ -30,6 +30,7 @@ from hostsim.units import MS, NS, SECOND, US
 
 from .small_point import CALM, ROUND, cost_table, cpu, datagrams, group, nic, point, run, settings, vnic
 from .test_networld import PACKET, RATE, WIRE_PS, Told
+from .test_vnic import a_vnic
 
 DONE = {"driver_tx_completion": 60.0, "networld_tx_completion": 55.0, "guest_tx_completion": 45.0}
 FREE, WRITE, RECLAIM = (int(cost) * NS for cost in DONE.values())
@@ -173,6 +174,19 @@ def test_each_completion_is_overdue_one_delay_after_its_own_packet() -> None:
         completions.expire(instant)
     clock.advance(20 * MS)
     assert (woken, restarted) == ([8 * MS], [])
+
+
+def test_a_guest_is_interrupted_one_delay_after_its_last_poll() -> None:
+    """A poll after 3 ms frees the first of two copied packets; the second, completed then, is announced 5 ms later, not 5 ms after the first."""
+    clock, receive, driver = a_vnic("disabled")
+    completions = TxCompletions(clock, Ring(1000), CompletionRule(descriptors=64, delay=5 * MS), receive)
+    for instant in (0, 3 * MS):
+        clock.advance(instant)
+        receive.reclaim(instant)
+        completions.took(1, copied=True)
+        completions.report(instant)
+    clock.advance(20 * MS)
+    assert driver.interrupts == [8 * MS]
 
 
 def test_without_a_descriptor_nothing_is_sent() -> None:
