@@ -114,7 +114,9 @@ def _measured(subjects: Sequence[str], file: Path, root: Path | None, plugins: S
 
     if len(subjects) != 1:
         given = ", ".join(subjects) or "no scenario"
-        raise InputError(Fault("measurements are of one host", "--against", given, "one scenario with --against FILE"))
+        raise InputError(
+            Fault("measurements belong to one host", "--against", given, "one scenario with --against FILE")
+        )
     scenario = api.load(subjects[0], root=root, plugins=plugins)
     return replace(scenario, expectations=read_measured(file, scenario), searched=())
 

@@ -80,7 +80,9 @@ def _found(
     if folder.is_dir():
         if any(changes):
             given = " ".join(f"{name}={value}" for part in changes for name, value in part.items())
-            raise InputError(Fault("options of a run do not go with a folder of results", "", given, "a scenario"))
+            raise InputError(
+                Fault("options of a run cannot be combined with a folder of results", "", given, "a scenario")
+            )
         places = [folder] if (folder / "results.json").is_file() else sorted(_inside(folder)) or [folder]
         return [(place, api.open_results(place)) for place in places]
     kept = Path(options.results, subject)

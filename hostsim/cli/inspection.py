@@ -239,7 +239,7 @@ def show(
 
     if _is_part(scenario):
         if given := [name for name, value in (("--set", overrides), ("--axis", axes), ("--root", root)) if value]:
-            raise InputError(Fault("goes with a scenario", given[0], f"with the part {scenario}", "no such option"))
+            raise InputError(Fault("requires a scenario", given[0], f"with the part {scenario}", "no such option"))
         if copy:
             copy_part(scenario)
         else:

@@ -116,7 +116,7 @@ def _require_capture(given: str, shard: str | None) -> None:
     if given not in CAPTURES:
         raise InputError(Fault("is not a format", "--as", repr(given), " or ".join(CAPTURES)))
     if shard is not None:
-        raise InputError(Fault("does not go with --shard, which writes no files but runs", "--as", given))
+        raise InputError(Fault("cannot be combined with --shard, which writes only runs", "--as", given))
 
 
 def _write_captures(found: Results, scenario: Scenario, folder: Path) -> list[Path]:

@@ -782,7 +782,7 @@ class _Path:
         return Bottleneck(resource, flow.name, share, reason=reason, relief=_relief(shorter))
 
     def _load(self, flow: _Flow) -> Bottleneck:
-        """All that is offered is carried."""
+        """All offered traffic is carried."""
         serving = {queue.server for queue in self.queues}
         worlds = [world for world in self.worlds.values() if world.name in serving] or list(self.worlds.values())
         stages = [
@@ -794,24 +794,25 @@ class _Path:
         unit = "requests" if flow.asked else "bursts" if flow.is_work else "packets"
         rate = count * SECOND / self._record.window_ps
         whole = len(self.flows) == 1  # else other traffic may use the fullest
-        fullest = f"the fullest{' on the way' if whole else ''}, {name}, is busy for {share:.3g} % of the time"
+        fullest = f"the busiest stage{' on the way' if whole else ''}, {name}, is busy for {share:.3g} % of the time"
         fullest = fullest if name else "nothing is busy"
         world = self.worlds.get(name.partition(" ")[2])
         spread = self._spread(world) if world is not None and world.kind == "vcpu" else ("", "")
         spread = spread if spread[0] else ("", "")
         until = "" if whole or not name else f" until {name} is full"
+        carried = f"{rate:,.0f} {unit} a second"
         offered = (
-            f"All that is offered of {flow.name} is carried, "
+            f"All offered traffic of {flow.name} is carried, {carried}"
             if whole
-            else f"All that is offered is carried, of {flow.name} "
+            else f"All offered traffic is carried, including {carried} of {flow.name}"
         )
-        reason = f"{offered}{rate:,.0f} {unit} a second; {fullest}{spread[0]}.{self._longest_wait(flow)}"
+        reason = f"{offered}; {fullest}{spread[0]}.{self._longest_wait(flow)}"
         return Bottleneck(
             "load",
             flow.name,
             share,
             reason=reason,
-            relief=f"A higher load is carried{until}{', and more with ' if spread[1] else ''}{spread[1]}.",
+            relief=f"A higher load can be carried{until}{', and more with ' if spread[1] else ''}{spread[1]}.",
         )
 
     def _longest_wait(self, flow: _Flow) -> str:

@@ -153,7 +153,9 @@ def read(folder: Path) -> Results:
         optional = [name for name in _OPTIONAL if f"{name}.parquet" in kept["tables"]]
         files = (*_FILES, *(confined(folder, folder / f"{name}.parquet").name for name in optional))
         if kept.pop("tables") != {file: _digest(folder / file) for file in files}:
-            raise StoreError(f"{folder}: its tables are of another run than its results.json; run the scenario again")
+            raise StoreError(
+                f"{folder}: its tables and its results.json come from different runs; run the scenario again"
+            )
         kept |= {name: read_table(folder / f"{name}.parquet") for name in optional}
         return Results(
             table=read_table(folder / "table.parquet"),

@@ -18,7 +18,7 @@ def test_measurements_are_of_one_scenario(cli, tiny, tmp_path):
     """And a file that is no table of measurements is refused with its line."""
     (tmp_path / "measured.csv").write_text("metric,value,interval\nrx_rat,7,0.5\n")
     done = cli("check", "--against", "measured.csv")
-    assert (done.exit_code, "--against: measurements are of one host; given no scenario" in done.stderr) == (2, True)
+    assert (done.exit_code, "--against: measurements belong to one host; given no scenario" in done.stderr) == (2, True)
     done = cli("check", tiny, "--against", "measured.csv")
     assert done.exit_code == 2
     assert "measured.csv:2: metric: unknown metric" in done.stderr

@@ -39,7 +39,7 @@ def test_run_prints_curves_judged_expectations_and_the_bottleneck_before_the_fil
     assert [line.split("  ")[0] for line in judged.splitlines()] == ["claim", "nothing lost", "room", "room ratio"]
     found, reason = bottlenecks.splitlines()[-2:]
     assert found == "bottleneck at receivers=2, rate=5 kpps: load stream"
-    assert reason.startswith("  All that is offered of stream is carried, ")
+    assert reason.startswith("  All offered traffic of stream is carried, ")
     assert files.startswith("results/tiny/table.parquet")
 
 

@@ -81,5 +81,5 @@ def test_a_capture_has_a_known_format(cli, tiny, tmp_path):
     done = cli("run", tiny, "--as", "esxtopp", "-o", "ran")
     assert (done.exit_code, "--as: is not a format; given 'esxtopp'; allowed: esxtop" in done.stderr) == (2, True)
     done = cli("run", tiny, "--as", "esxtop", "--shard", "1/2")
-    assert (done.exit_code, "does not go with --shard" in done.stderr) == (2, True)
+    assert (done.exit_code, "cannot be combined with --shard" in done.stderr) == (2, True)
     assert not (tmp_path / "ran").exists()

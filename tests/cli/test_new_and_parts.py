@@ -70,7 +70,7 @@ def test_show_copy_puts_a_part_here_once(cli, tmp_path, monkeypatch, name):
     [
         (("ideal",), "show: is the name of several parts; given 'ideal'; allowed: one of hardware/ideal, guests/ideal"),
         (("x710",), "did you mean 'X710'"),
-        (("X710", "--set", "rx_ring=1"), "--set: goes with a scenario; given with the part X710"),
+        (("X710", "--set", "rx_ring=1"), "--set: requires a scenario; given with the part X710"),
         (("splitrxx",), "did you mean 'splitrx'"),
     ],
 )

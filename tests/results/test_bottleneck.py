@@ -75,11 +75,11 @@ def test_the_fullest_of_a_host_is_not_said_to_be_on_the_way_of_its_largest_traff
     alone, mixed = (
         bottleneck(with_traffic(record, **flows)) for flows in ({"feed": FEED}, {"feed": FEED, "other": FEED})
     )
-    assert alone.reason.startswith("All that is offered of feed is carried, ")
-    assert "the fullest on the way, context b.vcpu0, is busy for 90 %" in alone.reason
-    assert mixed.reason.startswith("All that is offered is carried, of feed ")
-    assert "the fullest, context b.vcpu0, is busy for 90 %" in mixed.reason
-    assert mixed.relief == "A higher load is carried until context b.vcpu0 is full."
+    assert alone.reason.startswith("All offered traffic of feed is carried, ")
+    assert "the busiest stage on the way, context b.vcpu0, is busy for 90 %" in alone.reason
+    assert mixed.reason.startswith("All offered traffic is carried, including ")
+    assert "the busiest stage, context b.vcpu0, is busy for 90 %" in mixed.reason
+    assert mixed.relief == "A higher load can be carried until context b.vcpu0 is full."
 
 
 def test_what_is_merely_busy_is_not_a_bottleneck() -> None:

@@ -91,7 +91,7 @@ def test_tables_of_another_run_are_refused(folder, written_once):
     changed = table()
     changed.loc[0, "loss"] = 9.0
     write_table(changed, folder / "table.parquet")
-    with pytest.raises(StoreError, match="its tables are of another run"):
+    with pytest.raises(StoreError, match=r"its tables and its results\.json come from different runs"):
         read(folder)
     assert read(written_once).scenario
 

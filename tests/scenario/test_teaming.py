@@ -98,7 +98,7 @@ def test_a_port_group_has_what_its_switch_has(tmp_path: Path) -> None:
     [
         pytest.param(
             "uplinks: vmnic0, standby: vmnic0", "uplinks: vmnic0, port_group_of: prod",
-            "small.yaml:8: network.prod.standby: is an active uplink, too; given 'vmnic0'; allowed: NICs that are not among the uplinks",
+            "small.yaml:8: network.prod.standby: is also an active uplink; given 'vmnic0'; allowed: NICs that are not among the uplinks",
             id="active and standby",
         ),
         pytest.param(
@@ -124,7 +124,7 @@ def test_a_port_group_has_what_its_switch_has(tmp_path: Path) -> None:
         ),
         pytest.param(
             "uplinks: vmnic0", "uplinks: vmnic0, port_group_of: prod, mtu: 9000",
-            "small.yaml:9: network.web.mtu: is of the switch: a port group has that of prod; given 9000; allowed: network.prod.mtu",
+            "small.yaml:9: network.web.mtu: belongs to the switch: a port group uses that of prod; given 9000; allowed: network.prod.mtu",
             id="an MTU of its own",
         ),
         pytest.param(

@@ -239,7 +239,7 @@ class _Reader:
     def _ring(self, number: int, key: str, value: str) -> None:
         if not self._nic:
             if key == "RX":
-                self._found.note(f"{self._file}:{number}: the ring sizes are of a NIC that no line names")
+                self._found.note(f"{self._file}:{number}: the ring sizes belong to a NIC that no line names")
             self._add(number, "a NIC that is not named", key, value)
         elif key == "RX" and value.isdecimal() and 0 < int(value[:6]) <= 65536:
             self._add(number, self._nic, key, value, f"nics.{self._nic}.rx_ring", int(value))

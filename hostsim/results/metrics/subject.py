@@ -419,7 +419,7 @@ def _shared(traffic: Iterable[str], whose: str) -> SharedTrafficError:
 def shared_fault(traffic: Iterable[str], whose: str) -> Fault:
     """The fault of a measure of traffic with packets of several groups or VMs."""
     names = ", ".join(f"traffic {name}" for name in traffic)
-    return Fault(f"has traffic that is of {whose}, whose packets are not counted separately", allowed=names)
+    return Fault(f"has traffic of {whose}, whose packets are not counted separately", allowed=names)
 
 
 def reads_traffic(metric: Metric) -> bool:

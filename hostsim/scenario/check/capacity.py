@@ -302,7 +302,7 @@ def _forwarder_faults(host: _Host, path: KeyPath, flow: BridgedSpec, group: str)
             )
     if flow.forwarded_by == "kernel":
         if flow.vcpu:
-            yield tree.fault((*path, "vcpu"), "is of a process that polls", "forwarded_by: poll, or no vcpu")
+            yield tree.fault((*path, "vcpu"), "applies to a process that polls only", "forwarded_by: poll, or no vcpu")
         return
     if spec.guest.paths is None:
         yield tree.fault((*path, "forwarded_by"), f"is not supported by the guest of {group}", "kernel")

@@ -52,7 +52,7 @@ def native_faults(
             yield tree.fault(("host", "nics", nic, "max_vfs"), message, "0")
         for key in ("rss_rings", "drss", "tx_queues"):
             if getattr(options, key) != getattr(NicOptions(), key):
-                message = "is of NetQueue; a kernel has as many queues as processors, where the NIC does RSS"
+                message = "belongs to NetQueue; a native kernel has a queue for each processor if the NIC has RSS"
                 yield tree.fault(("host", "nics", nic, key), message, "1")
     for role, shipped in DEFAULT_POLICIES.items():
         asked = getattr(file.policies, role)
@@ -73,7 +73,7 @@ def native_faults(
         for key in ("rx_ring", "tx_ring"):
             if getattr(group, key) is not None:
                 allowed = "nothing: a NIC has the rings that its hardware file says"
-                yield tree.fault((*path, key), "is of a vNIC", allowed)
+                yield tree.fault((*path, key), "applies to vNICs only", allowed)
         if group.resource_pool != ROOT_POOL:
             yield tree.fault((*path, "resource_pool"), "is a feature of a hypervisor", _NOTHING)
         if group.uses:
@@ -107,7 +107,7 @@ def _network_faults(tree: Tree, file: PointFile, group: str) -> Iterator[Fault]:
     for name in dict.fromkeys(networks):
         switch = file.network[name]
         if len(switch.uplinks) > 1:
-            message = "are several; teaming is of a hypervisor, and bonding by a kernel is not modelled"
+            message = "has several NICs; teaming needs a hypervisor, and bonding by a kernel is not modelled"
             yield tree.fault(("network", name, "uplinks"), message, "one NIC")
         for key in ("shaping", "nioc", "standby", "link_down", "vlan", "port_group_of"):
             if getattr(switch, key):

@@ -86,7 +86,7 @@ def team_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
         twice = next((nic for nic in switch.standby if nic in switch.uplinks), None)
         if twice is not None:
             allowed = "NICs that are not among the uplinks"
-            yield tree.fault((*path, "standby"), "is an active uplink, too", allowed, given=repr(twice))
+            yield tree.fault((*path, "standby"), "is also an active uplink", allowed, given=repr(twice))
         if switch.port_group_of is not None:
             parent = file.network.get(switch.port_group_of)
             if parent is None or parent.port_group_of is not None:
@@ -96,7 +96,7 @@ def team_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
                 continue
             for key in OF_SWITCH:
                 if key in switch.model_fields_set:
-                    message = f"is of the switch: a port group has that of {switch.port_group_of}"
+                    message = f"belongs to the switch: a port group uses that of {switch.port_group_of}"
                     yield tree.fault((*path, key), message, f"network.{switch.port_group_of}.{key}")
             adapters = (*parent.uplinks, *parent.standby)
             for key in ("uplinks", "standby"):

@@ -234,7 +234,7 @@ def passthrough_faults(
         kind = "DirectPath I/O" if any(map(_is_whole, group.settings.passthrough)) else "SR-IOV"
         for nic in (entry.nic for entry in group.settings.passthrough if _is_whole(entry)):
             key: KeyPath = (*path, "vmx", _key(file, group.name, nic))
-            sharing = "DirectPath I/O does not go with NIC sharing"
+            sharing = "DirectPath I/O is incompatible with NIC sharing"
             if nic not in hardware.nics:
                 known = list(hardware.nics)
                 yield tree.fault(key, "unknown physical NIC", "one of " + ", ".join(known), nearest_name(nic, known))
@@ -246,10 +246,10 @@ def passthrough_faults(
                 yield tree.fault((*path, "count"), f"VMs would have {nic}; {sharing}", "an integer 0..1")
             owners.setdefault(nic, group.name)
         if group.settings.reserved < 1:
-            message = f"leaves memory of the VM unreserved; {kind} does not go with memory overcommit"
+            message = f"leaves memory of the VM unreserved; {kind} is incompatible with memory overcommit"
             yield tree.fault((*path, "vmx", "sched.mem.min"), message, "as much as memSize")
         for feature in file.vms[group.name].uses:
-            message = f"asks for {feature}; {kind} does not go with {feature}"
+            message = f"asks for {feature}; {kind} is incompatible with {feature}"
             yield tree.fault((*path, "uses"), message, "nothing, for a VM that a NIC is passed through to")
     yield from _function_faults(tree, file, groups, hardware, platform, owners)
 

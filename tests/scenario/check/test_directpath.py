@@ -1,4 +1,4 @@
-"""DirectPath I/O: what it does not go with is refused by name, what cannot be passed through is refused; what goes is accepted."""
+"""DirectPath I/O: what it is incompatible with is refused by name, what cannot be passed through is refused; what goes is accepted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load_text(folder: Path, *changes: tuple[str, str]) -> Scenario:
 
 
 OTHER = "other: {count: 1, guest: sles11, networks: vSwitch0"
-SHARING = "DirectPath I/O does not go with NIC sharing"
+SHARING = "DirectPath I/O is incompatible with NIC sharing"
 
 
 @pytest.mark.parametrize(
@@ -58,18 +58,18 @@ SHARING = "DirectPath I/O does not go with NIC sharing"
         pytest.param(
             "sched.mem.min: 2048", "sched.mem.min: 1024",
             "direct.yaml:7: vms.direct.vmx.sched.mem.min: leaves memory of the VM unreserved; "
-            "DirectPath I/O does not go with memory overcommit; given 1024; allowed: as much as memSize",
+            "DirectPath I/O is incompatible with memory overcommit; given 1024; allowed: as much as memSize",
             id="memory overcommit",
         ),
         pytest.param(
             "networks: []", "networks: [], uses: [vMotion]",
-            "direct.yaml:7: vms.direct.uses: asks for vMotion; DirectPath I/O does not go with vMotion; given ['vMotion']; "
+            "direct.yaml:7: vms.direct.uses: asks for vMotion; DirectPath I/O is incompatible with vMotion; given ['vMotion']; "
             "allowed: nothing, for a VM that a NIC is passed through to",
             id="vMotion",
         ),
         pytest.param(
             "networks: []", "networks: [], uses: [Network I/O Control]",
-            "direct.yaml:7: vms.direct.uses: asks for Network I/O Control; DirectPath I/O does not go with Network I/O Control; "
+            "direct.yaml:7: vms.direct.uses: asks for Network I/O Control; DirectPath I/O is incompatible with Network I/O Control; "
             "given ['Network I/O Control']; allowed: nothing, for a VM that a NIC is passed through to",
             id="Network I/O Control",
         ),

@@ -105,7 +105,7 @@ def test_costs_of_the_kernel_are_those_of_a_guest_but_for_exits() -> None:
         ),
         pytest.param(
             SERVER, SERVER + ", rx_ring: 512",
-            "alone.yaml:8: vms.server.rx_ring: is of a vNIC; given 512; allowed: nothing: a NIC has the rings that its hardware file says",
+            "alone.yaml:8: vms.server.rx_ring: applies to vNICs only; given 512; allowed: nothing: a NIC has the rings that its hardware file says",
             id="ring of a vNIC",
         ),
         pytest.param(
@@ -147,9 +147,12 @@ def test_teaming_and_rings_of_netqueue_are_refused() -> None:
     assert [(fault.path, fault.message) for fault in caught.value.faults] == [
         (
             "host.nics.vmnic0.rss_rings",
-            "is of NetQueue; a kernel has as many queues as processors, where the NIC does RSS",
+            "belongs to NetQueue; a native kernel has a queue for each processor if the NIC has RSS",
         ),
-        ("network.net.uplinks", "are several; teaming is of a hypervisor, and bonding by a kernel is not modelled"),
+        (
+            "network.net.uplinks",
+            "has several NICs; teaming needs a hypervisor, and bonding by a kernel is not modelled",
+        ),
     ]
 
 

@@ -1,4 +1,4 @@
-"""SR-IOV: how many functions there are, what a port with functions may be besides, and what does not go with them."""
+"""SR-IOV: how many functions there are, what a port with functions may be besides, and what is incompatible with them."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ HERE = "functions.yaml:13: vms.part.vmx.pciPassthru0.pfId: "
         ),
         pytest.param(
             "sched.mem.min: 2048", "sched.mem.min: 1024",
-            "functions.yaml:13: vms.part.vmx.sched.mem.min: leaves memory of the VM unreserved; SR-IOV does not go with memory overcommit; "
+            "functions.yaml:13: vms.part.vmx.sched.mem.min: leaves memory of the VM unreserved; SR-IOV is incompatible with memory overcommit; "
             "given 1024; allowed: as much as memSize",
             id="memory overcommit",
         ),
         pytest.param(
             "networks: []", "networks: [], uses: [Fault Tolerance]",
-            "functions.yaml:13: vms.part.uses: asks for Fault Tolerance; SR-IOV does not go with Fault Tolerance; given ['Fault Tolerance']; "
+            "functions.yaml:13: vms.part.uses: asks for Fault Tolerance; SR-IOV is incompatible with Fault Tolerance; given ['Fault Tolerance']; "
             "allowed: nothing, for a VM that a NIC is passed through to",
             id="Fault Tolerance",
         ),
