@@ -1,6 +1,6 @@
 """Gallery of the figures of the experiments: a page, and an SVG of each figure in the folder beside it.
 
-``python -m hostsim_docs.gallery docs/explanation/gallery.md`` runs what is missing at quick fidelity and writes them, as `make gallery` does.
+``python -m hostsim_docs.gallery docs/explanation/gallery.md`` runs the missing points at quick fidelity and writes the figures, as `make gallery` does.
 """
 
 from __future__ import annotations
