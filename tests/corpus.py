@@ -15,7 +15,6 @@ from typing import Any
 
 import yaml
 
-from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.shipped_data import shipped_parts
 from tests.scenario.small_scenario import TEXT
 
@@ -90,7 +89,6 @@ GROUPS = {
 }
 
 WORDS = {
-    "{metrics}": ", ".join(CATALOGUE),
     **{f"{{{kind}}}": ", ".join(shipped_parts(kind)) for kind in ("platforms", "hardware", "nics", "guests")},
 }
 """Lists in what is told that grow with the product."""

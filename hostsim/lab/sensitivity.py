@@ -316,7 +316,7 @@ class Sensitivity:
 def _check(metric: str, sample_size: SampleSize) -> None:
     faults = []
     if metric not in CATALOGUE:
-        allowed, nearest = "one of " + ", ".join(CATALOGUE), nearest_metric(metric)
+        allowed, nearest = "a name that `hostsim metrics` lists", nearest_metric(metric)
         faults.append(Fault("unknown metric", "--metric", repr(metric), allowed, nearest))
     if sample_size.trajectories < 2:
         allowed = "an integer from 2, as one has no interval"

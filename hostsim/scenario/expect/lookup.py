@@ -65,7 +65,7 @@ class Lookup:
         measure, subject = parsed(name)
         if measure not in CATALOGUE:
             given = repr(measure) if subject else None
-            self.fault(path, "unknown metric", "one of " + ", ".join(CATALOGUE), nearest_metric(measure), given)
+            self.fault(path, "unknown metric", "a name that `hostsim metrics` lists", nearest_metric(measure), given)
             return ""
         if subject:
             self._subject(CATALOGUE[measure], subject, path)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from hostsim.config.quantity import NUMBER
 from hostsim.errors import Fault, nearest_name
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import SETTINGS, Tree, dotted
@@ -146,6 +148,12 @@ MOST_FAULTS = 100
 _UNTOLD = ("union_tag_invalid", "union_tag_not_found")
 """Errors of a union's key, whose location pydantic gives as the union's."""
 
+_TRANSFERS = re.compile(rf"\s*{NUMBER}\s*[MG]T/s\s*")
+"""A rate of transfers of a bus, with the unit of data sheets."""
+_OF_A_BUS = (
+    "; transfers of a bus: 1600 MT/s of memory are transfers: 1.6e9 /s, and a slot has pcie: {generation, lanes}"
+)
+
 _BOUNDS = {"greater_than": "above", "greater_than_equal": "from", "less_than": "below", "less_than_equal": "up to"}
 """Words for the bound of a quantity, whose schema is text."""
 
@@ -221,6 +229,8 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
     if error["type"] == "value_error":
         message, _, named = str(error["ctx"]["error"]).partition("|")
         allowed = named or allowed
+        if isinstance(tree.get(path), str) and _TRANSFERS.fullmatch(tree.get(path)):
+            allowed += _OF_A_BUS
         given = "" if isinstance(tree.get(path), dict) else None
     elif error["type"] in _BOUNDS and isinstance(tree.get(path), str):
         allowed = f"{allowed}; {_BOUNDS[error['type']]} {next(iter(error['ctx'].values()))}"
