@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -38,6 +38,7 @@ __all__ = [
     "PackedSubjects",
     "columns_of",
     "esxtop",
+    "finished_runs",
     "measures_of",
     "packed_subjects",
     "require_subject",
@@ -45,6 +46,10 @@ __all__ = [
     "subjects_frame",
     "summary_frame",
 ]
+
+
+_Key = tuple[str, int]
+"""Point and replication of a run."""
 
 
 class MeasuredRuns(Protocol):
@@ -309,45 +314,64 @@ def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues
     return as_numbers(made, axes_of(results.table))
 
 
-def require_subject(results: MeasuredRuns, names: Iterable[str]) -> None:
+def require_subject(results: MeasuredRuns, names: Sequence[str], read: Mapping[_Key, RunRecord] | None = None) -> None:
     """Check that measures are known, and that their subjects exist in some run.
+
+    Args:
+        results: with finished runs.
+        names: of the measures.
+        read: records that have been read, by point and replication; the first of each other point is read.
 
     Raises:
         InputError: an unknown measure, an unknown subject, or a subject without the measure; with the known ones.
     """
-    records: list[RunRecord] = []
+    _require_measures(results, names)
+    asked = {name: subject for name in names if (subject := parted(parsed(name)[1])[0])}
+    if asked:
+        known = read or {}
+        records = [_condensed(known.get(key) or results.record_of(*key)) for key in _first_runs(results)]
+        for name, subject in asked.items():
+            _require_known(records, CATALOGUE[parsed(name)[0]], subject)
+
+
+def _require_measures(results: MeasuredRuns, names: Iterable[str]) -> None:
+    """Raises InputError without finished runs, or for an unknown measure; reads no records."""
     if not (results.table["error"] == "").any():
         raise InputError(Fault("no run has finished", given=results.scenario, allowed="results with finished runs"))
-    for name in names:
-        measure, subject = parsed(name)
+    for measure in (parsed(name)[0] for name in names):
         if measure not in CATALOGUE:
             allowed = "a name of hostsim.CATALOGUE"
             raise InputError(
                 Fault("unknown metric", given=repr(measure), allowed=allowed, nearest=nearest_metric(measure))
             )
-        if not subject:
-            continue
-        subject, _part = parted(subject)
-        if not subject:
-            continue
-        records = records or [_condensed(record) for record in _first_records(results)]
-        kind, own = words(subject)
-        known = {one: {n for record in records for n in subjects(record, one)} for one in ([kind] if kind else KINDS)}
-        if not any(own in found for found in known.values()):
-            allowed = _having(CATALOGUE[measure], records)
-            every = sorted(set().union(*known.values()))
-            raise InputError(Fault("unknown subject", "of", repr(subject), allowed, nearest_name(own, every)))
-        for record in records:
-            found = subject_of(record, subject, CATALOGUE[measure])
-            if found is not None:
-                CATALOGUE[measure].evaluate(found.of(record))  # traffic that is not counted separately is a fault
 
 
-def _first_records(results: MeasuredRuns) -> list[RunRecord]:
+def _require_known(records: Sequence[RunRecord], metric: Metric, subject: str) -> None:
+    """Raises InputError if no record has the subject, or if the subject does not have the measure."""
+    kind, own = words(subject)
+    known = {one: {n for record in records for n in subjects(record, one)} for one in ([kind] if kind else KINDS)}
+    if not any(own in found for found in known.values()):
+        every = sorted(set().union(*known.values()))
+        raise InputError(
+            Fault("unknown subject", "of", repr(subject), _having(metric, records), nearest_name(own, every))
+        )
+    for record in records:
+        found = subject_of(record, subject, metric)
+        if found is not None:
+            metric.evaluate(found.of(record))  # traffic that is not counted separately is a fault
+
+
+def _first_runs(results: MeasuredRuns) -> list[_Key]:
     """The first finished run of each point."""
-    rows = results.table[results.table["error"] == ""].drop_duplicates("point")
-    runs = zip(rows["point"], rows["replication"], strict=True)
-    return [results.record_of(str(point), int(replication)) for point, replication in runs]
+    return finished_runs(results.table[results.table["error"] == ""].drop_duplicates("point"))
+
+
+def finished_runs(rows: pd.DataFrame) -> list[_Key]:
+    """Point and replication of the finished runs among rows of a table."""
+    rows = rows[rows["error"] == ""]
+    return [
+        (str(point), int(replication)) for point, replication in zip(rows["point"], rows["replication"], strict=True)
+    ]
 
 
 def _having(metric: Metric, records: Sequence[RunRecord]) -> str:
@@ -368,16 +392,23 @@ def columns_of(results: MeasuredRuns, names: Sequence[str]) -> dict[str, list[fl
         InputError: an unknown measure or subject, or a subject that does not have the measure.
         StoreError: the results folder does not hold the runs any more.
     """
-    require_subject(results, names)
-    found: dict[str, list[float]] = {name: [] for name in names}
-    table, has_parts = results.table, any(IN_PART in name for name in names)
-    for point, replication, error in zip(table["point"], table["replication"], table["error"], strict=True):
-        record = None if error else results.record_of(str(point), int(replication))
-        if record is not None and not has_parts:
-            record = _condensed(record)
-        for name, column in found.items():
-            column.append(math.nan if record is None else CATALOGUE[name].evaluate(record))
-    return found
+    _require_measures(results, names)
+    has_parts = any(IN_PART in name for name in names)
+    values: dict[_Key, list[float]] = {}
+
+    def take(key: _Key) -> RunRecord:
+        record = results.record_of(*key)
+        short = _condensed(record)
+        values[key] = [CATALOGUE[name].evaluate(record if has_parts else short) for name in names]
+        return short
+
+    require_subject(results, names, {key: take(key) for key in _first_runs(results)})
+    for key in finished_runs(results.table):
+        if key not in values:
+            take(key)
+    keys = zip(results.table["point"].astype(str), results.table["replication"].astype(int), strict=True)
+    rows = [values.get(key, [math.nan] * len(names)) for key in keys]
+    return {name: [row[index] for row in rows] for index, name in enumerate(names)}
 
 
 SHOWN = (

@@ -11,7 +11,7 @@ import numpy as np
 
 from hostsim.engine.record import AxisValues, Histogram, IntArray, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.results.by_subject import MeasuredRuns, require_subject
+from hostsim.results.by_subject import MeasuredRuns, finished_runs, require_subject
 from hostsim.results.estimate import (
     LEAST_SLICES,
     NOT_ESTIMABLE,
@@ -126,15 +126,15 @@ def _parts_at(
     kinds = [key for key in asked if key in ("traffic", "group") and key not in axes_of(results.table)]
     keys = tuple(key for key in asked if key not in kinds)
     require_axes(results.table, keys, besides=("traffic", "group"))
-    if subject:
-        require_subject(results, [f"latency_mean{OF}{subject}"])
     rows_at(results.table, at or {})  # an unknown value is a fault
     rows = rows_at_points(results.table, at or {}, keys)
     rows = rows[rows["error"] == ""]
+    read = {key: results.record_of(*key) for key in finished_runs(rows)}
+    if subject:
+        require_subject(results, [f"latency_mean{OF}{subject}"], read)
     found = []
     for group in [group for _, group in rows.groupby(list(keys), sort=False)] if keys else [rows]:
-        runs = group[["point", "replication"]].itertuples(index=False, name=None)
-        records = [results.record_of(str(point), int(replication)) for point, replication in runs]
+        records = [read[key] for key in finished_runs(group)]
         values = tuple(group[key].iloc[0] for key in keys)
         found += [((*values, *own.values()), parts) for own, parts in _apart(records, subject, kinds)]
     return time, [*keys, *kinds], found

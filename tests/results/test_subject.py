@@ -14,6 +14,7 @@ from hostsim.results.by_subject import esxtop
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.functions import DROPS
 from hostsim.results.metrics.subject import KINDS, SharedTrafficError, Subject, has, subjects
+from hostsim.results.results import LazyRecords
 
 mpl.use("agg")
 
@@ -72,6 +73,30 @@ def test_one_line_asks_for_a_subject(mixed):
     assert frame.attrs["of"] == "feed"
     assert list(frame["mean"]) == pytest.approx(list(own.groupby("interval").mean()))
     assert list(frame["mean"]) == list(mixed.curve(x="interval", y="latency_p95", of="group feed")["mean"])
+
+
+@pytest.mark.parametrize(
+    ("call", "runs"),
+    [
+        (lambda results: results.with_measures("loss of feed", "latency_p99 of ticks", "guest_ready of web"), 4),
+        (lambda results: results["loss of feed in part 2/3"], 4),
+        (lambda results: results.by("group"), 4),
+        (lambda results: results.distribution("latency of ticks", by="interval"), 4),
+        (lambda results: results.distribution("latency", by="group", at={"interval": "0 us"}), 2),
+    ],
+    ids=["measures", "parts", "by", "distribution", "distributions"],
+)
+def test_a_call_reads_each_record_once(mixed, call, runs):
+    """Several measures of a call share the read, and the check of their subjects has it, too."""
+    reads = []
+
+    class Counted(LazyRecords):
+        def of(self, point, replication):
+            reads.append((point, replication))
+            return mixed.records.of(point, replication)
+
+    call(replace(mixed, records=Counted({})))
+    assert len(reads) == len(set(reads)) == runs
 
 
 def test_a_percentile_of_a_subject_is_that_of_its_times_alone(record):
