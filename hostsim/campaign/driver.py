@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.campaign.executor.base import Executor
@@ -107,6 +107,8 @@ class Progress:
     failed: int
     seconds_left: float | None
     """Estimated wall-clock seconds of the remaining known runs, including those of plans that run at the same time; None if unknown."""
+    missing: Sequence[Task] = ()
+    """Known runs that are not stored; only before a plan runs."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,8 @@ def stored_outcome(plan: Plan, store: Store, observe: Observer | None = None) ->
 def preview(plan: Plan, store: Store) -> Progress:
     """Progress of a plan before it runs: stored and missing runs, with seconds on one worker."""
     front = _Front([plan], store)
-    return front.progress(front.sweeps[0], workers=1)
+    [sweep] = front.sweeps
+    return replace(front.progress(sweep, workers=1), missing=(*sweep.asked, *sweep.fixed))
 
 
 def _work_off(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions
     from hostsim.campaign.shard import Shard
     from hostsim.campaign.store import Store
+    from hostsim.engine.record import Scalar
     from hostsim.results.results import Results
     from hostsim.scenario.plan import Plan, Task
     from hostsim.scenario.scenario import Scenario
@@ -60,14 +62,14 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
     searched = _searched(plan) if missing else 0
     last = _last_run(plan, store.folder) if missing else None
     if last is not None:
-        each = last.usage.wall_s / last.usage.runs
         if searched and _is_judged(last):
             whole = preview(make_plan(plan.scenario, plan.fidelity), store)
             searched = max(last.usage.runs - whole.total, 0)
-    elif standing.seconds_left is not None:
-        each = standing.seconds_left / max(missing, 1)
+        seconds = _as_last(last, standing.missing, searched)
     else:
-        each = _tried(plan) if missing else 0.0
+        known_s = standing.seconds_left
+        each = (known_s / max(missing, 1) if known_s is not None else _tried(plan)) if missing else 0.0
+        seconds = each * (missing + searched)
     drawing_s = last.usage.drawing_s if last is not None and plan.swept else 0.0
     return Forecast(
         scenario=plan.scenario.name,
@@ -75,7 +77,7 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
         runs=standing.total,
         stored=standing.done,
         searched=searched,
-        seconds=each * (missing + searched) / worker_count(jobs) + drawing_s,
+        seconds=seconds / worker_count(jobs) + drawing_s,
         is_known=last is not None and (not searched or _is_judged(last)),
     )
 
@@ -95,6 +97,23 @@ def _last_run(plan: Plan, folder: Path) -> Results | None:
     is_same = (provenance.get("set", ""), provenance.get("ensemble", "")) == (changes, ensemble_words(fidelity))
     is_same = is_same and (found.scenario, found.quick) == (scenario.name, fidelity.quick)
     return found if is_same and found.usage.runs else None
+
+
+def _as_last(last: Results, missing: Iterable[Task], searched: int) -> float:
+    """Wall-clock seconds of missing runs and of searched ones on one worker, as in the last run of the scenario.
+
+    A run of the sweep takes the mean of its point; each other run the mean of the runs that are not in the table.
+    """
+    points = {run.point: frozenset(json.loads(run.axes).items()) for run in last.runs.itertuples()}
+    spent: dict[frozenset[tuple[str, Scalar]], list[float]] = {}
+    finished = last.table[last.table["error"] == ""]
+    for point, wall_s in zip(finished["point"], finished["wall_s"], strict=True):
+        spent.setdefault(points[point], []).append(float(wall_s))
+    swept = [wall_s for known in spent.values() for wall_s in known]
+    beyond = last.usage.runs - len(swept)
+    other = (last.usage.wall_s - sum(swept)) / beyond if beyond > 0 else last.usage.wall_s / last.usage.runs
+    at = [spent.get(frozenset(task.point.axes.items()), [other]) for task in missing]
+    return sum(sum(known) / len(known) for known in at) + searched * other
 
 
 def _is_judged(last: Results) -> bool:

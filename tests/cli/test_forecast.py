@@ -23,7 +23,8 @@ def test_the_last_run_gives_the_time_and_the_runs_of_searches(tmp_path: Path) ->
     scenario = api.load(TINY)
     whole = api.plan(scenario, Fidelity(quick=True), expectations=True)
     usage = replace(found.usage, wall_s=120.0)
-    replace(found, usage=usage).save(tmp_path / "tiny")
+    table = found.table.assign(wall_s=120.0 / usage.runs)
+    replace(found, usage=usage, table=table).save(tmp_path / "tiny")
     drawing_s = api.open_results(tmp_path / "tiny").usage.drawing_s
     assert drawing_s > 0
     known = forecast(whole, store, 2)
@@ -42,3 +43,23 @@ def test_the_last_run_gives_the_time_and_the_runs_of_searches(tmp_path: Path) ->
     partly = forecast(whole, store, 2)
     assert not partly.is_known
     assert partly.searched >= known.searched
+
+
+@pytest.mark.parametrize("stored", [1, 2, None])
+def test_a_missing_run_takes_as_long_as_its_point_took(tmp_path: Path, stored: int | None) -> None:
+    """The estimate is the recorded time of the missing runs, though points differ by a factor of hundred."""
+    found = api.run(TINY, quick=True, expectations=True, jobs=1, results=tmp_path)
+    recorded = found.table["receivers"].map({1: 0.1, 2: 10.0})
+    searched = found.usage.runs - len(recorded)
+    assert searched > 0
+    usage = replace(found.usage, wall_s=recorded.sum() + 3.0 * searched)
+    replace(found, table=found.table.assign(wall_s=recorded), usage=usage).save(tmp_path / "tiny")
+    shutil.rmtree(tmp_path / "runs")
+    if stored is not None:
+        api.run(TINY, quick=True, jobs=1, results=tmp_path, axes={"receivers": [stored]})
+    plan = api.plan(api.load(TINY), Fidelity(quick=True), expectations=True)
+    drawing_s = api.open_results(tmp_path / "tiny").usage.drawing_s
+    known = forecast(plan, Store(tmp_path), 1)
+    assert known.is_known
+    left = recorded[found.table["receivers"] != stored].sum() + 3.0 * searched
+    assert known.seconds == pytest.approx(left + drawing_s)
