@@ -147,6 +147,20 @@ def test_a_quick_verdict_is_looked_at_again_only_where_its_value_is_beyond_the_e
     assert (label(verdict, quick=True), verdict.ci_low) == (word, pytest.approx(interval.low))
 
 
+@pytest.mark.parametrize(
+    ("first", "others", "replications", "word"), [(0.055, 0.08, 1, "pass?"), (0.08, 0.045, 4, "pass?")]
+)
+def test_one_quick_run_with_its_value_outside_the_band_gets_more_replications(
+    tmp_path: Path, first: float, others: float, replications: int, word: str
+) -> None:
+    """It has no interval of its own, and the seed may be an unlucky one."""
+    plan = plan_of(tmp_path, BAND, fidelity=QUICK)
+    done, search = play(plan, lambda task: round(1e6 * (others if task.replication else first)))
+    assert len(done) == replications
+    [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, QUICK)
+    assert label(verdict, quick=True) == word
+
+
 def test_a_known_red_is_not_looked_at_again_at_quick_fidelity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes by its range."""
     monkeypatch.setattr("hostsim.campaign.interim_analysis.known_red", lambda: {"mine": None})

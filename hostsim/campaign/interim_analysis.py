@@ -47,12 +47,13 @@ _QUICK_LEVEL = 0.95
 def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expectations: bool = True) -> Plan:
     """The plan of `hostsim.scenario.planner.make_plan`, with an interim analysis of each expectation.
 
-    Exceptions: a known red at quick fidelity, a given number of replications, a scenario with a precision, and points with one replication.
+    Exceptions: a known red at quick fidelity, a given number of replications, a scenario with a precision, and points with one replication
+    at full fidelity, of which no further one was asked. One quick run with its value outside the band may be an outlier of its seed.
     """
     plan = planner.make_plan(scenario, fidelity, sweep=sweep, expectations=expectations)
     maker = PointMaker(scenario, fidelity)
     precise = scenario.run.precision and not fidelity.quick
-    if not expectations or not fidelity.looks or precise or maker.replications == 1:
+    if not expectations or not fidelity.looks or precise or (maker.replications == 1 and not fidelity.quick):
         return plan
     maker.distinct(task.point for task in plan.tasks)
     reds = known_red() if fidelity.quick else {}
