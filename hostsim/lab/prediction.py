@@ -110,8 +110,8 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 
 _HEAD = """\
-# First predictions, by measurement (docs/guide/judge-a-claim.md). `hostsim predict --record-first` adds an entry; none is ever changed or taken away.
-# `changed_for: TEXT` is written below an entry by hand when a mechanism was changed for the measurement: it is scored apart from then on.
+# First predictions, by measurement (docs/guide/judge-a-claim.md). `hostsim predict --record-first` adds an entry; entries are never changed or removed.
+# If a mechanism was changed because of the measurement, `changed_for: TEXT` is added to its entry by hand, and it is scored separately from then on.
 """
 
 
