@@ -4,11 +4,11 @@
 
     import hostsim
 
-    scenario = hostsim.load("splitrx")    # shows itself in a notebook; scenario.host() draws the host
+    scenario = hostsim.load("splitrx")    # a notebook displays it; scenario.host() draws the host
     results = hostsim.run(scenario, quick=True)
-    results.table                # one row a point and replication
+    results.table                # one row for each point and replication
     results.curve(x="receivers", y="loss", by="split")
-    results.plot("loss")         # a figure of the scenario, with what was published
+    results.plot("loss")         # a figure of the scenario, with the published values
     hostsim.check("splitrx", quick=True)
     hostsim.what_if("splitrx", {"split": 1}, axes={"receivers": 24}, quick=True)
 

@@ -19,13 +19,14 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
         signal.signal(signal.SIGINT, interrupt)
         sys.unraisablehook = interrupt.unraisable
-    # Its matrices are small and its processes many. A pool of threads in each, which numpy makes when it is imported, waits in a loop.
+    # One thread for BLAS: numpy starts a pool of threads in each of the many processes, whose idle threads spin, and
+    # the matrices are small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from hostsim.cli.app import app
 
         app(prog_name="hostsim")
-    except KeyboardInterrupt:  # before there was a command that could tell it
+    except KeyboardInterrupt:  # Ctrl-C before a command could handle it
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("interrupted", file=sys.stderr)
         _end_interrupted()
@@ -33,29 +34,29 @@ def main() -> None:
         if status.code == Status.INTERRUPTED:
             _end_interrupted()
         raise
-    except OSError as error:  # a full disk, a folder that may not be looked into
+    except OSError as error:  # a full disk, or a folder without read permission
         _say(f"{error.filename or 'cannot go on'}: {error.strerror or error}")
         _give_up_what_is_full()
         sys.exit(Status.INPUT)
-    except Exception:  # a defect: its traceback, and a status that no failed claim has
-        if interrupt.has_come:  # the interpreter wraps an interrupt that comes in a class's __set_name__
+    except Exception:  # a defect: print the traceback, and use a status other than that of a failed claim
+        if interrupt.has_come:  # the interpreter wraps an interrupt raised during a class's __set_name__
             _end_interrupted()
         _say(traceback.format_exc().rstrip())
         _give_up_what_is_full()
         sys.exit(Status.INTERNAL)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to end the workers, and takes no time
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the workers have to be ended, which takes no time
 
 
 def _end_interrupted() -> None:
-    """End an interrupted command without taking apart what it has made, which may last."""
+    """End an interrupted command without the slow cleanup of its objects."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _give_up_what_is_full()
     end()
 
 
 def _give_up_what_is_full() -> None:
-    """Redirect a stream that cannot be flushed to nowhere: the interpreter would try again at its end and change the exit status."""
+    """Redirect a stream that cannot be flushed to the null device: a second flush at exit would change the exit status."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,6 +1,7 @@
-"""Python interface: load a scenario, run its sweep, check its expectations, compare results, open those of an earlier run.
+"""Python interface: load a scenario, run its sweep, check expectations, compare and open results.
 
-Each function composes the steps of the pipeline; the command line is thin over them. All share one results folder, so that only missing runs are made.
+Each function composes steps of the pipeline, and the command line calls these functions. All share one results folder,
+so that only missing runs are made.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ __all__ = [
 ]
 
 Change = Scalar | Sequence[Scalar]
-"""A value for a path or an axis: a number, in the base unit where there is one (40000 pps), or text as in a scenario file
-(``"40 kpps"``); for an axis a list of them, or a range (``"1..40:4"``), too."""
+"""A value for a path or an axis: a number in the base unit (40000 pps), or text as in a scenario file (``"40 kpps"``);
+for an axis also a list of values or a range (``"1..40:4"``)."""
 Changes = Mapping[str, Change]
 """Values by dotted path, or by axis."""
 AnyScenario = str | Path | Mapping[str, Any] | Scenario
@@ -71,23 +72,23 @@ def load(
     root: str | Path | None = None,
     plugins: Plugins = None,
 ) -> Scenario:
-    """Load a scenario and check it whole: every point that it needs is made, nothing is run.
+    """Load and validate a scenario with all of its points; nothing is run.
 
     Args:
-        scenario: name of a shipped one, path of a file, YAML text, or a mapping with the keys and values of a file, whose lists may be
-            numpy arrays; relative paths of text and mappings start in the working folder. A loaded scenario is loaded again with
-            these options over its own.
-        overrides: values in place of those of the file by dotted path (``{"vms.receiver.count": 8}``), quantities with their units
-            (``"800 B"``). The axis that varies such a path keeps this one value.
-        axes: values of axes in place of those of the file, by name (``{"receivers": [8, 16], "rate": "30 kpps"}``); a dotted path
-            makes an axis of its own.
-        root: folder below which the scenario and all files that it names lie; the scenario's own folder by default.
-        plugins: your own modules, whose policies, kinds of traffic and control loops the scenario may name: paths of Python files, or
-            names of installed ones.
+        scenario: name of a shipped one, path of a file, YAML text, or a mapping with the keys and values of a file,
+        whose lists may be numpy arrays. Relative paths in text and mappings start in the working folder. A loaded
+        scenario is loaded again with these options in addition to its own.
+        overrides: values that replace those of the file, by dotted path (``{"vms.receiver.count": 8}``); quantities
+        have units (``"800 B"``). An axis that varies such a path has only this value.
+        axes: values of axes that replace those of the file, by name (``{"receivers": [8, 16], "rate": "30 kpps"}``); a
+        dotted path adds an axis.
+        root: folder that contains the scenario and all files that it names; the scenario's own folder by default.
+        plugins: modules with policies, kinds of traffic and control loops that the scenario may name: paths of Python
+        files, or names of installed modules.
 
     Raises:
-        InputError: with everything that is wrong, each with file and line, or of a mapping the Python path
-            (``scenario["vms"]["receiver"]["count"]``).
+        InputError: with every fault, each with file and line, or for a mapping with the Python path
+        (``scenario["vms"]["receiver"]["count"]``).
     """
     return _chosen(scenario, overrides, axes, root, plugins)
 
@@ -131,17 +132,17 @@ def run(
     options: RunOptions | None = None,
     **given: Any,
 ) -> Results | list[Results]:
-    """Run the sweep of a scenario, or of several at the same time: every run that the results folder does not hold yet.
+    """Run the sweep of one or several scenarios: all runs that are not in the results folder yet.
 
     Args:
         scenario: as `load` takes it, or a list of such scenarios, which gives a list of results.
         overrides: values by dotted path, as `load` takes them.
         axes: values of axes by name, as `load` takes them.
         root: folder that holds all files of the scenario, as `load` takes it.
-        expectations: run what the expectations need as well; without it only those are judged whose runs are there.
+        expectations: also run what the expectations need; without it only expectations whose runs exist are judged.
         progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
         options: of the run.
-        **given: single options by name (``quick=True``), as `RunOptions` has them, in place of those of ``options``.
+        **given: single options by name (``quick=True``), as in `RunOptions`; they replace those of ``options``.
 
     Raises:
         InputError: an argument cannot be used; carries every fault.
@@ -166,12 +167,13 @@ def check(
     options: RunOptions | None = None,
     **given: Any,
 ) -> Verdicts:
-    """Judge expectations and claims; runs only what they need and the results folder does not hold.
+    """Judge expectations and claims; runs only what they need and is not in the results folder.
 
     The verdicts are in the order of the scenarios and of their expectations.
 
     Args:
-        subjects: scenarios as `load` takes them, or patterns of claim ids (``split*.40k``); all shipped scenarios where there is none.
+        subjects: scenarios as `load` takes them, or patterns of claim ids (``split*.40k``); all shipped scenarios by
+        default.
         root: folder that holds all files of the scenarios, as `load` takes it.
         progress: as for `run`.
         options: as for `run`.
@@ -202,18 +204,19 @@ def what_if(
     options: RunOptions | None = None,
     **given: Any,
 ) -> WhatIf:
-    """Run a scenario before and after a change; gives the paired differences on common random numbers.
+    """Run a scenario before and after a change; returns paired differences on common random numbers.
 
-    At least three replications are run where their number is not given.
+    At least three replications are run unless their number is given.
 
     Args:
         scenario: as `load` takes it; a loaded one with its options.
-        changes: values afterwards, by dotted path (``{"hardware.cpu.clock": "3 GHz"}``) or by axis (``{"split": 1}``). An axis
-            that is changed has beforehand the one value that ``axes`` gives it, or the first of its sweep.
-        of: a subject, such as a traffic entry or a group of VMs: its measures are compared beside those of the host.
-        costs: costs afterwards, by name (``{"context_switch": 0}``), in what the platform's file gives them in: cycles, a time with its
-            unit, or a factor. For studies of what a mechanism is worth: no scenario carries a cost, and what comes out is no
-            longer held against anything published.
+        changes: values afterwards, by dotted path (``{"hardware.cpu.clock": "3 GHz"}``) or by axis (``{"split": 1}``).
+        A changed axis starts from the one value in ``axes``, or from the first value of its sweep.
+        of: a subject, such as a traffic entry or a group of VMs, whose measures are compared in addition to those of
+        the host.
+        costs: costs afterwards, by name (``{"context_switch": 0}``), in the unit of the platform's file: cycles, a time
+        with its unit, or a factor. For studies of the effect of a mechanism: no scenario sets a cost, and the results
+        are no longer compared with published values.
         overrides: values by dotted path on both sides, as `load` takes them.
         axes: values of axes on both sides, as `load` takes them: the points to compare.
         root: folder that holds all files of the scenario, as `load` takes it; that of a loaded scenario.
@@ -254,7 +257,7 @@ def sides(
     """Load a scenario before and after a change, as `what_if` takes them; nothing is run.
 
     Raises:
-        InputError: with everything that is wrong.
+        InputError: with every fault.
     """
     from hostsim.campaign.what_if import sides as load_sides
 
@@ -283,15 +286,18 @@ def calibrate(
     options: RunOptions | None = None,
     **given: Any,
 ) -> Calibration:
-    """Calibrate a host to its own measurements: an ensemble of hosts that agree with them, predictions, and files of parts.
+    """Calibrate a host to its own measurements: a matching ensemble of hosts, predictions, and files of parts.
 
     Args:
-        scenario: as `load` takes it: the host as far as it is known.
+        scenario: the host as far as it is known, as `load` takes it.
         to: CSV file of measurements: axes, metric, value, half-width of its 95 % interval; the scenario's own expectations by default.
         budget: processor time of all runs; a number is in seconds.
-        members: hosts of the design over the priors, and of each wave after it, in place of a budget; the last wave is the ensemble.
-        predict: what is to be predicted, ``"host_cpu@receivers=16"``; with it everything that was not measured is predicted.
-        output: folder of everything that is run and found, from which a killed calibration goes on; one in the results folder by default.
+        members: number of hosts in the design over the priors, and in each wave after it, instead of a budget; the last
+        wave is the ensemble.
+        predict: the measure to predict, ``"host_cpu@receivers=16"``; with it everything that was not measured is
+        predicted.
+        output: folder of all runs and results, from which a killed calibration resumes; by default one in the results
+        folder.
         overrides: values by dotted path, as `load` takes them.
         axes: values of axes by name, as `load` takes them.
         root: folder that holds all files of the scenario, as `load` takes it.
@@ -309,17 +315,19 @@ def calibrate(
 
 
 def compare(after: Results, before: Results | str | Path, tolerance: float = 0.02) -> Differences:
-    """Compare results with a baseline, an earlier run of the same scenario, at points that both have; gives the curves that moved.
+    """Compare results with an earlier run of the same scenario; returns the curves that moved.
 
-    A point with a single pair of runs shows nothing: its difference has no interval.
+    Points that both runs have are compared. A point with a single pair of runs shows nothing: its difference has no
+    interval.
 
     Args:
         after: the run in question.
         before: the earlier run, a folder that `hostsim run` wrote, or one with such folders by scenario.
-        tolerance: share of the earlier mean that a certain difference may reach; 0.02 is 2 %.
+        tolerance: accepted difference as a share of the earlier mean; 0.02 is 2 %.
 
     Raises:
-        InputError: the earlier run is of another scenario, seed, fidelity or ensemble, shares no point, or has other hosts.
+        InputError: the earlier run is of another scenario, seed, fidelity or ensemble, has no point in common, or has
+        different hosts.
         StoreError: there is no earlier run.
     """
     from hostsim.results.compare import compare as compare_tables
@@ -335,7 +343,7 @@ def reproduce(
     options: RunOptions | None = None,
     **given: Any,
 ) -> list[Results]:
-    """Run shipped scenarios, sweep and expectations, and write a folder for each and one report of all.
+    """Run the sweeps and expectations of shipped scenarios; write a folder for each and one report.
 
     The report is ``report.html`` in the results folder.
 
@@ -364,7 +372,7 @@ def reproduce(
 
 
 def _drawn(result: Results, results: Path, place: int) -> Section:
-    """Write the folder of a scenario, and draw its section of the report."""
+    """Write the folder of a scenario, and render its section of the report."""
     from hostsim.views.report.folder import write
     from hostsim.views.report.page import section
 
@@ -373,12 +381,12 @@ def _drawn(result: Results, results: Path, place: int) -> Section:
 
 
 def open_results(folder: str | Path, results: str | Path | None = None) -> Results:
-    """Open the results of an earlier run, with all that a fresh run gives; nothing is run.
+    """Open the results of an earlier run, with everything that a new run returns; nothing is run.
 
     Args:
         folder: that `hostsim run`, `reproduce` or `Results.save` wrote.
-        results: folder that keeps every run, from which records are read when they are asked for; by default the one that
-            ``folder`` is in, if it keeps runs, and else that of all commands.
+        results: results folder, from which records are read on request; by default the one that contains ``folder``, or
+        else the default of all commands.
 
     Raises:
         StoreError: the folder holds no results, or they cannot be read.

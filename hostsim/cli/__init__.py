@@ -1,1 +1,1 @@
-"""Command line of hostsim, thin over the Python interface in `hostsim.api`."""
+"""Command line of hostsim; its commands call the Python interface in `hostsim.api`."""

@@ -20,7 +20,7 @@ __all__ = ["answer"]
 MOST_SERIES = 6
 """Number of printed series of a figure; the others are counted."""
 MOST_PLACES = 4
-"""Number of values of x that are all printed; of more, the first, the last, and an extreme between them."""
+"""Largest number of x values that are all printed; beyond it, the first, the last, and an extreme between them."""
 MOST_POINTS = 4
 """Number of points with a printed bottleneck."""
 
@@ -83,14 +83,14 @@ def _judged(found: Results) -> list[str]:
 
 
 def _subjects(found: Results) -> Iterator[str]:
-    """Measures of each VM group or traffic entry at the last point, if there are several."""
+    """Measures of each VM group or traffic entry at the last point, if there are several subjects."""
     from hostsim.views.report.breakdown import LIMIT, last_points, subject_rows
 
     for point in last_points(found)[-1:]:
         headings, rows = subject_rows(found, point.id)
         if rows:
             shown = rows[:MOST_SERIES]
-            table = list(zip(headings, *shown, strict=True))  # a column for each subject: the labels are long
+            table = list(zip(headings, *shown, strict=True))  # one column for each subject, because the labels are long
             has_limits = headings[-1] == LIMIT
             yield f"by {headings[0]} at {point.words}"
             body = table[1:-1] if has_limits else table[1:]

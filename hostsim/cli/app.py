@@ -59,7 +59,7 @@ class _Commands(TyperGroup):
                 formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments; ``--ensemble`` takes the next one as its file if it is CSV, as typer has no option with an optional value."""
+        """Parse arguments; ``--ensemble`` takes the next argument if it is a CSV file, as typer has no optional option values."""
         if "--ensemble" in args:
             from hostsim.campaign.run_option import SHIPPED
 
@@ -134,11 +134,11 @@ def _options(
 def _command(
     name: str, function: Callable[..., None], example: str, task: str, cls: type[TyperCommand] = Command
 ) -> None:
-    """Add a command with the task that groups it in the help, and an example of its arguments."""
+    """Add a command, its task for the grouping of the help, and an example of its arguments."""
     app.command(name, cls=cls, epilog=f"Example: hostsim {name} {example}".rstrip(), rich_help_panel=task)(function)
 
 
-_LOOK, _RUN, _JUDGE, _STUDY, _KEEP = "Look", "Run", "Compare with what was published", "Study", "Results"
+_LOOK, _RUN, _JUDGE, _STUDY, _KEEP = "Look", "Run", "Compare with published measurements", "Study", "Results"
 _command("new", new, "my-host --nic E810 --traffic http", _LOOK)
 _command("list", inspection.list_, "nics", _LOOK)
 _command("show", inspection.show, "first-sweep --copy", _LOOK, with_options("quick", "replications", "plugins"))

@@ -1,4 +1,4 @@
-"""``calibrate``: an ensemble for your own host by its measurements, or the shipped constants by all published claims."""
+"""``calibrate``: fit an ensemble to measurements of your own host, or the shipped constants to all published claims."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["calibrate"]
 BUDGET = "1 h"
 """Of your own host."""
 MEMBERS = 50
-"""Number of hosts of the ensemble about the best fit to the published claims."""
+"""Number of hosts in the ensemble around the best fit to the published claims."""
 LEAST_SHOWN = 0.25
-"""Smallest listed move of a number, in standard deviations of its prior."""
+"""Smallest listed change of a number, in standard deviations of its prior."""
 MOST_SHOWN = 5
-"""Number of named measurements outside their intervals."""
+"""Number of measurements outside their intervals that are listed by name."""
 
 
 def calibrate(
@@ -64,7 +64,7 @@ def calibrate(
         option(
             "--members",
             "N,N,N",
-            "Hosts spread over the priors, and of each wave after them, in place of the budget; the last wave is the ensemble.",
+            "Number of hosts spread over the priors and in each wave after them, instead of the budget; the last wave is the ensemble.",
         ),
     ] = None,
     predict: Annotated[
@@ -77,16 +77,14 @@ def calibrate(
     ] = None,
     output: Annotated[
         Path | None,
-        option(
-            "-o --output", "DIR", "Folder of everything that is run and found; one in the results folder by default."
-        ),
+        option("-o --output", "DIR", "Folder of all runs and results; by default one in the results folder."),
     ] = None,
     root: Root = None,
     *,
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Say what would be calibrated, with how many hosts and at what cost; run nothing."
+            "--dry-run", help="Print what would be calibrated, the number of hosts and the cost; run nothing."
         ),
     ] = False,
 ) -> None:
@@ -163,7 +161,7 @@ def _calibrate_shipped(output: Path | None, options: RunOptions, *, dry_run: boo
 
 
 def _fit_answer(found: ShippedFit) -> str:
-    """The numbers moved by the best fit, and the missed claims."""
+    """The numbers that the best fit changed, and the missed claims."""
     moved = sorted(
         (number for number in found.numbers if abs(number.moved) >= LEAST_SHOWN), key=lambda one: -abs(one.moved)
     )
@@ -244,7 +242,7 @@ def _host_seconds(joint: Joint, options: RunOptions) -> float:
     if known:
         return sum(one.processor_s for one in known) / len(known)
     fidelity = Fidelity(quick=True, seed=options.seed)
-    with TemporaryDirectory() as empty:  # a host costs all its runs, whatever is stored of the shipped one
+    with TemporaryDirectory() as empty:  # every host needs all runs; stored runs of the shipped host do not help
         store = Store(Path(empty))
         return sum(forecast(host.plan(host.scenario, fidelity), store, 1).seconds for host in joint.hosts)
 
@@ -271,7 +269,7 @@ def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> s
 
 
 def _answer(found: Calibrated, name: str) -> str:
-    """The answer: numbers that the data determine, residuals, the prediction, and the next measurement."""
+    """The result: numbers that the data determine, residuals, the prediction, and the next measurement."""
     held = found.held
     others = [one.name for one in found.summary.learnt if one not in held]
     rows = [
@@ -317,7 +315,7 @@ def _spread(ends: Sequence[float]) -> str:
 
 
 def _command(scenario: Scenario, parts: Mapping[str, Mapping[str, Path]]) -> str:
-    """The command that runs a scenario with its own parts; empty if it sweeps over parts or is shipped."""
+    """The command that runs a scenario with the calibrated parts; empty if the scenario sweeps over parts or is shipped."""
     from hostsim.scenario.shipped_data import find_scenario, predictions, shipped
 
     if scenario.file in {find_scenario(name) for name in (*shipped(), *predictions())} or any(

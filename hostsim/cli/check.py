@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["check", "cite", "predict", "print_verdicts", "verify"]
 
 MOST_PLACES = 5
-"""Number of named points without a comparison; the others are counted."""
+"""Number of listed points without a comparison; the others are counted."""
 
 
 def check(
@@ -108,7 +108,7 @@ def _check_shard(
 
 
 def _measured(subjects: Sequence[str], file: Path, root: Path | None, plugins: Sequence[str | Path]) -> Scenario:
-    """The scenario of measurements, with these as its expectations."""
+    """The scenario with the given measurements as its expectations."""
     from hostsim import api
     from hostsim.lab.calibration.measured import read_measured
 
@@ -185,7 +185,7 @@ def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
 
 
 def _swept(subjects: Sequence[str], root: Path | None, plugins: Sequence[str | Path]) -> list[Scenario]:
-    """The scenarios to compare, including those without expectations, as their curves can move as well."""
+    """The scenarios to compare, including those without expectations, whose curves can move too."""
     from hostsim.plugin.source import read_plugins
     from hostsim.scenario.load import load
     from hostsim.scenario.selection import select
@@ -219,13 +219,13 @@ class Comparison:
     """Curves that moved since earlier results, and the coverage of the comparison."""
 
     moves: list[tuple[str, PairedDifference]] = field(default_factory=list)
-    """With the scenario of each."""
+    """Moved curves, each with its scenario."""
     points: int = 0
     compared: int = 0
     failed: int = 0
     """Runs."""
     suites: list[Suite] = field(default_factory=list)
-    """For JUnit, one for each scenario."""
+    """JUnit suites, one for each scenario."""
 
 
 def _check_against(
@@ -317,7 +317,7 @@ def _tell_uncompared(scenario: str, held: Coverage) -> None:
     """Print the points that could not be compared on stderr."""
     for places, why in (
         (held.alone, "has no finished run in common with the earlier results"),
-        (held.single, "has one replication in common, and one has no interval; run both with --replications 3"),
+        (held.single, "has one replication in common, which gives no interval; run both with --replications 3"),
     ):
         for place in places[:MOST_PLACES]:
             typer.echo(f"{scenario}{f' at {place}' if place else ''}: {why}", err=True)
@@ -339,7 +339,7 @@ def predict(
         bool,
         typer.Option(
             "--record-first",
-            help="Write the values into first.yaml beside the scenario; refused where one is there, or the inputs are not committed.",
+            help="Write the values into first.yaml beside the scenario; refused if a value is already there, or the inputs are not committed.",
         ),
     ] = False,
     root: Root = None,
@@ -348,8 +348,8 @@ def predict(
 ) -> None:
     """Predictions: published, first and today's value.
 
-    Measurements that nothing is fitted to, each with its first prediction, kept permanently, and today's; scores of both by
-    kind. A miss is not a failure; only a measurement without any value ends the command with status 1.
+    Lists measurements that no constant is fitted to, each with its first prediction, which is never changed, and
+    today's; both are scored by kind. A miss is not a failure; the exit status is 1 only if a measurement has no value.
     """
     options: RunOptions = context.obj
     from hostsim import api
@@ -360,7 +360,7 @@ def predict(
     from hostsim.scenario.shipped_data import predictions
 
     if record and options.ensemble:
-        allowed = "a first prediction is one of the shipped constants"
+        allowed = "a first prediction uses the shipped constants"
         raise InputError(Fault("cannot be combined with --ensemble", "--record-first", allowed=allowed))
     chosen = api.select(*(subjects or ()), root=root, among=predictions())
     prediction.require_measurements(chosen)
@@ -401,10 +401,10 @@ def verify(
     quick: Annotated[bool, typer.Option("--quick", help="Short runs, and intervals five times as wide.")] = False,
     only: Annotated[Texts, repeated("--only", "TEXT", "Only cases with this in their names.")] = None,
 ) -> None:
-    """Compare the simulator's parts with queueing theory.
+    """Compare parts of the simulator with queueing theory.
 
-    Scheduler, rings, coalescing, poll budgets and arrivals simulate cases whose answers are known. A mean passes when its
-    99.9 % interval contains the answer and is narrow enough; the exit status is 1 unless all pass.
+    Scheduler, rings, coalescing, poll budgets and arrivals simulate cases with known answers. A mean passes if its 99.9
+    % interval contains the answer and is narrow enough; the exit status is 1 unless all pass.
     """
     options: RunOptions = context.obj
     from hostsim.errors import Fault, InputError
@@ -426,7 +426,7 @@ def verify(
 
 
 def _tell(done: int, total: int) -> None:
-    """Print the number of finished runs in a line that is overwritten, on terminals only."""
+    """Print the number of finished runs in a line that is overwritten; on terminals only."""
     if sys.stderr.isatty():
         print(f"\r{done} of {total} runs", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
@@ -449,8 +449,8 @@ def cite(
 ) -> None:
     """Sources of claims and inputs, or hostsim's own citation.
 
-    Prints each publication with its address, the claims read from it, and the constants and inputs of the scenario that name it. Of a
-    subject, which texts name in parentheses, it prints what each publication says.
+    Prints each publication with its address, the claims taken from it, and the constants and inputs of the scenario
+    that cite it. For a subject, which texts name in parentheses, it prints a summary of each publication.
     """
     from hostsim.results.claim import bibtex as as_bibtex
     from hostsim.scenario.shipped_data import bibliography
@@ -483,7 +483,7 @@ def _own(own: Publication) -> str:
 
 
 def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Citation, str]]:
-    """Every citation of the subjects, with the claim or input that makes it, or with what the publication says.
+    """Every citation of the subjects, with the citing claim or input, or with a summary of the publication.
 
     Raises:
         InputError: a subject is neither a scenario, a file, a subject of the bibliography nor a pattern that matches a claim or a measurement.

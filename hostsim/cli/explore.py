@@ -1,4 +1,4 @@
-"""Command ``explore``: a page with script for each scenario to explore its results."""
+"""Command ``explore``: an interactive page for each scenario to explore its results."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def explore(
         list[str],
         typer.Argument(
             metavar="DIR|SCENARIO",
-            help="Results folders, or folders of such; or scenarios, whose missing runs are made first.",
+            help="Results folders, folders that contain some, or scenarios, whose missing runs are made first.",
             autocompletion=complete_scenario,
         ),
     ],
-    overrides: Annotated[Texts, repeated("--set", "PATH=VALUE", "Of a scenario: set a value, as `run` would.")] = None,
+    overrides: Annotated[Texts, repeated("--set", "PATH=VALUE", "For a scenario: set a value, as for `run`.")] = None,
     axes: Annotated[
-        Texts, repeated("--axis", "NAME=VALUES", "Of a scenario: give an axis other values, as `run` would.")
+        Texts, repeated("--axis", "NAME=VALUES", "For a scenario: replace the values of an axis, as for `run`.")
     ] = None,
     against: Annotated[
         Path | None,
-        option("--against", "DIR", "Earlier results of the same scenario, to show beside these with the differences."),
+        option("--against", "DIR", "Earlier results of the same scenario, shown beside these with the differences."),
     ] = None,
     output: Annotated[
         Path | None, option("-o --output", "FILE", "The page; explore.html in the folder of the results by default.")
@@ -70,9 +70,9 @@ def explore(
 def _found(
     subject: str, options: RunOptions, changes: tuple[dict[str, str], dict[str, str]], root: Path | None
 ) -> list[tuple[Path, Results]]:
-    """The results of a subject with their folders: those of a folder are read, and a scenario is run and its folder written.
+    """The results of a subject with their folders: a folder is read; a scenario is run and its folder written.
 
-    A folder may have been copied from elsewhere, without its runs, and has a scenario of any name.
+    A folder may be a copy without its runs, and its scenario may have any name.
     """
     from hostsim import api
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Forecast", "dry_run_table", "ensemble_adds_s", "forecast"]
 
 PROBES = 3
-"""Number of shortened trial runs if the store has none of the plan."""
+"""Number of shortened trial runs if the store has no run of the plan."""
 CUT = 20
 """Divisor of the length of such a run."""
 
@@ -45,11 +45,11 @@ class Forecast:
     runs: int
     stored: int
     searched: int
-    """Runs that searches may request later: as in the last run of the scenario, else the largest number."""
+    """Runs that searches may request later: the number of the scenario's last run, or else the largest number."""
     seconds: float
-    """Wall-clock seconds of all missing runs on all workers together."""
+    """Wall-clock seconds for all missing runs with all workers."""
     is_known: bool = False
-    """True if both are from the last run of the scenario."""
+    """True if both numbers come from the last run of the scenario."""
 
 
 def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
@@ -83,7 +83,7 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
 
 
 def _last_run(plan: Plan, folder: Path) -> Results | None:
-    """The results of the last run of a scenario with the same options, by any version of the code, or None."""
+    """The last results of a scenario with the same options, from any version of the code, or None."""
     from hostsim.campaign.pipeline import ensemble_words
     from hostsim.results.folder import read
 
@@ -135,7 +135,7 @@ def dry_run_table(
     Args:
         scenarios: those to run.
         options: of the run.
-        shard: the part of it that would be run; all by default.
+        shard: the part of the plan that would be run; all by default.
         sweep: run the points of the sweep.
         expectations: run what the expectations need.
         began: when the command began, on the monotonic clock; by default its start is not counted.
@@ -156,7 +156,7 @@ def dry_run_table(
         known.append(_total(known))
     if (
         began is not None and known[-1].is_known
-    ):  # a run takes the same imports and planning, and its workers import again
+    ):  # a real run repeats these imports and this planning, and its workers import again
         known[-1] = replace(known[-1], seconds=known[-1].seconds + 2 * (time.monotonic() - began))
     say_warnings(warnings)
     if fidelity.ensemble is not None:
@@ -208,7 +208,9 @@ def _row(known: Forecast) -> tuple[object, ...]:
     """A forecast as a row of the table."""
     missing = known.runs - known.stored
     more = f"{'about' if known.is_known else 'up to'} {known.searched}" if known.searched else "none"
-    most = "" if known.is_known or not known.searched else "at most "  # searches seldom need all that they may request
+    most = (
+        "" if known.is_known or not known.searched else "at most "
+    )  # searches seldom need all runs that they may request
     took = f"{most}{about(known.seconds)}" if missing else "nothing"
     return known.scenario, known.points, known.runs, known.stored, missing, more, took
 
@@ -244,7 +246,8 @@ def _seconds(task: Task) -> float:
         )
     except (Exception, SystemExit):  # a plug-in may raise anything
         return 0.0
-    # building a host takes the same time for any length; and a short run may be lengthened for its warm-up, so its reached time counts
+    # building a host takes the same time for any length; a short run may be extended for its warm-up, so the reached
+    # time counts
     building = built - started
     running = max(time.process_time() - built - building, 0.0)
     return building + running * task.point.spec.length / int(record.instants_ps[-1])

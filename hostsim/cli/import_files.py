@@ -1,4 +1,4 @@
-"""``import``: files that a host wrote, to a draft of hardware and scenario and to measurements."""
+"""``import``: turn files from a real host into a draft of hardware and scenario, and into measurements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["import_"]
 
 MOST_SHOWN = 12
-"""Number of printed unknown keys and notes; the draft has all."""
+"""Number of printed unknown keys and notes; the draft contains all."""
 
 
 def import_(
@@ -36,8 +36,9 @@ def import_(
     """Read files of a real host: a draft, and measurements.
 
     Reads esxtop -b, net-stats -A, the output of esxcli network nic, esxcli hardware cpu and vsish, and captures of packets (pcap, pcapng,
-    tshark), plain or compressed with gzip. Writes hardware.yaml and scenario.yaml, with the line that each value is from and a mark for
-    each that is unknown; measured.csv for calibrate --to and check --against; found.csv with everything that was read.
+    tshark), plain or compressed with gzip. Writes hardware.yaml and scenario.yaml, with the source line of each value
+    and a mark for each unknown one; measured.csv for calibrate --to and check --against; and found.csv with everything
+    that was read.
     """
     from hostsim.lab.host_files.draft import Draft
     from hostsim.lab.host_files.found import group_name
@@ -74,7 +75,7 @@ def _answer(draft: Draft) -> str:
 
 
 def _say_notes(draft: Draft) -> None:
-    notes = [*draft.found.notes, *(f"stated differently, the first is used: {text}" for text in draft.conflicts())]
+    notes = [*draft.found.notes, *(f"contradictory values, the first is used: {text}" for text in draft.conflicts())]
     alone = [one.metric for one in draft.measured if one.half is None]
     if alone:
         notes.append(f"{', '.join(alone)}: a single sample has no interval and is not in measured.csv; take several")

@@ -35,22 +35,22 @@ __all__ = [
 ]
 
 COMPONENTS: Final = {"hardware": "hardware", "nics": "nic", "guests": "guest", "platforms": "platform", "peers": "peer"}
-"""Kinds of parts with files, and the names of these files for `hostsim schema`."""
+"""Kinds of parts that have files, and the file names for `hostsim schema`."""
 LISTED: Final = (*COMPONENTS, "traffic")
-"""Kinds for `hostsim list`, beside scenarios."""
+"""Kinds for `hostsim list`, in addition to scenarios."""
 _USES: Final = {
     "hardware": "hardware: ./{file}",
-    "nics": "model: {file}, of a NIC in a server's file",
-    "guests": "guest: ./{file}, of a group of VMs",
+    "nics": "model: {file}, for a NIC in a hardware file",
+    "guests": "guest: ./{file}, for a group of VMs",
     "platforms": "platform: ./{file}",
     "peers": "peer: ./{file}",
     "traffic": "an entry below traffic:",
 }
-"""Line of a scenario or a server that uses a copy."""
+"""Line of a scenario or hardware file that uses the copy."""
 
 
 def parts_named(name: str) -> list[tuple[str, str, Path]]:
-    """The shipped parts of a name, ``X710`` or with its kind ``nics/X710``: kind, name and file of each."""
+    """The shipped parts with a name (``X710``, or with its kind ``nics/X710``): kind, name and file of each."""
     from hostsim.scenario.shipped_data import shipped_parts
 
     kind, slash, rest = name.partition("/")
@@ -101,10 +101,10 @@ def list_parts(kind: str) -> str:
 
 
 def only_part(name: str) -> tuple[str, str, Path]:
-    """The shipped part of a name.
+    """The shipped part with a name.
 
     Raises:
-        InputError: parts of several kinds have it.
+        InputError: parts of several kinds have the name.
     """
     found = parts_named(name)
     if len(found) > 1:
@@ -114,7 +114,7 @@ def only_part(name: str) -> tuple[str, str, Path]:
 
 
 def show_part(name: str) -> str:
-    """A shipped part: description, file, and each value with its place; for a kind of traffic, an entry to copy."""
+    """A shipped part: description, file, and each value with its origin; for a kind of traffic, an entry to copy."""
     from hostsim.config.files import display_name
     from hostsim.scenario.component import Parts
     from hostsim.scenario.shipped_data import part_title
@@ -219,20 +219,22 @@ def show(
     ],
     overrides: SetAsRun = None,
     axes: Annotated[
-        Texts, option("--axis", "NAME=VALUES", "Give an axis other values, as `run` would.", complete_axis)
+        Texts, option("--axis", "NAME=VALUES", "Replace the values of an axis, as for `run`.", complete_axis)
     ] = None,
     root: Root = None,
     *,
     copy: Annotated[
         bool,
-        typer.Option("--copy", help="Copy its file and the arrivals that it replays to this folder, for editing."),
+        typer.Option(
+            "--copy", help="Copy its file, and the arrivals file that it replays, to this folder for editing."
+        ),
     ] = False,
 ) -> None:
     """A scenario's points and settings, or a part's values, with origins.
 
-    Of a scenario: axes, expectations, every effective setting with its origin, assumed inputs, and all points of the sweep. Of a
-    part (`hostsim list nics`): each value with its place; of a kind of traffic an entry to copy. Parts of several kinds with
-    the same name need the kind before it: `guests/ideal`.
+    For a scenario: axes, expectations, every effective setting with its origin, assumed inputs, and all points of the
+    sweep. For a part (`hostsim list nics`): each value with its origin; for a kind of traffic, an entry to copy. If
+    parts of several kinds have the same name, put the kind before it: `guests/ideal`.
     """
     options: RunOptions = context.obj
     from hostsim import api
@@ -259,10 +261,10 @@ def show(
 
 
 def _is_part(name: str) -> bool:
-    """True for the name of a shipped part, unless a scenario or a file has it.
+    """True for the name of a shipped part, unless a scenario or a file has the same name.
 
     Raises:
-        InputError: neither a part nor a scenario has it, and the nearest name is that of a part.
+        InputError: the name is unknown, and the nearest known name is that of a part.
     """
     from hostsim.config.files import is_there
     from hostsim.scenario.shipped_data import predictions, shipped
@@ -350,7 +352,7 @@ def schema(
         ),
     ] = "scenario",
 ) -> None:
-    """JSON Schema of files, for editors; with plug-ins, of their additions as well."""
+    """JSON Schema of files, for editors; plug-ins add their keys."""
     options: RunOptions = context.obj
     from hostsim.plugin.module import registry_of
     from hostsim.plugin.source import read_plugins
@@ -365,7 +367,7 @@ def schema(
     if kind == "scenario":
         print_json(scenario_schema(registry_of(read_plugins(plugins))))
     elif plugins:
-        raise InputError(Fault("adds nothing to this kind of file", "--plugin", ", ".join(map(str, plugins))))
+        raise InputError(Fault("adds no key to this kind of file", "--plugin", ", ".join(map(str, plugins))))
     else:
         print_json(component_schema(kind))
 

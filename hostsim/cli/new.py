@@ -1,4 +1,4 @@
-"""``hostsim new``: write a commented scenario that runs at once, from options or from the answers to a few questions."""
+"""``hostsim new``: write a commented scenario that runs at once, from options or interactive answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Answers:
     platform: str
     hardware: str
     nic: str
-    """Model of each NIC; empty for those of the server."""
+    """Model of each NIC; empty for the server's own NICs."""
     guest: str
     vms: int
     vcpus: int
@@ -60,7 +60,7 @@ def new(
 ) -> None:
     """Write a commented scenario of your own that runs at once.
 
-    Options say what it is of; on a terminal, a question asks for each that is missing. `hostsim list` with hardware, nics,
+    Options choose its parts; on a terminal, missing options are asked for. `hostsim list` with hardware, nics,
     guests, platforms or traffic prints the names.
     """
     from hostsim.scenario.shipped_data import shipped_parts
@@ -164,7 +164,7 @@ def _scenario(answers: _Answers, hardware: str) -> str:
         f"# Run it:                 hostsim run {answers.name}.yaml --quick",
         f"# All effective settings: hostsim show {answers.name}.yaml",
         f"scenario: {answers.name}",
-        "question: What does each VM get, and what does it cost the host?",
+        "question: What does each VM achieve, and how much CPU does it cost the host?",
         f"platform: {answers.platform}   # version of the hypervisor: hostsim list platforms",
         f"hardware: {hardware}   # server: hostsim list hardware, hostsim show NAME --copy",
         "# host: {advanced: {Net.CoalesceScheme: rbc}}   # advanced settings by their names",
@@ -202,7 +202,7 @@ def _scenario(answers: _Answers, hardware: str) -> str:
             for measure in dict.fromkeys(_measure(s) for _, _, s in entries)
         ),
         "",
-        "# expect:   # what a run is judged by: hostsim check",
+        "# expect:   # pass criteria for hostsim check",
         f"#   - {{name: room for more, metric: host_cpu, at: {{{varied}: {answers.vms}}}, between: [0, 80 %]}}",
         "",
     ]
@@ -223,7 +223,7 @@ def _entry(kind: str) -> tuple[str, Traffic]:
 
 
 def _vnics(spec: Traffic) -> int:
-    """Number of vNICs that the traffic needs: two if it leaves by another one."""
+    """Number of vNICs that the traffic needs: two if it leaves by another vNIC than it arrives."""
     return 1 + int(getattr(spec, "leaves", 0))
 
 
@@ -240,7 +240,7 @@ def _check_loads(files: dict[str, str], scenario: str) -> None:
     """Load the scenario before it is written.
 
     Raises:
-        InputError: the parts do not fit together.
+        InputError: the parts are incompatible.
     """
     from hostsim.scenario.load import load
 

@@ -104,19 +104,19 @@ def option(flags: str, metavar: str, about: str, complete: Callable[..., list[st
 
 
 def complete_path(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Dotted paths of the scenario on the command line with an equals sign, as ``--set`` takes them."""
+    """Dotted paths of the scenario on the command line, with an equals sign, for ``--set``."""
     return _assignments([setting.name for setting in loaded.settings] if (loaded := _loaded(ctx)) else [], incomplete)
 
 
 def complete_axis(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Axes of the scenario on the command line with an equals sign, as ``--axis`` takes them, and from a dot on paths."""
+    """Axes of the scenario on the command line, with an equals sign, for ``--axis``; after a dot also paths."""
     if "." in incomplete:
         return complete_path(ctx, incomplete)
     return _assignments(list(loaded.axes) if (loaded := _loaded(ctx)) else [], incomplete)
 
 
 def complete_change(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Axes and dotted paths of the scenario on the command line, as a change takes them."""
+    """Axes and dotted paths of the scenario on the command line, for a change."""
     return [*complete_axis(ctx, incomplete), *(complete_path(ctx, incomplete) if "." not in incomplete else [])]
 
 
@@ -178,7 +178,7 @@ def complete_metric(incomplete: str) -> list[str]:
 
 
 def _loaded(ctx: typer.Context) -> Scenario | None:
-    """The scenario on the command line; None where it is not there yet, or has faults."""
+    """The scenario on the command line; None if it is missing or has faults."""
     from hostsim.scenario.load import load
 
     name = _first(ctx, "scenario")
@@ -191,7 +191,7 @@ def _loaded(ctx: typer.Context) -> Scenario | None:
 
 
 def _first(ctx: typer.Context, *names: str) -> str:
-    """The first argument of a command that is being typed; click leaves it unparsed where the last option has no value yet."""
+    """The first argument of the command being typed, which click does not parse while the last option has no value."""
     given = next((value for name in names if (value := ctx.params.get(name))), ctx.args)
     return given if isinstance(given, str) else next(iter(given), "")
 
@@ -208,7 +208,7 @@ ShardText = Annotated[
         "Only store the runs of part I of N, for jobs of a batch system; combine them with `hostsim merge`.",
     ),
 ]
-SetAsRun = Annotated[Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would.", complete_path)]
+SetAsRun = Annotated[Texts, option("--set", "PATH=VALUE", "Set a value, as for `run`.", complete_path)]
 
 
 def repeated(flag: str, metavar: str, about: str, complete: Callable[..., list[str]] | None = None) -> Any:
@@ -235,7 +235,7 @@ _TASKS: Mapping[str, tuple[str, ...]] = {
     "Where runs are made and stored": ("jobs", "cluster", "shard", "results", "max_memory", "max_time", "dry_run"),
     "What is printed and written": ("output", "as_json", "junit", "bibtex", "help"),
 }
-"""Options of commands by task, by the names of their parameters; others say what a command is about."""
+"""Names of the option parameters of each task; all others concern the subject of a command."""
 
 
 class Command(TyperCommand):
@@ -256,7 +256,7 @@ class Command(TyperCommand):
 
 
 class _RunCommand(Command):
-    """A command with run options after its own; it has them as the `RunOptions` of its context."""
+    """A command with run options after its own, which it gets as the `RunOptions` of its context."""
 
     offers: ClassVar[Callable[[str], bool]]
 

@@ -35,22 +35,22 @@ __all__ = [
 
 
 BEGAN = "hostsim.began"
-"""Key of the context's ``meta`` with the time, of the monotonic clock, at which the command began."""
+"""Key of the context's ``meta`` with the start time of the command on the monotonic clock."""
 
 
 def say_warnings(warnings: Iterable[str]) -> None:
-    """Print each warning once on stderr, in colour where that is a terminal."""
+    """Print each warning once on stderr, in colour on a terminal."""
     for warning in dict.fromkeys(warnings):
         typer.echo(coloured(f"warning: {warning}", "yellow", sys.stderr), err=True)
 
 
 def coloured(text: str, colour: str, stream: TextIO) -> str:
-    """Text in a colour where its stream is a terminal, unless the environment asks for none."""
+    """Text in a colour if its stream is a terminal and the environment allows it."""
     return typer.style(text, fg=colour) if stream.isatty() and "NO_COLOR" not in os.environ else text
 
 
 def say_failed(found: Results) -> None:
-    """Print each failed run with the last line of its error, and their number."""
+    """Print each failed run with the last line of its error, and the number of failed runs."""
     for row in found.failed.itertuples():
         last = str(row.error).strip().splitlines()[-1]
         typer.echo(f"{found.scenario}: point {row.point}, replication {row.replication} failed: {last}", err=True)
@@ -93,7 +93,7 @@ _COLOURS = {
 
 
 def columns(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Format rows as a text table with aligned columns, the last one ragged."""
+    """Format rows as a text table with aligned columns, except the last one."""
     cells = [[str(cell) for cell in row] for row in [headings, *rows]]
     widths = [max(len(row[index]) for row in cells) for index in range(len(headings))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
@@ -130,7 +130,7 @@ def duration(seconds: float) -> str:
 
 
 INTERVAL_S = 10.0
-"""Least time between two lines where stderr is not a terminal."""
+"""Shortest time between two progress lines if stderr is not a terminal."""
 
 
 class Reporter:

@@ -19,15 +19,15 @@ class Status(IntEnum):
     """Exit status of a command that does not succeed."""
 
     CLAIM = 1
-    """A claim does not have its expected verdict, or a curve moved."""
+    """A claim has an unexpected verdict, or a curve moved."""
     INPUT = 2
     """Bad input, or a file that cannot be read or written."""
     FAILED_RUNS = 3
     """A sweep finished with failed runs, or its cluster was lost."""
     INTERNAL = 4
-    """An error in the program: there is a traceback."""
+    """An error in the program, with a traceback."""
     INTERRUPTED = 130
-    """Ctrl-C; finished runs are kept."""
+    """Ctrl-C; finished runs are stored."""
 
 
 GRACE_S = 1.5
@@ -35,7 +35,7 @@ GRACE_S = 1.5
 
 
 class CommandSigint:
-    """SIGINT handler of a command: raises KeyboardInterrupt, and ends the process if that has not ended it soon.
+    """SIGINT handler of a command: raises KeyboardInterrupt, and ends the process if it does not end soon.
 
     A second Ctrl-C, or `GRACE_S` of processor time after the first, always ends the process with
     status 130. Nothing that has finished is lost: every run is stored when it ends.
@@ -51,7 +51,7 @@ class CommandSigint:
         raise KeyboardInterrupt
 
     def unraisable(self, lost: UnraisableHookArgs) -> None:
-        """``sys.unraisablehook``: ends the process for a KeyboardInterrupt that a finaliser or a callback of a weak reference cannot raise."""
+        """``sys.unraisablehook``: ends the process on a KeyboardInterrupt inside a finaliser or weak-reference callback."""
         if lost.exc_type is KeyboardInterrupt:
             end(b"interrupted\n")
         sys.__unraisablehook__(lost)

@@ -1,4 +1,4 @@
-"""Commands on stored runs: those of a ``--shard``, ``merge`` and ``prune``."""
+"""Commands on stored runs: ``--shard`` of other commands, ``merge`` and ``prune``."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def merge(
     context: typer.Context,
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Results folders, such as those of shards.")],
 ) -> None:
-    """Copy the runs of several results folders into that of --results; runs nothing.
+    """Copy the runs of several results folders into the folder of --results; runs nothing.
 
-    The source folders do not change. The command that was split into shards then finds every run without --shard.
+    The source folders do not change. Run the command of the shards again without --shard afterwards; it finds every run
+    there.
     """
     options: RunOptions = context.obj
     from hostsim.campaign.shard import merge as merge_runs
@@ -94,10 +95,11 @@ def prune(
         bool, typer.Option("--unusable", help="Remove all runs that the installed version of the code cannot reuse.")
     ] = False,
     older_than: Annotated[
-        int | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Of these, only runs stored so long ago.")
+        int | None,
+        typer.Option("--older-than", metavar="DAYS", min=0, help="Of these, only runs stored at least this long ago."),
     ] = None,
     scenario: Annotated[
-        str | None, option("--scenario", "NAME", "Of these, only runs that this scenario was the first to ask for.")
+        str | None, option("--scenario", "NAME", "Of these, only runs that this scenario was the first to request.")
     ] = None,
     keep: Annotated[
         str | None,
@@ -105,12 +107,12 @@ def prune(
     ] = None,
     usable: Annotated[
         bool,
-        typer.Option("--usable", help="Take runs of the installed version as well; they are run again when needed."),
+        typer.Option("--usable", help="Also remove runs of the installed version; they are run again when needed."),
     ] = False,
     saved: Annotated[
         bool,
         typer.Option(
-            "--saved", help="Take runs that saved results refer to as well; their tables stay, their records are gone."
+            "--saved", help="Also remove runs that saved results refer to; their tables stay, their records are lost."
         ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be removed; remove nothing.")] = False,

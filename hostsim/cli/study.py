@@ -1,4 +1,4 @@
-"""Commands that vary a scenario: ``what-if`` its settings, ``sensitivity`` its constants."""
+"""Commands that vary a scenario: ``what-if`` changes settings, ``sensitivity`` changes constants."""
 
 from __future__ import annotations
 
@@ -91,8 +91,9 @@ def what_if(
     """Before and after a change: paired differences.
 
     Both sides run on common random numbers, at least three replications each; a difference is certain when its 95 % interval
-    excludes 0. If that adds less than a minute, replications are runs of the shipped ensemble of hosts, at least five: the model is sure
-    of a difference whose 90 % prediction interval excludes 0. The value before of a changed axis is the one that --axis gives it, or the first of its sweep.
+    excludes 0. If it adds less than a minute, the replications are at least five runs of the shipped ensemble of hosts:
+    the model is sure of a difference whose 90 % prediction interval excludes 0. A changed axis starts from the value of
+    --axis, or from the first value of its sweep.
     """
     options: RunOptions = context.obj
     from hostsim import api
@@ -172,7 +173,7 @@ def _print_differences(found: WhatIf, metrics: Sequence[str], *, as_json: bool) 
         if same:
             typer.echo("\n".join(["", "measures that change alike:", *same]))
     elif not found.differences:
-        typer.echo("nothing could be compared: no two finished runs make a pair")
+        typer.echo("nothing could be compared: there is no pair of finished runs")
     else:
         typer.echo("no difference is certain: every 95 % interval contains 0")
 
@@ -194,7 +195,7 @@ def sensitivity(
         Texts, repeated("--at", "AXIS=VALUE", "The point; other axes have their first value.", complete_axis)
     ] = None,
     overrides: Annotated[
-        Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would, and do not vary it.", complete_path)
+        Texts, option("--set", "PATH=VALUE", "Set a value, as for `run`, and do not vary it.", complete_path)
     ] = None,
     only: Annotated[
         Texts, repeated("--only", "PATTERN", "Vary only constants whose names match: '*.costs.guest_*'.")
@@ -209,7 +210,7 @@ def sensitivity(
         option(
             "-o --output",
             "DIR",
-            "Folder for table and figure, instead of SCENARIO/sensitivity below the results folder.",
+            "Folder for the table and figure, instead of SCENARIO/sensitivity below the results folder.",
         ),
     ] = None,
     replications: Annotated[
@@ -228,11 +229,10 @@ def sensitivity(
 ) -> None:
     """Sensitivity of a measure to constants and inputs.
 
-    Constants and assumed inputs by their influence on a measure at a point, with a tornado plot.
-
-    Every constant of the cost model and every assumed input behind the point is varied over its stated range, or by 20 % to either
-    side without one. Morris' method screens them, Sobol's method attributes the variance to the influential ones. All runs draw the
-    same random numbers and are stored in the results folder, so the same command resumes a stopped one.
+    Ranks constants and assumed inputs by their influence on a measure at a point, with a tornado plot. Every constant
+    of the cost model and every assumed input of the point is varied over its stated range, or by 20 % to either side if
+    it has none. Morris' method screens them; Sobol's method attributes the variance to the influential ones. All runs
+    use the same random numbers and are stored in the results folder, so the same command resumes a stopped one.
     """
     options: RunOptions = context.obj.model_copy(update={"replications": replications})
     from hostsim import api
@@ -290,7 +290,7 @@ def _announcement(constants: tuple[Constant, ...], screening: int, known: Foreca
     Args:
         constants: to vary.
         screening: number of runs of the screening.
-        known: number of all runs; that of the variance shares is known after the screening.
+        known: forecast of all runs; the number for the variance shares is known after the screening.
     """
     without = sum(constant.range is None for constant in constants)
     closer = f"{known.runs - screening}" if known.runs > screening else f"up to {known.searched}"
@@ -314,7 +314,7 @@ def _tell(result: SensitivityResult) -> None:
     typer.echo(columns(HEADINGS, rows(result)) + "\n")
     still = without_effect(result)
     if still:
-        typer.echo(f"not moved by {len(still)} of them: {', '.join(still)}", err=True)
+        typer.echo(f"without effect, {len(still)} of them: {', '.join(still)}", err=True)
 
 
 def _tell_failed(records: Records) -> None:

@@ -47,7 +47,7 @@ def run(
     ] = None,
     axes: Annotated[
         Texts,
-        repeated("--axis", "NAME=VALUES", "Give an axis other values: receivers=1..40:4, or a,b,c.", complete_axis),
+        repeated("--axis", "NAME=VALUES", "Replace the values of an axis: receivers=1..40:4, or a,b,c.", complete_axis),
     ] = None,
     output: Annotated[
         Path | None,
@@ -61,14 +61,14 @@ def run(
         option(
             "--as",
             "esxtop",
-            "Also write the first run of each point as a tool of the trade would have seen the host: esxtop writes the CSV of esxtop -b.",
+            "Also write the first run of each point in the format of a monitoring tool: esxtop writes the CSV of esxtop -b.",
         ),
     ] = None,
     *,
     shard: ShardText = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Sweep a scenario: a table and figures.
+    """Run a scenario's sweep; write a table and figures.
 
     Runs only points that the results folder does not contain yet, so the same command resumes a stopped sweep. Writes the table as
     Parquet and CSV and the figures as SVG and PNG; prints the main values and the bottleneck, then the names of the files.
@@ -94,7 +94,9 @@ def run(
     if dry_run:
         typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False, began=context.meta[BEGAN]))
         return
-    say_warnings(loaded.warnings)  # before the run, as a setting without effect may be a reason to stop
+    say_warnings(
+        loaded.warnings
+    )  # print before the run, since the user may want to stop because of a setting without effect
     with Reporter() as reporter:
         found = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
     files = write(found, folder)
@@ -218,7 +220,7 @@ def plot(
         option(
             "--x",
             "AXIS",
-            "Draw one figure instead: its axis, by default the first with several values.",
+            "Draw one figure against this axis instead; by default the first axis with several values.",
             complete_drawn,
         ),
     ] = None,
@@ -262,7 +264,7 @@ def plot(
         raise InputError(Fault("draws no measure", "--warm-up", allowed="--warm-up, or --y METRIC"))
     y = of_subject_name(y, of) if y is not None else None
     partial, results = 0, options.results
-    kept = results if _is_given("results", context) else None  # else the runs beside the folder, if there are any
+    kept = results if _is_given("results", context) else None  # otherwise the runs beside the folder, if any
     for folder in _folders(subject, results, context):
         if warm_up:
             record = longest_warm_up(api.open_results(folder, kept))
@@ -373,7 +375,7 @@ def _is_given(name: str, context: typer.Context) -> bool:
 
 
 def _folders(subject: str, results: Path, context: typer.Context) -> list[Path]:
-    """The results folders of a subject: the subject itself, the scenario below ``--results``, or all folders of results inside it.
+    """The results folders of a subject: the subject itself, the scenario below ``--results``, or all results folders inside it.
 
     A file is a scenario, as `run` takes it. With ``--results`` the scenario below it has priority over a folder of the same name.
     """

@@ -1,4 +1,4 @@
-"""``trace``: a timeline for Perfetto of one point of a scenario, over a window of simulated time."""
+"""``trace``: a Perfetto timeline of one point of a scenario over a window of simulated time."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ def trace(
         int, typer.Option("--replication", metavar="N", min=0, help="Number of the replication, from 0.")
     ] = 0,
 ) -> None:
-    """Timeline of one point, for Perfetto.
+    """Write a Perfetto timeline of one point.
 
-    Worlds on PCPUs, and waiting times. Always runs the point up to the end of the window, and writes the events in the window:
-    a track for every PCPU and every world, counters of rings and coalescing, interrupts. Open the file at https://ui.perfetto.dev
+    Always runs the point up to the end of the window, and writes the events in the window: a track for every PCPU and
+    every world, with waiting times; counters of rings and coalescing; and interrupts. Open the file at
+    https://ui.perfetto.dev
     or with trace_processor.
     """
     options: RunOptions = context.obj
@@ -71,7 +72,7 @@ def trace(
 
 
 def _summary(seen: Timeline, start: int, end: int) -> str:
-    """Stays of worlds and utilisation of PCPUs in the window, in a sentence."""
+    """Number of stays of worlds and utilisation of PCPUs in the window, as a sentence."""
     stays = sum(map(len, seen.stays()))
     busy = 100 * sum(seen.busy) / ((end - start) * len(seen.busy))
     return (

@@ -1,4 +1,4 @@
-r"""A run in the format of ``esxtop -b``: CSV with paths of counters, ``\\HOST\Object(instance)\Counter``, and a row for each sample.
+r"""A run in the format of ``esxtop -b``: CSV with a column for each counter and a row for each sample.
 
 The first row covers the run up to the measured window, as the first sample of esxtop covers the time since the host started; each other row
 is a time slice of the window. Only counters that the simulator has are written, in the order and with the names of a public capture
@@ -30,10 +30,10 @@ _SYSTEM = 1
 """Number of the group ``system``, which has the contexts of the VMkernel."""
 _FIRST_GROUP, _FIRST_WORLD = 10_001, 20_001
 _PORTSET = 1 << 24
-"""Numbers of the ports of a switch start at a multiple of this."""
+"""The port numbers of each switch start at a multiple of this number."""
 _CPU = {"% Used": "used_ps", "% Ready": "ready_ps", "% CoStop": "costop_ps"}
 Columns = Iterator[tuple[str, str, FloatArray]]
-"""Object with its instance, counter, and a value for each row."""
+"""A counter: object with its instance, name, and a value for each row."""
 
 
 def to_esxtop(record: RunRecord, spec: PointSpec, host: str) -> str:
@@ -87,7 +87,7 @@ class _Rows:
         return found
 
     def names(self, counter: str) -> tuple[str, ...]:
-        """Entities of a counter; none without such a counter."""
+        """Entities of a counter; empty if the record has no such counter."""
         return self.record.series[counter].entities if counter in self.record.series else ()
 
     def growth(self, counter: str) -> FloatArray:
@@ -96,7 +96,7 @@ class _Rows:
         return np.diff(values, axis=0, prepend=0).astype(np.float64)
 
     def rate(self, counter: str) -> FloatArray:
-        """Growth a second in each row, shape (rows, entities); 0 in a row without length."""
+        """Growth per second in each row, shape (rows, entities); 0 in a row of no duration."""
         lengths = self._lengths[:, None]
         return np.divide(
             self.growth(counter) * SECOND,
@@ -120,7 +120,7 @@ def _pcpus(rows: _Rows) -> Columns:
 
 
 def _worlds(rows: _Rows) -> Columns:
-    """Each group before its worlds: the contexts of the VMkernel in ``system``, then each VM with its transmit context and vCPUs."""
+    """Groups, each before its worlds: ``system`` with the VMkernel contexts, then each VM with its transmit context and vCPUs."""
     vms = _vms(rows)
     groups: dict[str, list[tuple[str, str, int]]] = {"": [], **{vm: [] for vm in vms}}
     for kind in ("netpoll", "splitrx", "vmkernel", "networld", "vcpu"):
@@ -155,11 +155,11 @@ def _vm(entity: str) -> str:
 
 @dataclass(frozen=True)
 class _Vm:
-    """Numbers of a VM."""
+    """Numbers of a VM in the counter paths."""
 
     group: int
     first_world: int
-    """Its first world, by which its ports and its transmit context are named."""
+    """The VM's first world, whose number identifies its ports and transmit context."""
 
 
 def _vms(rows: _Rows) -> dict[str, _Vm]:
@@ -190,7 +190,7 @@ def _uplinks(rows: _Rows, spec: PointSpec) -> Columns:
 
 
 def _ports(rows: _Rows, spec: PointSpec) -> Columns:
-    """Ports of the vNICs of the VMs: their queues together."""
+    """Ports of the VMs' vNICs, each the sum of its queues."""
     vms, ports = _vms(rows), _switches(spec)
     groups = {group.name: group for group in spec.vms}
     received, lost = (_by_vnic(rows, name) for name in ("port.received", "port.ring_dropped"))

@@ -1,6 +1,7 @@
-"""Timeline of a host during a window of a run, its recorder, and its file for Perfetto.
+"""Timeline of a host during a window of a run: recorder and Perfetto file.
 
-A trace counts nanoseconds. Instants are rounded down, so that adjacent slices stay adjacent, and each length is exact to a nanosecond.
+A trace has nanoseconds. Instants are rounded down, so adjacent slices stay adjacent and each length is exact to a
+nanosecond.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Span(NamedTuple):
     state: WorldState
     """Running, ready or co-stopped."""
     pcpu: int
-    """Index of the PCPU that it runs on, or ran on last."""
+    """Index of the PCPU on which the world runs, or ran last."""
     start: int
     end: int
 
@@ -49,7 +50,7 @@ class WorldLine:
 
 @dataclass(frozen=True)
 class Track:
-    """Counter track: values over time, recorded where they change."""
+    """Counter track: values over time, recorded at each change."""
 
     group: str
     """Group of its owner: ``NICs``, ``vNICs`` or ``host``."""
@@ -57,10 +58,10 @@ class Track:
     name: str
     unit: str
     points: list[tuple[int, float]] = field(default_factory=list)
-    """Instants, and the value from then on."""
+    """Instants, each with the value from then on."""
 
     def note(self, now: int, value: float) -> None:
-        """Records the value from now on, if it has changed."""
+        """Records the current value if it has changed."""
         if not self.points or self.points[-1][1] != value:
             self.points.append((now, value))
 
@@ -73,7 +74,7 @@ class Marks:
     owner: str
     name: str
     points: list[tuple[int, str]] = field(default_factory=list)
-    """Instants, and the event at each."""
+    """Instants, each with its event."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,13 @@ class Timeline:
     nodes: tuple[int, ...]
     """NUMA node of every PCPU."""
     busy: tuple[int, ...]
-    """Busy time of every PCPU, from the counter that metrics use."""
+    """Busy time of every PCPU, from the counter used by metrics."""
     worlds: tuple[WorldLine, ...]
     tracks: tuple[Track, ...]
     marks: tuple[Marks, ...]
 
     def stays(self) -> list[list[tuple[WorldLine, Span]]]:
-        """Returns for every PCPU the worlds on it with their spans, in order."""
+        """Returns the worlds on every PCPU with their spans, in order."""
         found: list[list[tuple[WorldLine, Span]]] = [[] for _ in self.nodes]
         for line in self.worlds:
             for span in line.spans:
@@ -182,7 +183,7 @@ class _World:
     def _enter(self, now: int) -> None:
         world = self._world
         self._state, self._dispatches, self._pcpu, self._since = world.state, world.dispatches, world.last.index, now
-        if self._state is WorldState.RUNNING:  # its PCPU leaves its C-state first, which is not busy time
+        if self._state is WorldState.RUNNING:  # the PCPU first leaves its C-state, which is not busy time
             self._since = max(now, world.last.awake)
 
     def look(self, now: int) -> None:
@@ -192,7 +193,7 @@ class _World:
             self._enter(now)
 
     def leave(self, now: int) -> None:
-        """Records the state that ends now."""
+        """Records the state that has just ended."""
         if self._state is not WorldState.SLEEPING:
             self.line.spans.append(Span(self._state, self._pcpu, self._since, now))
 
@@ -217,7 +218,7 @@ class _Interrupts:
 
 
 class _Counted:
-    """Recorder of events that counters count."""
+    """Recorder of counted events."""
 
     def __init__(self, marks: Marks, names: Sequence[str], read: Callable[[], tuple[int, ...]]) -> None:
         self.marks, self._names, self._read = marks, names, read
@@ -244,7 +245,7 @@ def _counted(host: Host) -> list[_Counted]:
 
 
 def _switch_ports(host: Host) -> list[Port]:
-    """Receive queues of devices on a virtual switch; other queues belong to their NICs."""
+    """Receive queues of devices on a virtual switch; other queues are under their NICs."""
     return [port for vm in host.vms for device in vm.devices if device.switch for port in device.ports]
 
 
@@ -269,25 +270,26 @@ def _value(group: str, owner: str, name: str, level: Level) -> _Level:
 
 
 def _settled(queue: RxQueue) -> _Level:
-    """Track of the frames in a receive ring of a NIC; the ring is settled, which changes no result."""
+    """Track of the frames in a NIC's receive ring; settling the ring for it changes no result."""
     return Track("NICs", queue.name, "receive ring", "frames"), queue.waiting
 
 
 def _unsettled(queue: RxQueue) -> _Level:
     """Track of the frames in a receive ring that a guest's driver polls, up to its last poll.
 
-    A guest's packets reach the wire at the end of its burst, so that answers may precede frames that the recorder would take off the wire.
+    A guest's packets reach the wire at the end of its burst, so replies may precede frames that the recorder would take
+    off the wire.
     """
     return Track("NICs", queue.name, "receive ring", "frames"), queue.ring.waiting
 
 
 def _waiting(track: Track, ring: Ring[Any]) -> _Level:
-    """Reader of the packets in a ring that must not be settled, as senders would see drops before its consumer does."""
+    """Reader of a ring that must not be settled, since senders would see drops before the consumer does."""
     return track, ring.waiting
 
 
 _GROUPS = ("host", "NICs", "vNICs")
-"""Groups of counters and events, in the order in which they are shown, below PCPUs and worlds."""
+"""Groups of counters and events in display order, below PCPUs and worlds."""
 
 
 def to_perfetto(timeline: Timeline, title: str) -> bytes:
@@ -360,7 +362,7 @@ class _Writer:
         return self._file.getvalue()
 
     def track(self, name: str, parent: int | None = None, *, unit: str | None = None) -> int:
-        """Adds a track below those before, and returns its number; with a unit, even an empty one, it is a counter."""
+        """Adds a track below the others, and returns its number; with a unit, even an empty one, it is a counter track."""
         self._tracks += 1
         packet = self._builder.create_packet()
         descriptor = packet.track_descriptor
@@ -376,7 +378,7 @@ class _Writer:
         return self._tracks
 
     def slice(self, track: int, name: str, category: str, start: int, end: int) -> None:
-        """Adds a slice to a track; slices of a track come in order and do not overlap."""
+        """Adds a slice to a track; slices of a track are in order and do not overlap."""
         event = self._at(start, track, self._event.TYPE_SLICE_BEGIN)
         event.track_event.name = name
         event.track_event.categories.append(category)

@@ -58,7 +58,7 @@ def test_it_prints_a_table_and_writes_table_and_figure(cli, tiny, tmp_path):
     assert head.startswith("guest_cpu at receivers = 1, rate = 5 kpps: ")
     assert headings.split("  ")[0] == "constant"
     assert row.startswith(f"{TICK}  {VARIED}")
-    assert "not moved by 1 of them: rhel6.socket_buffer" in done.stderr
+    assert "without effect, 1 of them: rhel6.socket_buffer" in done.stderr
     files = [tmp_path / line for line in rest if line]
     assert [file.name for file in files] == ["guest_cpu.csv", "guest_cpu.svg", "guest_cpu.png", "guest_cpu.pdf"]
     assert all(file.stat().st_size > 100 for file in files)
@@ -100,7 +100,7 @@ def test_what_cannot_be_measured_is_said(cli, tiny):
 def test_what_nothing_moves_is_said(cli, tiny):
     done = cli("sensitivity", tiny, "--metric", "loss", *SMALL)
     assert done.exit_code == 0
-    assert "not moved by 1 of them" in done.stderr
+    assert "without effect, 1 of them" in done.stderr
     assert done.stdout.splitlines()[-1].endswith("loss.csv")
 
 

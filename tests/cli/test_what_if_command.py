@@ -93,4 +93,4 @@ def test_a_sweep_of_failed_runs_says_why(cli, tiny):
     assert done.exit_code == 3, done.stderr
     assert "replication 0 failed: " in done.stderr
     assert "3 of 3 runs failed" in done.stderr
-    assert done.stdout == "nothing could be compared: no two finished runs make a pair\n"
+    assert done.stdout == "nothing could be compared: there is no pair of finished runs\n"

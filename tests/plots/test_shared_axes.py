@@ -81,9 +81,12 @@ def test_cleared_axes_are_new_and_nothing_is_kept_alive() -> None:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (FigureSpec("f", "split", "loss"), "x: other axis than what is drawn; given 'split'; allowed: 'receivers'"),
-        (FigureSpec("f", "receivers", "nic_interrupts"), "y: other unit than what is drawn"),
-        (FigureSpec("f", "receivers", "loss", kind="bar"), "kind: other kind than what is drawn"),
+        (
+            FigureSpec("f", "split", "loss"),
+            "x: axis differs from that of the existing drawing; given 'split'; allowed: 'receivers'",
+        ),
+        (FigureSpec("f", "receivers", "nic_interrupts"), "y: unit differs from that of the existing drawing"),
+        (FigureSpec("f", "receivers", "loss", kind="bar"), "kind: kind differs from that of the existing drawing"),
         (FigureSpec("f", "receivers", "loss", right="host_cpu"), "ax: cannot share axes"),
     ],
 )

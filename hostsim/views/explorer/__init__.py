@@ -1,1 +1,1 @@
-"""Explorer: a self-contained page with script to explore the results of a sweep."""
+"""Explorer: a self-contained interactive page to explore the results of a sweep."""

@@ -1,4 +1,4 @@
-"""The explorer: a page with rows, measures, published values and details of points as JSON."""
+"""Data of the explorer page: rows, measures, published values and details of points as JSON."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_BYTES", "Side", "explorer_data", "explorer_of", "write_explorer"]
 
 MOST_BYTES = 1_700_000
-"""Budget of measures and details: with the script of the charts a page stays below 3 MB."""
+"""Size budget of measures and details, which keeps a page with the chart library below 3 MB."""
 _SHARE = 0.75
 """Largest share of the budget for measures."""
 _STEPS = 120
@@ -66,17 +66,17 @@ _SERIES = {
     "nic.tx_frames": "Frames sent (1/s)",
     "flow.delivered": "Packets delivered to applications (1/s)",
 }
-"""Counters over time, all entities together: the maximum of a level, else the sum."""
+"""Counters over time, aggregated over all entities: the maximum for levels, the sum for others."""
 _CONTEXT = ("kind", "name", "serves", "node", "used", "ready", "dispatches", "packets", "dropped", "fill")
 
 
 _Key = tuple[str, ...]
-"""A point: the texts of its values."""
+"""A point, identified by the texts of its values."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """Results on the page, or those that they are compared with."""
+    """Results on the page, or the earlier results for comparison."""
 
     results: Results
     name: str
@@ -87,7 +87,7 @@ class Side:
 
 @dataclass(frozen=True)
 class _Runs:
-    """Runs of results, by their points: combinations of values of axes."""
+    """Runs of results by point; a point is a combination of axis values."""
 
     table: pd.DataFrame
     places: dict[_Key, list[int]]
@@ -103,8 +103,8 @@ class _Runs:
 def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
     """Collect the data of a page, as plain values for JSON.
 
-    Measures are in order of use: those of figures and expectations come first, and the last ones are left out of a sweep
-    that is too large for a page (``left_out``). Details of points are added in the order of the sweep as long as they fit.
+    Measures used by figures and expectations come first. If the sweep is too large for a page, the last measures are
+    omitted (``left_out``). Details of points are added in the order of the sweep until the budget is used up.
 
     Args:
         now: the results.
@@ -158,7 +158,7 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
 
 
 def _with_subjects(side: Side) -> Side:
-    """Results with the main measures of their groups of VMs, or of their traffic entries, as columns; as they are without their stored runs."""
+    """Results with the main measures of VM groups or traffic entries as columns; unchanged if the runs are not stored."""
     found = side.results.subjects
     shown = [
         of_subject_name(measure, str(subject))
@@ -168,19 +168,19 @@ def _with_subjects(side: Side) -> Side:
     ]
     try:
         return replace(side, results=side.results.with_measures(*shown))
-    except HostsimError:  # no record of a run, or none that counts its packets apart
+    except HostsimError:  # no stored record, or none with separate packet counts
         return side
 
 
 def _texts(table: pd.DataFrame, tables: Iterable[pd.DataFrame], axis: str) -> list[str]:
-    """The values of an axis as written: numbers and quantities sorted, others in the order of the sweep."""
+    """The values of an axis as written: numbers and quantities are sorted, others keep the order of the sweep."""
     found = list(dict.fromkeys(str(value) for one in tables for value in one[axis]))
     numbers = _numbers_of(table, axis, found)
     return found if numbers is None else [text for _, text in sorted(zip(numbers, found, strict=True))]
 
 
 def _numbers_of(table: pd.DataFrame, axis: str, texts: Sequence[str]) -> list[float] | None:
-    """The numbers of the values of an axis, in its unit; None unless all have one."""
+    """The values of an axis as numbers in its unit; None unless all are numbers."""
     unit = str(table.attrs.get("units", {}).get(axis, ""))
     try:
         numbers = [float(number_in(unit, text) if unit else text) for text in texts]  # type: ignore[arg-type]
@@ -190,7 +190,7 @@ def _numbers_of(table: pd.DataFrame, axis: str, texts: Sequence[str]) -> list[fl
 
 
 def _runs(table: pd.DataFrame, axes: Sequence[str]) -> _Runs:
-    """The runs of a table with axes as they are written."""
+    """The runs of a table, with axis values as written in the scenario."""
     keys: list[_Key] = list(zip(*(map(str, table[axis]) for axis in axes), strict=True)) if axes else [()] * len(table)
     replications, errors = table["replication"].tolist(), table["error"].tolist()
     places: dict[_Key, list[int]] = {}
@@ -216,7 +216,7 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _axis(results: Results, axis: str, texts: list[str]) -> dict[str, Any]:
-    """An axis: label, unit, and for each value text, name and, if all have one, number."""
+    """An axis: label, unit, and text, name and (if all are numbers) number of each value."""
     table = results.table
     unit = str(table.attrs.get("units", {}).get(axis, ""))
     names = names_of(results.figures).get(axis)
@@ -288,7 +288,7 @@ def _used(results: Results) -> Iterator[str]:
 
 
 def _values(runs: _Runs, name: str) -> dict[_Key, dict[int, float]]:
-    """The values of a measure of each point by replication, finished runs only; empty if a point has none."""
+    """The values of a measure for each point by replication; empty for a point without finished runs."""
     column, replications = runs.column(name), runs.column("replication")
     if not column:
         return {}
@@ -308,7 +308,7 @@ def _interval(
 
 
 def _difference(now: Mapping[int, float] | None, before: Mapping[int, float] | None) -> dict[int, float] | None:
-    """Paired differences by replication; equal infinite values have the difference 0."""
+    """Paired differences by replication; the difference of equal infinite values is 0."""
     if now is None or before is None:
         return None
     common = [replication for replication in now if replication in before]
@@ -328,7 +328,7 @@ def _packed_column(intervals: Sequence[list[Interval] | None]) -> str:
 
 
 def _numbers(values: Iterable[float], digits: int, none: float = math.nan) -> str:
-    """A JSON list of numbers; NaN is null, and infinity is a number that JavaScript reads as infinite."""
+    """A JSON list of numbers; NaN is null, and infinity is a number that overflows to Infinity in JavaScript."""
 
     def text(value: float) -> str:
         if math.isnan(value) or value == none:
@@ -339,7 +339,7 @@ def _numbers(values: Iterable[float], digits: int, none: float = math.nan) -> st
 
 
 def _packed(text: str) -> str:
-    """A text as raw deflate in base64, which a browser decompresses by its `DecompressionStream`."""
+    """A text as raw deflate in base64, for a browser's `DecompressionStream`."""
     return base64.b64encode(zlib.compress(text.encode(), 9, -15)).decode()
 
 
@@ -348,7 +348,7 @@ def _packed_json(value: Any) -> str:
 
 
 def _known(found: _Runs, keys: Sequence[_Key], limits: pd.DataFrame) -> dict[str, Any]:
-    """Properties of each point besides measures: number of runs and failed runs, bottlenecks of the host and of subjects, flags.
+    """Properties of each point besides measures: numbers of runs and failed runs, bottlenecks, flags.
 
     Args:
         found: the runs.
@@ -472,7 +472,7 @@ def _start(results: Results, texts: Mapping[str, list[str]]) -> dict[str, Any]:
 def _details(
     sides: Sequence[Side], rows: Sequence[_Runs], keys: Sequence[_Key], most: int
 ) -> tuple[list[dict[int, str]], int, list[str]]:
-    """Packed details of points by index, for each side, up to a number of bytes.
+    """Packed details of points by index for each side, up to a number of bytes.
 
     Returns:
         The details, the number of processed points, and for each side the reason for missing records.
@@ -541,7 +541,7 @@ def _short(value: float) -> float:
 
 
 def _over_time(record: RunRecord, counter: str) -> list[float] | None:
-    """A counter in each time slice, all entities together; None if it is always 0."""
+    """A counter in each time slice, aggregated over entities; None if it is always 0."""
     if counter not in record.series or not record.series[counter].entities:
         return None
     _, values = rates(record, counter)
@@ -553,7 +553,7 @@ def _over_time(record: RunRecord, counter: str) -> list[float] | None:
 
 
 def _distribution(record: RunRecord, name: str) -> list[list[float]] | None:
-    """The steps of a cumulative distribution: ends of buckets, and percent of observations that took no longer."""
+    """The steps of a cumulative distribution: upper bucket ends, and the percentage of observations up to each."""
     time = TIMES[name]
     if time.histogram not in record.histograms:
         return None
@@ -617,7 +617,7 @@ def _page(now: Side, before: Side | None) -> str:
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     data = explorer_data(now, before)
-    # only these three could end a script element or begin a comment
+    # these are the only characters that can end a script element or begin a comment
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")

@@ -1,1 +1,1 @@
-"""Notebook: HTML representations for Jupyter of scenarios, hosts, results and verdicts."""
+"""Notebook: HTML representations of scenarios, hosts, results and verdicts for Jupyter."""

@@ -1,4 +1,4 @@
-"""View of a host built for a point, as data, as an SVG drawing, and as a PNG picture."""
+"""View of the host at a point: as data, as an SVG drawing, and as a PNG picture."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ __all__ = [
 
 WIDTH, MARGIN, GAP = 780.0, 16.0, 14.0
 MOST_COLUMNS = 4
-"""Sockets beside each other."""
+"""Number of sockets side by side."""
 CORE, LINE, BAR, NIC = 13.0, 15.0, 27.0, 42.0
-"""Side of a core, height of a line of text, of a switch, of a NIC."""
+"""Side of a core, and heights of a line of text, a switch and a NIC."""
 LETTER, BOLD = 5.9, 6.7
-"""Width of a letter."""
+"""Mean width of a letter."""
 INK, FAINT, PAPER = "#1c2128", "#5b6570", "#fffffe"
 PCPU, VM, WORLD, SWITCH, PORT = "#cfe3f5", "#fde3cf", "#eef0f3", "#d5efe6", "#f3e2ec"
 WORDS = {
@@ -132,7 +132,7 @@ def _said(host: HostView) -> str:
 
 
 def _socket(paper: _Paper, host: HostView, node: NodeView, x: float, y: float, width: float) -> float:
-    """Draw the contents of a socket; returns the height that it needs."""
+    """Draw the contents of a socket; returns the required height."""
     x, inside = x + 10, width - 20
     pcpus = node.cores * node.threads
     paper.text(x, y + 18, f"{host.node_word} {node.index}: {pcpus} PCPUs", inside, bold=True)
@@ -178,7 +178,7 @@ def _draw_nics(
     bars: dict[str, float],
     feet: dict[int, float],
 ) -> None:
-    """NICs below their socket, each with a line to its switch, or a dashed line to the socket of its VM."""
+    """Draw NICs below their socket, with a line to the switch or a dashed line to the VM's socket."""
     below = dict.fromkeys(range(len(left)), 0)
     seen: list[tuple[NicView, float, float]] = []
     for nic in host.nics:
@@ -186,7 +186,7 @@ def _draw_nics(
         down = y + below[column] * (NIC + 8)
         seen.append((nic, left[column], down))
         below[column] += 1
-    # lines first, so that boxes of NICs cover them
+    # lines first, so that the boxes of NICs cover them
     for index, (nic, x, down) in enumerate(seen):
         if nic.link:
             end = feet[nic.node] if nic.passed else bars[nic.link]
@@ -204,7 +204,7 @@ def _draw_nics(
 
 
 DPI = 144
-"""Dots an inch: two for each unit of the drawing."""
+"""Dots per inch: two dots for each unit of the drawing."""
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -286,14 +286,14 @@ class NicView:
     name: str
     model: str
     gbps: float
-    """Data rate to the host in Gbit/s: the smaller of wire and slot."""
+    """Data rate to the host in Gbit/s: the lower rate of wire and slot."""
     node: int
     queues: int
     """Receive queues that a context serves."""
     link: str
-    """Switch of an uplink, group of the VM with exclusive use, or empty if unused."""
+    """Switch of the uplink, or group of the VM with exclusive use; empty if unused."""
     passed: bool
-    """True if it is passed through to a VM, or driven by the kernel of a native host."""
+    """True if the port is passed through to a VM, or driven by the kernel of a native host."""
 
 
 @dataclass(frozen=True)
@@ -321,7 +321,7 @@ class GroupView:
 
 @dataclass(frozen=True, repr=False)
 class HostView:
-    """A host at one point of a scenario. A notebook shows it as a drawing of sockets, VMs, worlds, switches and NICs."""
+    """A host at one point of a scenario. A notebook displays it as a drawing of sockets, VMs, worlds, switches and NICs."""
 
     scenario: str
     at: AxisValues
@@ -329,7 +329,7 @@ class HostView:
     processor: str
     clock_ghz: float
     node_word: str
-    """What a NUMA node is: a socket, where each has one."""
+    """Word for a NUMA node: a socket if each socket has one node."""
     nodes: tuple[NodeView, ...]
     groups: tuple[GroupView, ...]
     switches: tuple[SwitchView, ...]
@@ -341,7 +341,7 @@ class HostView:
 
     @classmethod
     def of(cls, scenario: Scenario, at: AxisValues) -> HostView:
-        """The host of a scenario at a point; axes that are not named have the first value of their sweep.
+        """The host of a scenario at a point; unnamed axes have the first value of their sweep.
 
         Raises:
             InputError: an unknown axis, or an impossible value.
@@ -349,7 +349,7 @@ class HostView:
         known = list(scenario.axes)
         unknown = [axis for axis in at if axis not in known]
         if unknown:
-            allowed = "one of " + ", ".join(known) if known else "nothing: the scenario sweeps nothing"
+            allowed = "one of " + ", ".join(known) if known else "nothing: the scenario has no sweep"
             raise InputError(Fault("unknown axis", "at", repr(a), allowed, nearest_name(a, known)) for a in unknown)
         values = {axis: scenario.axes[axis].known(_written(scenario.axes[axis], value)) for axis, value in at.items()}
         point = point_at(scenario, values)
@@ -416,7 +416,7 @@ class HostView:
         return f"<Host of {self.scenario}: {self.hardware}, {len(self.nodes)} {self.node_word}s, {vms}>"
 
     def _repr_mimebundle_(self, **_wanted: object) -> dict[str, object]:
-        """SVG, and PNG for untrusted notebooks, which show HTML as plain text."""
+        """SVG, and PNG for untrusted notebooks, which display HTML as plain text."""
         return {"text/plain": repr(self), "image/svg+xml": self.svg, "image/png": host_png(self)}
 
 
@@ -426,7 +426,7 @@ def _written(axis: Axis, value: Scalar) -> Scalar:
 
 
 def _switch_of(spec: PointSpec, network: str) -> str:
-    """The virtual switch of a network: its own name, or of a port group that of its switch."""
+    """The virtual switch of a network: its own name, or the switch of a port group."""
     return (spec.vswitches[network].port_group_of or network) if network in spec.vswitches else network
 
 
@@ -437,6 +437,6 @@ def _nics(host: Host) -> Iterable[NicView]:
     for name, nic in host.spec.hardware.nics.items():
         port = host.nics.get(name)
         queues = len(port.queues) if port is not None else 0
-        link = links.get(name) or passed.get(name, "")  # an uplink of which VMs have functions is drawn as the uplink
+        link = links.get(name) or passed.get(name, "")  # an uplink with virtual functions in VMs is drawn as an uplink
         is_passed = name in passed and name not in links
         yield NicView(name, nic.model, nic.rate / 1e9, nic.node, queues, link, is_passed)

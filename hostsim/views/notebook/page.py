@@ -1,4 +1,4 @@
-"""HTML representations of scenarios, results, verdicts and differences for Jupyter: every text is escaped, and style is inline."""
+"""HTML of scenarios, results, verdicts and differences for Jupyter, with escaped texts and inline styles."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def note(text: str) -> Markup:
 
 
 def chip(label: str) -> Markup:
-    """A chip: a verdict in its colour."""
+    """A chip: a verdict with its colour."""
     return Markup('<b style="color:{}">{}</b>').format(_COLOURS.get(label.partition(" (")[0], "inherit"), label)
 
 
@@ -98,7 +98,7 @@ _PAINT = {
     'class="red"': 'fill="#c2372c" stroke="#c2372c" stroke-width="2"',
     'class="missing"': 'fill="#6a737d" stroke="#6a737d" stroke-width="2"',
 }
-"""Colours of a gauge without a style sheet."""
+"""Colours of a gauge on a page without a style sheet."""
 
 
 def results_html(results: Results) -> str:
@@ -113,7 +113,7 @@ def results_html(results: Results) -> str:
     if len(results.failed):
         parts.append(note(f"{len(results.failed)} of {len(runs)} runs failed: see .failed"))
     values = [(axis, ", ".join(dict.fromkeys(runs[axis].astype(str)))) for axis in results.axes]
-    parts.append(paragraph(f"{runs['point'].nunique()} points, {len(runs)} runs; .table has a row a run."))
+    parts.append(paragraph(f"{runs['point'].nunique()} points, {len(runs)} runs; .table has one row per run."))
     if values:
         parts.append(table(("axis", "values"), values))
     if results.figures:
@@ -135,7 +135,7 @@ def results_html(results: Results) -> str:
 
 
 def verdicts_html(verdicts: Verdicts, *, quick: bool) -> str:
-    """HTML scoreboard of verdicts: counts by kind; value, interval and accepted band, drawn and in numbers."""
+    """HTML scoreboard of verdicts: counts by kind, and value, interval and band as gauge and numbers."""
     return paragraph(_summary(verdicts, quick=quick)) + _kinds(verdicts, quick=quick) + _scores(verdicts, quick=quick)
 
 
@@ -199,7 +199,7 @@ def _painted_gauge(verdict: Verdict, *, quick: bool) -> Markup:
 
 
 def scenario_html(scenario: Scenario) -> str:
-    """HTML page of a scenario, without settings at their platform's default; `Scenario.settings` has all."""
+    """HTML page of a scenario without settings at the platform's default; `Scenario.settings` has all."""
     run = scenario.run
     count = math.prod(len(axis.values) for axis in scenario.axes.values())
     lengths = (

@@ -1,4 +1,4 @@
-"""Progress of a sweep in a notebook: one line with a bar, which is overwritten."""
+"""Progress of a sweep in a notebook: one line with a bar that is overwritten."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["KIND", "NotebookProgress", "is_notebook"]
 
 KIND = "application/x.hostsim-progress+json"
-"""MIME type of the output, by which tools that store notebooks remove it."""
+"""MIME type of the output, so that tools that store notebooks can remove it."""
 
 
 def is_notebook() -> bool:
@@ -24,7 +24,7 @@ def is_notebook() -> bool:
 
 
 class NotebookProgress:
-    """Shows the progress of sweeps in the output of a cell; nothing for a sweep without missing runs."""
+    """Shows the progress of sweeps in the output of a cell, if runs are missing."""
 
     def __init__(self) -> None:
         self._lines: dict[str, Any] = {}

@@ -1,1 +1,1 @@
-"""PLOTS: figures of tables and verdicts with matplotlib."""
+"""Figures of tables and verdicts with matplotlib."""

@@ -1,4 +1,4 @@
-"""Dot plot of answers to expectations: what was simulated, what was published and what is accepted, in one row each.
+"""Dot plot of expectations: simulated value, published value and accepted band, one row each.
 
 Reads verdicts only.
 """
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 __all__ = ["NO_ANSWER", "draw_answers", "require_answers"]
 
 NO_ANSWER = "no answer"
-"""Text where an expectation has no answer."""
+"""Text for an expectation without an answer."""
 ROW_INCHES = 0.34
 """Height of a row."""
 SIMULATED, PUBLISHED = -0.16, 0.2
-"""Places of the two marks in a row, downwards from its middle."""
+"""Offsets of the two marks in a row, downwards from its middle."""
 _BESIDE_INCHES = 1.6
-"""Width of the numbers beside the axes."""
+"""Width of the columns of numbers beside the axes."""
 NAME_LETTERS, LABEL_LETTERS = 46, 60
-"""Letters of a line of a name, and of the label of the axis."""
+"""Letters in a line of a name, and in a line of the axis label."""
 _SIGNS = {Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ ", Bound.LESS_THAN: "< "}
 _COLUMNS = {"simulated": 8, "published": 62}
-"""Headings of the numbers beside the figure, and their places in points from the axes."""
+"""Headings of the numbers beside the figure, and their distances from the axes in points."""
 
 
 def draw_answers(
@@ -58,15 +58,16 @@ def draw_answers(
     make: Callable[[], Figure] | None = None,
     title: str = "",
 ) -> Axes:
-    """Draw a dot plot of answers, a row each: the answer with its 95 % interval, of an ensemble its prediction interval, and below it the published value with the accepted band.
+    """Draw a dot plot of answers: each row has the answer with its interval, and the published value with its band.
 
-    A bound has an arrowhead in the direction of the answer, and no interval. The numbers are beside the axes.
+    The interval is the 95 % interval, or the prediction interval of an ensemble. A bound has an arrowhead in the
+    direction of the answer, and no interval. The numbers are beside the axes.
 
     Args:
-        figure: whose answers; one that is not among the verdicts, or has no value there, is said to be absent.
+        figure: the figure; an answer without a verdict or a value is labelled as absent.
         verdicts: of the scenario.
-        ax: where to draw; without it a new figure is made, as high as its rows need.
-        make: makes that figure; by default one outside pyplot.
+        ax: axes to draw on; by default those of a new figure, whose height fits the rows.
+        make: makes the new figure; by default one outside pyplot.
         title: of a new figure.
 
     Returns:
@@ -122,10 +123,10 @@ def require_answers(figure: AnswersSpec, verdicts: Iterable[Verdict]) -> None:
     """Check that a figure names verdicts with comparable answers.
 
     Raises:
-        InputError: with every name that is not there, or every answer in another unit than the first.
+        InputError: with every unknown name, or every answer whose unit differs from that of the first.
     """
     known = {verdict.expectation.name: verdict.expectation for verdict in verdicts}
-    allowed = f"one of {', '.join(known)}" if known else "nothing: the scenario expects nothing"
+    allowed = f"one of {', '.join(known)}" if known else "nothing: the scenario has no expectations"
     faults = [
         Fault("unknown expectation", "answers", repr(name), allowed, nearest_name(name, list(known)))
         for name in figure.answers
@@ -147,7 +148,7 @@ def _name(figure: AnswersSpec, name: str, verdict: Verdict | None) -> str:
 
 
 def _draw_row(axes: Axes, y: int, verdict: Verdict) -> set[Meaning]:
-    """Draw both marks of a row; returns the meaning of the lower one."""
+    """Draw both marks of a row; returns the meaning of the lower mark."""
     look, place = LOOKS[0], y + SIMULATED
     if verdict.value is not None:
         if (ahead := verdict.prediction) and ahead.low is not None and ahead.high is not None:
@@ -167,7 +168,7 @@ def _draw_row(axes: Axes, y: int, verdict: Verdict) -> set[Meaning]:
 
 
 def _write_numbers(axes: Axes, found: Sequence[Verdict | None]) -> None:
-    """Write the numbers of the rows beside the axes, in two columns with headings."""
+    """Write the numbers beside the axes in two columns with headings."""
 
     def write(text: str, y: float, heading: str, **look: Any) -> None:
         place: dict[str, Any] = {"xy": (1, y), "xycoords": axes.get_yaxis_transform(), "xytext": (_COLUMNS[heading], 0)}
@@ -191,7 +192,7 @@ def _entry(colour: str) -> tuple[Any, str]:
 
 
 def _label(figure: AnswersSpec, expectations: Sequence[Expectation]) -> str:
-    """Axis label of answers: the figure's own, a threshold with its condition, a metric, or just their unit."""
+    """Axis label of answers: the figure's label, a threshold with its condition, a metric, or only the unit."""
     if not expectations:
         return figure.label
     unit = expectations[0].counted_in

@@ -1,4 +1,4 @@
-"""Axes of a figure: labels with units, positions of values, and axes that several results share."""
+"""Axes of a figure: labels with units, positions of values, and axes shared by several results."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ def metric_label(name: str) -> str:
 
 
 def with_unit(label: str, unit: str) -> str:
-    """A label with a unit in brackets, if there is one."""
+    """A label with its unit in brackets, if it has a unit."""
     return f"{label} ({unit})" if unit else label
 
 
 def axis_label(label: str, values: Sequence[Scalar]) -> str:
-    """Label of an axis, with a capital (not of ``vNIC``) and the unit that all its values share, if they do: ``Rate (kpps)``."""
+    """Label of an axis with an initial capital (except ``vNIC``) and the common unit of its values: ``Rate (kpps)``."""
     _, unit = _numbers(values)
     first = label.partition(" ")[0]
     return with_unit(label[:1].upper() + label[1:] if first.islower() else label, {"us": "µs"}.get(unit, unit))
 
 
 def is_numeric(values: Sequence[Scalar]) -> bool:
-    """True when all values are numbers, with one unit or without."""
+    """True if all values are numbers with the same unit, or without a unit."""
     return _numbers(values)[0] is not None
 
 
 def tick_positions(values: Sequence[Scalar], *, beside: bool = False) -> dict[str, float]:
-    """Positions of values on the x axis, by their text: at their numbers, or one after the other.
+    """Positions of values on the x axis by text: their numbers, or equally spaced.
 
     Args:
-        values: each once, in order.
-        beside: one after the other even where they are numbers.
+        values: each value once, in order.
+        beside: equally spaced, even if they are numbers.
     """
     numbers, _ = _numbers(values)
     if numbers is not None and not beside:
@@ -76,13 +76,13 @@ def tick_positions(values: Sequence[Scalar], *, beside: bool = False) -> dict[st
 
 
 def label_ticks(axes: Axes, place: Mapping[str, float], name: Callable[[str], str], inches: float) -> None:
-    """Write the tick labels: names of values where they have one, numbers without the unit, which is in the axis' label.
+    """Write the tick labels: names of values, or numbers without the unit, which is in the axis label.
 
     Args:
-        axes: whose ticks.
+        axes: the axes.
         place: position of each value, by its text.
         name: of a value.
-        inches: width of the axes: longer names are written in several lines, or at a slant where a word is too long for that.
+        inches: width of the axes; longer names are wrapped, or slanted if a single word is too long.
     """
     numbers, _ = _numbers(list(place))
     names = [f"{numbers[text]:g}" if numbers is not None and name(text) == text else name(text) for text in place]
@@ -98,17 +98,17 @@ def label_ticks(axes: Axes, place: Mapping[str, float], name: Callable[[str], st
 
 
 def tick_letters(count: int, inches: float) -> int:
-    """Letters that each of so many names has room for below axes of a width."""
+    """Number of letters that fit each of a number of names below axes of a given width."""
     return int(inches / (1.1 * LETTER_INCHES) / max(count, 1)) - 1
 
 
 def longest_word(names: Iterable[str]) -> int:
-    """Letters of the longest word."""
+    """Length of the longest word."""
     return max((len(word) for text in names for word in text.split()), default=0)
 
 
 def _numbers(values: Sequence[Scalar]) -> tuple[dict[str, float] | None, str]:
-    """Each value as a number, keyed by its text, and the unit they share; None where they are not all such."""
+    """Each value as a number by its text, and the common unit; None unless all values are numbers of one unit."""
     found: dict[str, float] = {}
     units = set()
     for value in values:
@@ -122,41 +122,41 @@ def _numbers(values: Sequence[Scalar]) -> tuple[dict[str, float] | None, str]:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """A figure of one table on axes that may have others."""
+    """A layer: the figure of one table, on axes that may have further layers."""
 
     table: pd.DataFrame
-    """With axes as the scenario writes them."""
+    """Rows of the table, with axis values as written in the scenario."""
     figure: FigureSpec
     published: Sequence[Verdict] = ()
     name: str = ""
-    """Of the results, for the legend where there are several."""
+    """Name of the results, for a legend of several results."""
 
 
 @dataclass(frozen=True)
 class _Drawn:
     layers: tuple[Layer, ...]
     artists: WeakSet[Any]
-    """What drawing them made. Weak, for artists know their axes."""
+    """Artists of the drawing, as weak references, because artists refer to their axes."""
     limits: tuple[float, float]
-    """Of y, as drawing left them."""
+    """Limits of y after drawing."""
 
 
 _DRAWN: WeakKeyDictionary[Axes, _Drawn] = WeakKeyDictionary()
 
 
 def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]], float]) -> float:
-    """Draw a layer on axes, together with those that are there.
+    """Draw a layer on axes, together with the existing layers.
 
     Args:
-        axes: where to draw.
-        layer: what to draw.
+        axes: the axes.
+        layer: the new layer.
         draw: draws layers on axes; returns the height of the legend above them.
 
     Returns:
-        That height, in inches.
+        The height of the legend in inches.
 
     Raises:
-        InputError: the layer does not go with those that are there.
+        InputError: the layer is incompatible with the existing ones.
     """
     earlier = _DRAWN.get(axes)
     if earlier is not None and earlier.artists.isdisjoint(axes.get_children()):
@@ -168,7 +168,7 @@ def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]]
             container.remove()
         for artist in [one for one in axes.get_children() if one in earlier.artists]:
             artist.remove()
-        if axes.get_ylim() == earlier.limits:  # else a caller has set them since
+        if axes.get_ylim() == earlier.limits:  # otherwise the caller has set the limits since
             axes.set_autoscaley_on(True)
         axes.relim()
     before = set(axes.get_children())
@@ -179,12 +179,12 @@ def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]]
 
 
 def series_of_layers(layers: Sequence[Layer], place: dict[str, float], width: float) -> list[tuple[Layer, DataSeries]]:
-    """The data series of all layers, with looks and places of their own, and names that distinguish the layers.
+    """The data series of all layers, each with its own look, place and name.
 
     Args:
-        layers: in the order in which they were drawn.
+        layers: in drawing order.
         place: position of each value of x.
-        width: that all series of a group share, side by side.
+        width: total width of a group of series side by side.
     """
     found = [(layer, one) for layer in layers for one in series_of(layer.table, layer.figure, place)]
     names = _names(layers)
@@ -198,7 +198,7 @@ def series_of_layers(layers: Sequence[Layer], place: dict[str, float], width: fl
 
 
 def _names(layers: Sequence[Layer]) -> list[str]:
-    """Words that distinguish layers in a legend: their names, their measures, or their order; nothing of a single one."""
+    """Words that distinguish layers in a legend: names, measures, or numbers; empty for a single layer."""
     if len(layers) == 1:
         return [""]
     measures = len({layer.figure.y for layer in layers}) > 1
@@ -219,22 +219,38 @@ def _check(layers: Sequence[Layer]) -> None:
     """Check that layers can share axes.
 
     Raises:
-        InputError: they differ in their axis of x, their unit or their kind, or one has two panels or stacked bars.
+        InputError: the layers differ in x axis, unit or kind, or one has two panels or stacked bars.
     """
     if len(layers) == 1:
         return
     first, last = layers[0], layers[-1]
     faults = []
     if first.figure.x != last.figure.x:
-        faults.append(Fault("other axis than what is drawn", "x", repr(last.figure.x), repr(first.figure.x)))
+        faults.append(
+            Fault("axis differs from that of the existing drawing", "x", repr(last.figure.x), repr(first.figure.x))
+        )
     units = [y_unit(layer.table, layer.figure) for layer in (first, last)]
     if units[0] != units[1]:
-        faults.append(Fault("other unit than what is drawn", "y", f"{last.figure.y} in {units[1]}", f"in {units[0]}"))
+        faults.append(
+            Fault(
+                "unit differs from that of the existing drawing",
+                "y",
+                f"{last.figure.y} in {units[1]}",
+                f"in {units[0]}",
+            )
+        )
     if first.figure.kind != last.figure.kind:
-        faults.append(Fault("other kind than what is drawn", "kind", repr(last.figure.kind), repr(first.figure.kind)))
+        faults.append(
+            Fault(
+                "kind differs from that of the existing drawing",
+                "kind",
+                repr(last.figure.kind),
+                repr(first.figure.kind),
+            )
+        )
     for layer in layers:
         if layer.figure.right is not None or layer.figure.stack:
-            allowed = "axes of its own for two panels or stacked bars"
+            allowed = "separate axes for two panels or stacked bars"
             faults.append(Fault("cannot share axes", "ax", layer.figure.name, allowed))
     if faults:
         raise InputError(faults)

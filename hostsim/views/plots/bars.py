@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["Swing", "draw_residuals", "draw_stacked_bars", "draw_tornado"]
 
 BAR_INCHES, LINE_INCHES = 0.34, 0.12
-"""Height of a bar, and of each further line of its name."""
+"""Height of a bar, and of each additional line of its name."""
 MARGIN_INCHES = 0.6
 LEAST_INCHES = 2.6
-"""Least width of the bars: longer names beside them are written in several lines."""
+"""Smallest width of the bars; longer names beside them are wrapped."""
 BESIDE_INCHES = 0.6
-"""Width of ticks and paddings beside the names, with room for letters that are wider than their mean."""
+"""Width of ticks and padding beside the names, with a margin for wide letters."""
 
 
 def draw_stacked_bars(
@@ -43,13 +43,14 @@ def draw_stacked_bars(
     ax: Axes | None = None,
     make: Callable[[], Figure] | None = None,
 ) -> Axes:
-    """Draw a stacked bar chart of parts of wholes.
+    """Draw a stacked bar chart.
 
     Args:
-        bars: from top to bottom; of each its name, and its parts by name. A part has one colour and hatch in all of them.
-        label: of the axis: what the parts are of, and their unit.
-        ax: where to draw; without it a new figure is made, as high as its bars need and as wide as their names do.
-        make: makes that figure; by default one outside pyplot.
+        bars: from top to bottom, each with its name and its parts by name. A part has the same colour and hatch in all
+            bars.
+        label: axis label with the unit of the parts.
+        ax: axes to draw on; by default those of a new figure, whose size fits the bars and their names.
+        make: makes the new figure; by default one outside pyplot.
 
     Returns:
         The axes.
@@ -91,7 +92,7 @@ def draw_stacked_bars(
 
 
 ROW_INCHES = 0.42
-"""Height of a bar with the room around it."""
+"""Height of a bar with its margins."""
 
 
 @dataclass(frozen=True)
@@ -100,20 +101,20 @@ class Swing:
 
     name: str
     interval: str
-    """From where to where it goes, in words."""
+    """The low and high end of the input, in words."""
     low: float
-    """The measure at its low end, all others at their values."""
+    """The measure at the input's low end, with all other inputs at their values."""
     high: float
-    """The measure at its high end."""
+    """The measure at the input's high end."""
     note: str = ""
-    """What else is to be said of it, beside its bar."""
+    """Note beside the bar."""
 
 
 def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str = "") -> Axes:
-    """Draw a tornado plot: one bar for each input, the first on top, from the measure at its low end to that at its high end.
+    """Draw a tornado plot: one bar for each input, from the measure at its low end to that at its high end.
 
     Args:
-        swings: in the order of the bars; at least one.
+        swings: at least one, from top to bottom.
         metric: name in the catalogue.
         base: the measure with every input at its value.
         title: above the figure.
@@ -143,7 +144,7 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
                 bar.set_hatch_linewidth(0.45)
                 bar.set_zorder(
                     2 + 1 / (1 + abs(bar.get_width()))
-                )  # where both lie on one side, the shorter is in front
+                )  # if both are on the same side, the shorter bar is in front
         axes.axvline(base, color=INK, linewidth=0.8, zorder=4)
         axes.set_yticks(list(places), [f"{swing.name}\n{swing.interval}" for swing in swings], fontsize=7.5)
         axes.tick_params(axis="y", length=0)
@@ -153,7 +154,7 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
         for index, swing in enumerate(swings):
             axes.text(1.01, index, swing.note, transform=axes.get_yaxis_transform(), fontsize=7.5, va="center")
         axes.set_xlabel(metric_label(metric))
-        # over the whole figure: names take half of its width, and titles name a point
+        # the title spans the whole figure: names take half of its width, and titles name a point
         figure.suptitle(title, x=0.01, ha="left", fontsize=8.5)
         axes.legend(
             loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.3, borderpad=0.1, fontsize=7.5
@@ -164,16 +165,17 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
 RESIDUAL_ROW_INCHES = 0.24
 """Height of a row."""
 FARTHEST = 6.0
-"""What is farther off is drawn at the edge."""
+"""Larger residuals are drawn at the edge."""
 
 
 def draw_residuals(
     rows: Sequence[tuple[str, float, float, float]], title: str = "", figure: Figure | None = None
 ) -> Axes:
-    """Draw residuals: for each measurement an interval of the model about its median, with the measurement's own interval as a band.
+    """Draw residuals: the model's interval and median for each measurement, over the measurement's interval as a band.
 
     Args:
-        rows: name, and low end, median and high end of the model less the measurement, in half-widths of its interval; the first on top.
+        rows: from top to bottom: name, and low end, median and high end of model minus measurement, in half-widths of
+        the measurement's interval.
         title: above the figure.
         figure: to draw into; a new one by default.
     """
@@ -201,7 +203,7 @@ def draw_residuals(
         axes.grid(visible=False, axis="y")
         widest = max((min(max(abs(end), 1.2), FARTHEST) for _, *ends in rows for end in ends), default=1.2)
         axes.set_xlim(-1.05 * widest, 1.05 * widest)
-        axes.set_xlabel("Model less measurement, in half-widths of the measurement's interval")
+        axes.set_xlabel("Model minus measurement, in half-widths of the measurement's interval")
         figure.suptitle(title, x=0.01, ha="left", fontsize=8.5)
         axes.legend(
             loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, borderpad=0.1, fontsize=7.5, ncols=3

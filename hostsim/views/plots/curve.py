@@ -1,4 +1,4 @@
-"""Curves of a figure: the data series, and their drawing as lines with bands or bars with error bars."""
+"""Curves of a figure: data series, drawn as lines with bands or as bars with error bars."""
 
 from __future__ import annotations
 
@@ -45,35 +45,35 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DataSeries:
-    """Data series of a figure: one line, or one bar of every group."""
+    """Data series of a figure: one line, or one bar in every group."""
 
     key: tuple[Scalar, ...]
     """Values of the figure's series axes."""
     label: str
-    """These in words; empty where there is one series only."""
+    """The values in words; empty for a single series."""
     rows: pd.DataFrame
     look: Look
     place: Mapping[str, float]
-    """By the text of a value of x, its position on the x axis."""
+    """Position of each value on the x axis, by text."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Curve of a metric: means and confidence intervals of one data series, in the order of the x axis."""
+    """Curve of a metric: means and confidence intervals of one data series, ordered by x."""
 
     x: tuple[float, ...] = ()
     points: tuple[Interval, ...] = ()
-    """Mean and interval; an interval of measures that are not negative is cut at 0."""
+    """Mean and interval; for non-negative measures the interval is cut at 0."""
     predicted: tuple[Interval, ...] = ()
-    """Prediction intervals of these, of an ensemble."""
+    """Prediction intervals; only for an ensemble."""
     missing: tuple[float, ...] = ()
-    """Where there are runs of which the percentile is not estimable."""
+    """Places at which the percentile of some runs is not estimable."""
     beyond: tuple[float, ...] = ()
-    """Where it has no bound: no point, but a mark at the top."""
+    """Places at which the measure is unbounded, which get a mark at the top instead of a point."""
 
     @property
     def is_negative(self) -> bool:
-        """True when a mean lies below 0."""
+        """True if a mean is negative."""
         return any(point.mean < 0 for point in self.points)
 
     @property
@@ -83,17 +83,17 @@ class Curve:
 
     @property
     def tops(self) -> dict[float, float]:
-        """By place, the upper end of the interval, or the mean where it has none."""
+        """Upper end of the interval by place, or the mean if there is no interval."""
         ends = [point.high if np.isfinite(point.half) else point.mean for point in self.points]
         widest = [one.high if np.isfinite(one.half) else end for one, end in zip(self.predicted, ends, strict=False)]
         return dict(zip(self.x, map(max, ends, widest or ends), strict=True))
 
     def errors(self) -> list[list[float]]:
-        """Distances of the interval's ends from the mean, below and above; NaN where it has none, or none with a width."""
+        """Distances of the interval's ends from the mean, below and above; NaN without an interval of positive width."""
         return self._errors(self.points)
 
     def predicted_errors(self) -> list[list[float]]:
-        """The same of the prediction intervals."""
+        """Distances of the prediction interval's ends from the mean."""
         return self._errors(self.predicted)
 
     def _errors(self, intervals: Sequence[Interval]) -> list[list[float]]:
@@ -108,8 +108,8 @@ def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float
     """The data series of a figure, in the order of the table; failed runs are left out.
 
     Args:
-        table: one row a point and replication.
-        figure: what is drawn; axes that it neither draws nor fixes have the table's first value.
+        table: one row per point and replication.
+        figure: the figure; axes that it neither draws nor fixes have the table's first value.
         place: position of each value of x.
     """
     rows = figure_rows(table, figure)
@@ -126,10 +126,10 @@ def curve_of(series: DataSeries, x: str, metric: str, *, signed: bool = False) -
     """The curve of a metric of a data series against an axis.
 
     Args:
-        series: with the rows.
+        series: the data series with its rows.
         x: the axis.
         metric: column of the rows.
-        signed: the measure may be negative, as a difference may; else its interval is cut at 0.
+        signed: the measure can be negative, like a difference; otherwise its interval is cut at 0.
     """
     points: list[tuple[float, list[Interval]]] = []
     missing, beyond = [], []
@@ -159,7 +159,7 @@ def curve_of(series: DataSeries, x: str, metric: str, *, signed: bool = False) -
 def matching_series(
     at: AxisValues, figure: FigureSpec, all_series: Sequence[DataSeries], table: pd.DataFrame
 ) -> list[DataSeries]:
-    """The data series that match axis values; none when the figure shows no such point."""
+    """The data series that match axis values; empty if the figure has no such point."""
     for axis in axes_of(table):
         fixed = figure.at.get(axis, table[axis].iloc[0])
         if axis != figure.x and axis not in figure.series and str(at.get(axis, fixed)) != str(fixed):
@@ -176,19 +176,19 @@ def _label(figure: FigureSpec, key: Sequence[Scalar]) -> str:
 
 
 DOTS = (0, (1.0, 1.3))
-"""Dash of the line between the points of a paired contrast."""
+"""Dash pattern of the line between the points of a paired contrast."""
 BAND, LIGHTER = 0.18, 0.09
-"""Opacity of the band of an interval, and of that of a prediction."""
+"""Opacities of the bands of intervals and of prediction intervals."""
 PREDICTED = 5.0
 """Width of the bar of a prediction interval, in points."""
 ABREAST = 5
-"""Most arrowheads at one place in a row."""
+"""Largest number of arrowheads side by side at one place."""
 MARK_POINTS = 7.0
-"""Room that a mark of theirs takes, in points, across and down."""
+"""Width and height of an arrowhead with its marker, in points."""
 
 
 def draw_markers(axes: Axes, curve: Curve, look: Look, label: str) -> None:
-    """Draw a marker at each mean, with the intervals as error bars and no line: categories have nothing between them."""
+    """Draw a marker with error bars at each mean, without a line, as there is nothing between categories."""
     if curve.points:
         axes.plot(
             curve.x,
@@ -203,7 +203,7 @@ def draw_markers(axes: Axes, curve: Curve, look: Look, label: str) -> None:
 
 
 def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
-    """Draw a line through the means, with the intervals as a band around it, and those of predictions as a lighter one."""
+    """Draw a line through the means, with bands for intervals and, lighter, for prediction intervals."""
     if not curve.points:
         return
     for intervals, alpha in ((curve.predicted, LIGHTER), (curve.points, BAND)):
@@ -229,7 +229,7 @@ def draw_bars(axes: Axes, curve: Curve, width: float, look: Look, label: str) ->
 
 
 def draw_stack(axes: Axes, curves: Sequence[Curve], width: float, labels: Sequence[str]) -> None:
-    """Draw stacked bars: the means of several metrics, the bar of each on those before it; a metric without a value takes no room."""
+    """Draw the means of several metrics as stacked bars; a metric without a value has no height."""
     tops: dict[float, float] = {}
     for number, (curve, label) in enumerate(zip(curves, labels, strict=True)):
         _bars(axes, curve.x, curve.means, width, look_of(number), label, [tops.get(x, 0.0) for x in curve.x])
@@ -262,7 +262,7 @@ def _bars(
 
 
 def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
-    """Bars of the intervals, before wider and lighter ones of the predictions."""
+    """Error bars of the intervals, in front of wider and lighter ones of the prediction intervals."""
     if any(np.isfinite(one.half) for one in curve.predicted):
         axes.errorbar(
             curve.x,
@@ -290,7 +290,7 @@ def interval_names(*, banded: bool) -> list[tuple[Artist, str]]:
     """Legend entries that distinguish the intervals of an ensemble.
 
     Args:
-        banded: bands are drawn, and not bars.
+        banded: True for bands, False for bars.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -309,18 +309,19 @@ def interval_names(*, banded: bool) -> list[tuple[Artist, str]]:
 
 
 def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], first: int = 0) -> int:
-    """Draw an arrowhead at the top where a measure has no bound, with the marker of the series below it.
+    """Draw an arrowhead at the top for each unbounded value, with the marker of the series below it.
 
-    Arrowheads of several series at the same place are side by side in the order of the series, `ABREAST` in a row; the rest are in rows below.
+    Arrowheads of several series at the same place are side by side in the order of the series, up to `ABREAST` in a
+    row; the others are in rows below.
 
     Args:
-        axes: where to draw.
-        curves: of the series.
-        looks: of these, one each.
-        first: rows that are taken already, from the top.
+        axes: the axes.
+        curves: one for each series.
+        looks: one for each curve.
+        first: number of occupied rows from the top.
 
     Returns:
-        Rows that are taken now.
+        The number of occupied rows afterwards.
     """
     from matplotlib.transforms import ScaledTranslation
 
@@ -351,14 +352,14 @@ def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], firs
 
 
 def draw_missing(axes: Axes, curves: Iterable[Curve]) -> None:
-    """Draw a cross at the bottom where a percentile is not estimable, once for all curves."""
+    """Draw a cross at the bottom of each place with a percentile that is not estimable, once for all curves."""
     for x in sorted({x for curve in curves for x in curve.missing}):
         look: dict[str, Any] = {"color": INK, "linestyle": "none", "marker": "x", "markersize": 4, "clip_on": False}
         axes.plot([x], [0.02], transform=axes.get_xaxis_transform(), **look)
 
 
 def absence_names(curves: Sequence[Curve]) -> list[tuple[Artist, str]]:
-    """Legend entries of the marks where a measure has no value, or one without bound."""
+    """Legend entries of the marks for missing and for unbounded values."""
     from matplotlib.lines import Line2D
 
     found: list[tuple[Artist, str]] = []

@@ -1,4 +1,4 @@
-"""Figures of a scenario: metrics against an axis, a line or a bar for each series, with the published reference values.
+"""Figures of a scenario: metrics against an axis as lines or bars, with published reference values.
 
 Reads tidy tables and verdicts only; runs nothing.
 """
@@ -55,17 +55,17 @@ __all__ = ["draw"]
 GROUP = 0.84
 """Width of a group of bars; groups are 1 apart."""
 APART = 0.3
-"""Width over which the markers of several series at a category are spread."""
+"""Width over which markers of several series are spread at one category."""
 WIDEST = 0.5
 """Width of a single bar."""
 LABEL_LETTERS = 36
-"""Letters of a line of the label of the left-hand axis."""
+"""Letters in a line of the left axis' label."""
 BESIDE_INCHES = 0.62
-"""Width of the label and the ticks of the left-hand axis."""
+"""Width of the label and ticks of the left axis."""
 MOST_NAMES, MOST_BARS = 4, 16
-"""Series and bars that a figure of a column's width has at most."""
+"""Largest numbers of series and of bars in a figure of a column's width."""
 TICKS = 8
-"""Values of a logarithmic axis that are all written."""
+"""Largest number of values of a logarithmic axis that all get a tick label."""
 
 Entries = list[tuple[Any, str]]
 """Handles and names of a legend."""
@@ -81,25 +81,28 @@ def draw(
     with_title: bool = False,
     name: str = "",
 ) -> Axes:
-    """Draw a figure: means of the replications, their 95 % Student intervals, and the published reference values; of an ensemble the 90 % prediction intervals as well, wider and lighter.
+    """Draw a figure: means of the replications, 95 % Student intervals, and published reference values.
 
     Args:
-        table: one row a point and replication, as `hostsim.results.table.table_of` makes it; of no use to a figure of answers.
-        figure: what to draw (answers: see `hostsim.views.plots.answer_dots`; tables: `hostsim.views.plots.table`); axes that it neither draws nor fixes have the table's first value.
-        published: verdicts of the scenario; those about a drawn measure are drawn as a hollow diamond with the accepted range: beside the
-            point that they are about, or at the threshold on the x axis (not over bars, whose groups have no number), which has a filled
-            diamond where it was simulated. A published ratio of two points of the figure is drawn as a multiple of the simulated reference.
-        ax: where to draw, together with what `draw` has drawn there; a figure of two panels divides its place. Without it a new
-            figure is made (``axes.figure``), as wide as a column or a page: as the specification asks for, or by what it shows.
-        make: makes that figure; by default one outside pyplot.
-        with_title: write its words above a new figure whose size the specification leaves open.
-        name: of the results, for the legend where axes have several.
+        table: one row per point and replication, from `hostsim.results.table.table_of`; not used by a figure of
+            answers.
+        figure: the figure (for answers see `hostsim.views.plots.answer_dots`, for tables `hostsim.views.plots.table`);
+            axes that it neither draws nor fixes have the table's first value.
+        published: verdicts of the scenario. A verdict about a drawn measure appears as a hollow diamond with the
+        accepted range: beside its point, or at its threshold on the x axis (not over bars, whose groups have no
+        number). A filled diamond marks the simulated threshold. A published ratio of two points of the figure is drawn
+        as a multiple of the simulated reference.
+        ax: axes to draw on, together with earlier drawings of `draw`; a figure of two panels divides them. By default a
+            new figure is made (``axes.figure``), as wide as a column or a page, by its specification or its content.
+        make: makes the new figure; by default one outside pyplot.
+        with_title: write a title above a new figure without a specified size.
+        name: name of the results, for the legend of axes with several results.
 
     Returns:
-        The axes, those of the left-hand metric.
+        The axes of the left metric.
 
     Raises:
-        InputError: the figure names a metric or an axis that is not there, or does not go with what is drawn.
+        InputError: the figure names an unknown metric or axis, or is incompatible with the existing drawing.
     """
     from matplotlib.figure import Figure
 
@@ -131,7 +134,7 @@ def draw(
 
 
 def _size(table: pd.DataFrame, figure: FigureSpec) -> str:
-    """Size of a figure that asks for none: a page's where a column has no room for its panels, series, bars or names."""
+    """Default size of a figure: page width if its panels, series, bars or names do not fit a column."""
     rows = figure_rows(table, figure)
     series = len(rows[list(figure.series)].drop_duplicates()) if figure.series else 1
     values = list(dict.fromkeys(rows[figure.x]))
@@ -144,7 +147,7 @@ def _size(table: pd.DataFrame, figure: FigureSpec) -> str:
 
 
 def _draw_one(axes: Axes, layer: Layer, inches: float) -> float:
-    """Draw a figure on axes, with what is there; returns the height of its legend."""
+    """Draw a figure on axes, with the existing drawings; returns the height of the legend."""
 
     def drawn(place: Axes, layers: Sequence[Layer]) -> float:
         return _legend(place, _draw_curves(place, layers, inches), inches)
@@ -156,16 +159,16 @@ def _draw_panels(axes: Axes, layer: Layer, inches: float, *, spans: bool) -> flo
     """Draw two measures side by side, each with its own axis and published values, and one legend for both.
 
     Args:
-        axes: whose place the panels divide.
-        layer: what to draw.
-        inches: width of both.
-        spans: the legend is above both panels, of a figure that has no others; else above the first.
+        axes: divided by the panels.
+        layer: the layer to draw.
+        inches: width of both panels.
+        spans: put the legend above both panels, which are the only ones of the figure; otherwise above the first.
 
     Returns:
         The height of the legend.
 
     Raises:
-        InputError: the axes show something already.
+        InputError: the axes are not empty.
     """
     figure = layer.figure
     assert figure.right is not None
@@ -177,7 +180,7 @@ def _draw_panels(axes: Axes, layer: Layer, inches: float, *, spans: bool) -> flo
 
     draw_layers(axes, layer, drawn)
     spec = axes.get_subplotspec()
-    assert spec is not None  # axes of `Figure.add_subplot` and `subplots` have one
+    assert spec is not None  # only axes from `Figure.add_subplot` and `subplots` have a subplot spec
     halves = spec.subgridspec(1, 2)
     axes.set_subplotspec(halves[0])
     right = axes.figure.add_subplot(halves[1])
@@ -187,11 +190,11 @@ def _draw_panels(axes: Axes, layer: Layer, inches: float, *, spans: bool) -> flo
 
 
 def _draw_curves(axes: Axes, layers: Sequence[Layer], inches: float) -> Entries:
-    """Draw lines, bars or markers of one or more tables on axes; what was published is that of the first.
+    """Draw lines, bars or markers of one or more tables on axes, with the published values of the first.
 
     Args:
-        axes: where to draw.
-        layers: what to draw.
+        axes: the axes.
+        layers: the layers to draw.
         inches: width of the axes.
 
     Returns:
@@ -216,11 +219,11 @@ def _draw_curves(axes: Axes, layers: Sequence[Layer], inches: float) -> Entries:
             draw_bars(axes, curve, width, one.look, one.label)
         elif numeric and not bars:
             draw_line(axes, curve, one.look, one.label)
-        else:  # a bar has no foot on a logarithmic axis
+        else:  # a bar has no base on a logarithmic axis
             draw_markers(axes, curve, one.look, one.label)
     if not figure.stack:
         draw_beyond(axes, curves, [one.look for one in every])
-    if place and not bars:  # also where no value has a bound
+    if place and not bars:  # also if all values are unbounded
         axes.update_datalim([(x, 0.0) for one in every for x in one.place.values()], updatey=False)
     draw_missing(axes, curves)
     beside = bars or not numeric
@@ -243,7 +246,7 @@ def _draw_curves(axes: Axes, layers: Sequence[Layer], inches: float) -> Entries:
     if beside:
         label_ticks(axes, place, lambda text: figure.tick(figure.x, text), inches)
     elif "x" not in figure.log and all(x.is_integer() for x in place.values()):
-        axes.locator_params(axis="x", integer=True)  # there is no half a VM
+        axes.locator_params(axis="x", integer=True)  # ticks at whole numbers of VMs
     if figure.to:
         axes.axhline(1.0, color=INK, linewidth=0.7, zorder=1.5)
     draw_limits(axes, figure, room=any(curve.beyond for curve in curves))
@@ -256,7 +259,7 @@ def _draw_curves(axes: Axes, layers: Sequence[Layer], inches: float) -> Entries:
 
 
 def _scale(axes: Axes, figure: FigureSpec, place: dict[str, float]) -> None:
-    """Make axes logarithmic where the figure asks for it, with plain numbers at their ticks."""
+    """Make axes logarithmic if the figure requests it, with plain numbers as tick labels."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     for letter, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
@@ -273,7 +276,7 @@ def _scale(axes: Axes, figure: FigureSpec, place: dict[str, float]) -> None:
 
 
 def _y_label(table: pd.DataFrame, figure: FigureSpec) -> str:
-    """Label of the left-hand axis with its unit; of stacked metrics the unit alone, unless the figure has a label."""
+    """Label of the left axis with its unit; for stacked metrics only the unit, unless the figure has a label."""
     unit = figure.y_unit if figure.y in CATALOGUE or figure.to else y_unit(table, figure)
     if figure.stack and not figure.label:
         return unit
@@ -282,16 +285,16 @@ def _y_label(table: pd.DataFrame, figure: FigureSpec) -> str:
 
 
 def _legend(axes: Axes, entries: Entries, inches: float, *, spans: bool = False) -> float:
-    """Draw the legend above axes, each name once: what was simulated, then what was published.
+    """Draw the legend above axes, each name once: first simulated, then published values.
 
     Args:
-        axes: above which it is.
+        axes: the axes below the legend.
         entries: handles and names.
-        inches: width that it may have.
-        spans: it is as wide as two panels, and leaves the widths of both as they are.
+        inches: available width.
+        spans: the legend spans two panels without changing their widths.
 
     Returns:
-        Its height in inches.
+        The height of the legend in inches.
     """
     unique = {name: handle for handle, name in reversed(entries)}
     names = list(dict.fromkeys(name for _, name in entries))

@@ -1,4 +1,4 @@
-"""Overlay of reference values on a figure: one mark for what was published, at a point or at a threshold, and limits."""
+"""Overlay of reference values on a figure: published values at points or thresholds, and limits."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ __all__ = [
 ]
 
 BESIDE_POINTS = 6.0
-"""From a point, or from another mark, to a mark beside it, so that neither hides the other."""
+"""Distance of a mark from its point or from another mark, so that neither hides the other."""
 ARROW_POINTS = 16.0
 """Length of the arrow at an open end of a band."""
 OWN = "#6a737d"
-"""Colour of the accepted range of an expectation that nothing published stands behind."""
+"""Colour of the accepted range of an expectation without a published value."""
 
 
 class Meaning(StrEnum):
-    """Meaning of a mark, as the legend words it."""
+    """Meaning of a mark, as worded in the legend."""
 
     PUBLISHED = "published (accepted range)"
     MEAN = "published mean (accepted range)"
@@ -49,7 +49,7 @@ class Meaning(StrEnum):
 
 
 def published_number(expectation: Expectation) -> float | None:
-    """The published value as a number; None where it is a range or in words, and of an expectation of your own."""
+    """The published value as a number; None if it is a range or words, or the expectation is not published."""
     try:
         return float(expectation.published) if expectation.is_claim else None
     except ValueError:
@@ -84,14 +84,14 @@ def draw_mark(
     """Draw the mark of a reference value: a hollow diamond at the published number, a line over the accepted band, an arrow at an open end.
 
     Args:
-        axes: where to draw.
-        place: on the other axis.
-        band: not open at both ends.
-        number: that was published; there is no diamond without.
+        axes: the axes.
+        place: position on the other axis.
+        band: accepted band, open at one end at most.
+        number: the published number; no diamond without it.
         along: the axis of the band.
-        colour: of both.
-        beside: points by which the mark is moved from its place: to the right, or upwards.
-        meaning: of the mark.
+        colour: colour of diamond and band.
+        beside: offset of the mark in points, to the right or upwards.
+        meaning: meaning of the mark.
     """
     from matplotlib.transforms import ScaledTranslation
 
@@ -103,7 +103,7 @@ def draw_mark(
 
     known = [end for end in (band.low, number, band.high) if end is not None]
     low, high = min(known), max(known)
-    axes.update_datalim([at(low), at(high)])  # artists that are moved by points do not count
+    axes.update_datalim([at(low), at(high)])  # artists with an offset in points do not change the limits
     look: dict[str, Any] = {"color": colour, "transform": moved, "clip_on": False, "zorder": 5}
     dash = ":" if meaning is Meaning.RATIO else "-"
     caps = {"x": "|", "y": "_"}[along] if meaning is Meaning.ACCEPTED else "none"
@@ -153,15 +153,15 @@ def draw_accepted(
     table: pd.DataFrame,
     width: float,
 ) -> set[Meaning]:
-    """Draw reference values of the left-hand measure: a mark beside each point or bar that an expectation is about.
+    """Draw reference values of the left measure: a mark beside each point or bar with an expectation.
 
     Args:
-        axes: where to draw.
-        verdicts: of the scenario; those about something else are left out.
-        figure: what is drawn.
-        all_series: what is drawn, series by series.
-        table: the rows that it is drawn from.
-        width: of a bar; 0 of a line.
+        axes: the axes.
+        verdicts: of the scenario; those about other measures are ignored.
+        figure: the figure.
+        all_series: the drawn series.
+        table: the rows of the figure.
+        width: width of a bar; 0 for lines.
 
     Returns:
         The meanings of the marks.
@@ -170,10 +170,10 @@ def draw_accepted(
     meanings = set()
     found = list(_references(verdicts, figure, all_series, table))
     if any(one.meaning is not Meaning.ACCEPTED for one in found):
-        # beside published values, a scenario's own expectations are steps towards them
+        # if there are published values, the scenario's own expectations are only intermediate steps
         found = [one for one in found if one.meaning is not Meaning.ACCEPTED]
     for one in found:
-        if width:  # on the right-hand part of its own bar
+        if width:  # on the right part of its bar
             place, beside = one.place + 0.3 * width, 0.0
         else:
             taken[one.place] += 1
@@ -200,7 +200,7 @@ def _references(
             if (factor := _factor(reference, figure, all_series, table)) is not None
         ]
         meaning = Meaning.PUBLISHED if expectation.is_claim else Meaning.ACCEPTED
-        if number is None and figure.kind == "line":  # a direction is of no use among lines
+        if number is None and figure.kind == "line":  # a direction cannot be shown among lines
             found = [entry for entry in found if entry[2] == 1.0]
         if isinstance(expectation.form, Mean):
             if len({place for _, place, _ in found}) != 1 or len(found) < len(expectation.form.points):
@@ -234,7 +234,7 @@ def _places(
 def _factor(
     reference: AxisValues | None, figure: FigureSpec, all_series: Sequence[DataSeries], table: pd.DataFrame
 ) -> float | None:
-    """What a published ratio is multiplied by: the simulated mean at its reference point; 1 of other values; None where the figure has no such point."""
+    """Factor of a published value: for a ratio the simulated mean at its reference point, otherwise 1; None without that point."""
     if reference is None:
         return 1.0
     for series, _ in _places(reference, figure, all_series, table):
@@ -245,10 +245,10 @@ def _factor(
 
 
 def _points_about(form: Form, figure: FigureSpec) -> list[tuple[AxisValues, AxisValues | None]]:
-    """The points at which a form is about the left-hand measure of a figure, or about its difference or ratio to the same reference.
+    """The points of a form about the left measure of a figure, or about its difference or ratio to the same reference.
 
     Returns:
-        Each with the reference point of a ratio of a measure that is drawn as it is.
+        Each point with the reference point of its ratio, if the measure itself is drawn.
     """
     match form:
         case Worst(points=points, best=False) | Mean(points=points):
@@ -266,18 +266,18 @@ def _points_about(form: Form, figure: FigureSpec) -> list[tuple[AxisValues, Axis
 
 
 def _apart(at: AxisValues, reference: AxisValues, wanted: AxisValues) -> bool:
-    """True when a reference point differs from a point in exactly the values that are wanted."""
+    """True if a reference point differs from a point in exactly the given values."""
     differ = {axis: str(value) for axis, value in reference.items() if str(at.get(axis)) != str(value)}
     return differ == {axis: str(value) for axis, value in wanted.items()}
 
 
 def draw_limits(axes: Axes, figure: FigureSpec, *, room: bool = False) -> None:
-    """Draw the limits of the left-hand measure as dashed lines across the figure, each with its number and unit beside the axes.
+    """Draw the limits of the left measure as dashed lines, with number and unit beside the axes.
 
     Args:
-        axes: where to draw.
-        figure: whose limits.
-        room: leave room above them, for arrowheads.
+        axes: the axes.
+        figure: the figure with the limits.
+        room: leave space above them for arrowheads.
     """
     for limit in figure.lines:
         axes.axhline(limit, color=INK, linewidth=0.9, linestyle=(0, (6, 3)), zorder=1.8)
@@ -303,9 +303,10 @@ def draw_thresholds(
     all_series: Sequence[DataSeries],
     table: pd.DataFrame,
 ) -> set[Meaning]:
-    """Draw the thresholds of the left-hand measure on the x axis, at the height of their condition and in the colour of their line.
+    """Draw thresholds of the left measure on the x axis, at their condition's height and in their line's colour.
 
-    A filled diamond is the simulated threshold, a hollow one the published. Those off the figure are left out.
+    A filled diamond is the simulated threshold, a hollow one the published threshold. Thresholds outside the figure are
+    omitted.
 
     Returns:
         The meanings of the marks.
@@ -347,7 +348,7 @@ def _overlap(one: tuple[float, float, float], other: tuple[float, float, float])
 def _searches(
     verdicts: Iterable[Verdict], figure: FigureSpec, all_series: Sequence[DataSeries], table: pd.DataFrame
 ) -> Iterator[tuple[Verdict, Find, list[DataSeries]]]:
-    """The searches for a threshold of the left-hand metric on the x axis, with the series that each is about."""
+    """The searches for a threshold of the left metric on the x axis, each with its series."""
     if figure.reference or figure.per is not None:
         return
     for verdict in verdicts:

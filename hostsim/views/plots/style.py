@@ -1,6 +1,7 @@
-"""Style of figures: for paper and for colour-blind readers, written with the same bytes every time.
+"""Style of figures for print and colour-blind readers; files are byte-for-byte reproducible.
 
-Series differ by colour, marker and dash together, bars by colour and hatch, so that they stay apart in grey. Text stays text in SVG.
+Series differ in colour, marker and dash, and bars in colour and hatch, so that they are distinct in greyscale. Text
+remains text in SVG.
 """
 
 from __future__ import annotations
@@ -45,19 +46,19 @@ __all__ = [
 ]
 
 INK = "#1c2128"
-"""Colour of text and axes; a page may replace it by its own."""
+"""Colour of text and axes; a page may replace it."""
 GRID = "#dfe3e9"
-"""Colour of grid lines; a page may replace it by its own."""
+"""Colour of grid lines; a page may replace it."""
 PAPER = "#fffffe"
-"""Colour of the inside of open markers; a page may replace it by its own."""
+"""Colour of the inside of open markers; a page may replace it."""
 
 TITLE_POINTS, SMALL_POINTS = 9.0, 7.5
-"""Sizes of letters: of titles, and of legends and names; all others have 8 points."""
+"""Font sizes of titles, and of legends and names; all other text has 8 points."""
 LETTER_INCHES = 0.056
-"""Mean width of a small letter, with some room."""
+"""Mean width of a small letter, with a margin."""
 
 INCHES = {"column": (3.5, 2.6), "page": (7.2, 3.0)}
-"""The two sizes of figures by name: 89 mm and 183 mm are the widths of a column and of a page of most journals. Legends, titles and rows of names add to the height."""
+"""The two figure sizes by name. Most journals have columns of 89 mm and pages of 183 mm; legends, titles and rows of names add height."""
 
 RC: dict[Any, Any] = {
     "axes.axisbelow": True,
@@ -72,7 +73,7 @@ RC: dict[Any, Any] = {
     "axes.titlesize": TITLE_POINTS,
     "axes.unicode_minus": True,
     "figure.constrained_layout.use": True,
-    "figure.dpi": 144,  # of what a notebook shows: a column is 504 pixels wide there
+    "figure.dpi": 144,  # resolution in a notebook: a column is 504 pixels wide
     "figure.figsize": INCHES["column"],
     "font.family": "sans-serif",
     "font.size": 8.0,
@@ -90,17 +91,17 @@ RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "hostsim",
     "text.color": INK,
-    "text.parse_math": False,  # names are text, dollar signs included
+    "text.parse_math": False,  # names are plain text, including dollar signs
     "xtick.color": INK,
     "ytick.color": INK,
 }
-"""Settings of matplotlib that hold while a figure is drawn and written; nothing outside is changed."""
+"""Matplotlib settings for drawing and writing a figure; they do not change the global settings."""
 
 
 KINDS = ("svg", "png", "pdf")
-"""Kinds of files that a figure is saved as, the last on demand: its fonts take as long as the others together."""
+"""File formats of figures. PDF is written on demand only: its fonts take as long as the other formats together."""
 _STAMPS = {"svg": ("Date", "Creator"), "png": ("Software",), "pdf": ("CreationDate", "Creator", "Producer")}
-"""Metadata that would make two files of the same figure differ."""
+"""Metadata that would make two files of the same figure different."""
 
 
 @dataclass(frozen=True)
@@ -126,18 +127,16 @@ LOOKS: tuple[Look, ...] = (
     Look("#6a737d", "X", (0, (2.0, 2.0)), True, "//--"),
     Look("#7a4b2a", "*", (0, (4.0, 1.0)), False, "+++"),
 )
-"""Looks in the order in which series get them; see `look_of` for more. Colours after Okabe and Ito. Hatches are of straight lines only: SVG
-takes 150 kB for one of dots, and again for each figure."""
+"""Looks in the order of assignment to series; see `look_of` for more. Colours after Okabe and Ito. Hatches have
+straight lines only: a dotted hatch takes 150 kB of SVG in every figure."""
 _STEP = 3
-"""Looks by which colours move against the rest in each further round; it has no divisor in common with their number, so that all pairs occur."""
+"""Shift of colours against the other properties in each further round; coprime to their number, so that all pairs occur."""
 
 
 def look_of(number: int) -> Look:
-    """The look of a series by its place among them, from 0.
-
-    After the first eight, the colours come again with another marker, dash and hatch, and in every second round with the
-    markers filled the other way: 64 looks are distinct, of which no two have colour and marker, colour and dash, or
-    colour and hatch in common. Then they start again.
+    """The look of a series by its index from 0. After the first eight, colours repeat with another marker, dash and
+    hatch, and in every second round with the opposite marker fill. There are 64 distinct looks; no two share colour and
+    marker, colour and dash, or colour and hatch. Then they repeat.
     """
     turn, place = divmod(number % len(LOOKS) ** 2, len(LOOKS))
     other = LOOKS[(place + _STEP * turn) % len(LOOKS)]
@@ -145,33 +144,33 @@ def look_of(number: int) -> Look:
 
 
 def house_style() -> AbstractContextManager[None]:
-    """Context in which figures are drawn and written: no setting outside of it changes."""
+    """Context in which figures are drawn and written; it restores all settings."""
     import matplotlib as mpl
 
     return mpl.rc_context(RC)
 
 
 def halo(width: float) -> list[Any]:
-    """Path effects of what is drawn over something else: a halo of paper."""
+    """Path effects of artists drawn over others: a halo in the paper's colour."""
     from matplotlib.patheffects import withStroke
 
     return [withStroke(linewidth=width, foreground=PAPER)]
 
 
 def backed() -> dict[str, Any]:
-    """Box of paper behind a text that is written over something else; with a halo SVG would have outlines in place of the text."""
+    """Box in the paper's colour behind a text; a halo would replace the text by outlines in SVG."""
     return {"boxstyle": "square,pad=0.12", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.75}
 
 
 def figure_of(axes: Axes) -> Figure:
-    """The figure that axes were made for."""
+    """The figure of axes, without subfigures."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     return figure
 
 
 def shown_figure() -> Figure:
-    """Make a figure: one of pyplot's where pyplot is in use, so that a notebook shows it, else a detached one."""
+    """Make a figure: one of pyplot if pyplot is in use, so that a notebook displays it, otherwise a detached one."""
     from matplotlib.figure import Figure
 
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
@@ -181,23 +180,23 @@ def shown_figure() -> Figure:
 
 
 def as_svg(figure: Figure, *, opaque: bool = False) -> str:
-    """The figure as SVG text, on white or on nothing: no date, no program name, ids that depend on the content only."""
+    """The figure as SVG text, white or transparent, without date and program name, and with content-based ids."""
     return _bytes(figure, "svg", opaque=opaque).decode()
 
 
 def sized(figure: Figure, size: str) -> Figure:
-    """The figure at the width of a ``column`` or of a ``page``."""
+    """The figure in the width of a ``column`` or a ``page``."""
     figure.set_size_inches(*INCHES[size])
     return figure
 
 
 def titled(figure: Figure, words: str, legend_inches: float = 0.0) -> None:
-    """Write a title over the whole width of a figure, in as many lines as it needs, and make the figure higher by these.
+    """Write a wrapped title over the whole width of a figure, and increase the figure's height by it.
 
     Args:
-        figure: whose title.
-        words: the title; none where they are empty.
-        legend_inches: height of a legend of the whole figure, which is below the title.
+        figure: the figure.
+        words: the title; empty for none.
+        legend_inches: height of a legend of the whole figure below the title.
     """
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -217,17 +216,17 @@ def titled(figure: Figure, words: str, legend_inches: float = 0.0) -> None:
 def draw_legend(
     axes: Axes, handles: Sequence[Any], labels: Sequence[str], inches: float, *, spans: bool = False
 ) -> float:
-    """Draw the legend of axes above them, in as many columns as have room.
+    """Draw the legend of axes above them, in as many columns as fit.
 
     Args:
-        axes: whose names these are.
-        handles: what is named.
-        labels: the names.
-        inches: width that the legend may have.
-        spans: other axes of the figure, to the right of these, are below it as well.
+        axes: the axes.
+        handles: the legend handles.
+        labels: their names.
+        inches: available width.
+        spans: the legend also spans the axes to the right.
 
     Returns:
-        Its height in inches.
+        The height of the legend in inches.
     """
     if not handles:
         return 0.0
@@ -245,19 +244,19 @@ def draw_legend(
 
 
 def _across(widths: Sequence[float], columns: int) -> float:
-    """Width of names in so many columns, which matplotlib fills one after the other, the first ones with one name more."""
+    """Width of names in a number of columns, which matplotlib fills in order, with one more name in the first ones."""
     rows, longer = divmod(len(widths), columns)
     ends = [rows * column + min(column, longer) for column in range(columns + 1)]
     return sum(max(widths[start:end]) for start, end in itertools.pairwise(ends))
 
 
 def save(figure: Figure, stem: Path, *, pdf: bool = False) -> tuple[Path, ...]:
-    """Write the figure as ``stem.svg`` and as ``stem.png`` with 300 dots an inch, on white.
+    """Write the figure as ``stem.svg`` and as ``stem.png`` with 300 dots per inch, on white.
 
     Args:
         figure: the figure.
-        stem: path of the files, without ending.
-        pdf: write ``stem.pdf`` as well. A PDF that is there is always replaced: no file shows an earlier figure.
+        stem: path of the files, without suffix.
+        pdf: also write ``stem.pdf``. An existing PDF is always replaced, so that no file shows an earlier figure.
 
     Returns:
         The paths.

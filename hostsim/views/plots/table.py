@@ -1,4 +1,4 @@
-"""Tables of a scenario: headings and cells of published values beside simulated ones, and their drawing.
+"""Tables of a scenario: published beside simulated values, as cells and as a drawing.
 
 Reads tidy tables and verdicts only.
 """
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["draw_table", "table_cells"]
 
 ROW_INCHES = 0.24
-"""Height of a line of a row."""
+"""Height of a line of text in a row."""
 _LETTERS, _HEADING_LETTERS = 44, 22
-"""Letters of a line of a cell, and of a heading."""
+"""Letters in a line of a cell, and of a heading."""
 
 Cells = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Headings and rows."""
@@ -49,16 +49,16 @@ Cells = tuple[tuple[str, ...], list[tuple[str, ...]]]
 def table_cells(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdict]) -> Cells:
     """The headings and rows of a table.
 
-    Answers have a row each, with what was published; rules about refusals one for each feature. Metrics have a column each, and
-    beside it one for what was published of it where something was.
+    Each answer has a row with the published value; rules about refusals have a row for each feature. Each metric has a
+    column, followed by a column of its published values, if any.
 
     Args:
-        table: one row a point and replication; of no use to a table of answers.
+        table: one row per point and replication; not used by a table of answers.
         figure: the table.
         verdicts: of the scenario.
 
     Raises:
-        InputError: the table names a metric or an axis that is not there.
+        InputError: the table names an unknown metric or axis.
     """
     by_name = {verdict.expectation.name: verdict for verdict in verdicts}
     if figure.x:
@@ -81,12 +81,14 @@ def _answer(name: str, verdict: Verdict | None) -> tuple[str, ...]:
     if verdict is None:
         return name, "", NO_ANSWER, "", ""
     asked = verdict.expectation
-    band = band_text(asked.band, asked.unit if asked.unit == "boolean" else "")  # what is published has the unit
+    band = band_text(
+        asked.band, asked.unit if asked.unit == "boolean" else ""
+    )  # the published value already has the unit
     return name, published_text(asked), value_text(verdict), interval_cell(verdict), band
 
 
 def _refusals(rules: Iterable[Refused]) -> Cells:
-    """A row for each feature that is to be refused, with what was tried; one for what is to be accepted."""
+    """A row for each feature to be refused, with the tried values; one row for the accepted case."""
     rows: dict[str, tuple[str, list[str], list[str]]] = {}
     for case in (case for rule in rules for case in rule.cases):
         wanted = "refused" if case.feature else "accepted"
@@ -128,7 +130,7 @@ def _metrics(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdict]
 
 
 def _mean(rows: pd.DataFrame, metric: str) -> str:
-    """The mean of replications with the half-width of its interval."""
+    """The mean of the replications with the half-width of its interval."""
     known = rows.dropna(subset=[metric])
     if known.empty:
         return "–"
@@ -156,11 +158,11 @@ def draw_table(
     """Draw a table as text in rows and columns; see `table_cells` for the arguments and errors.
 
     Args:
-        table: as there.
-        figure: as there.
-        verdicts: as there.
-        ax: where to draw; without it a new figure is made, as high as its rows need.
-        make: makes that figure; by default one outside pyplot.
+        table: as for `table_cells`.
+        figure: as for `table_cells`.
+        verdicts: as for `table_cells`.
+        ax: axes to draw on; by default those of a new figure, whose height fits the rows.
+        make: makes the new figure; by default one outside pyplot.
         title: of a new figure.
 
     Returns:

@@ -26,21 +26,22 @@ if TYPE_CHECKING:
 __all__ = ["draw_distribution", "draw_time_series", "draw_warm_up", "longest_warm_up"]
 
 _MOST = 8
-"""Lines of entities; of more the largest are drawn, and the mean of the others."""
+"""Largest number of lines; beyond it, the largest entities and the mean of the others are drawn."""
 
 
 def draw_time_series(
     record: RunRecord, counter: str, *, ax: Axes | None = None, make: Callable[[], Figure] | None = None
 ) -> Axes:
-    """Draw a counter of a run over simulated time; what was cut as warm-up is shaded.
+    """Draw a counter of a run over simulated time, with the warm-up shaded.
 
-    Of more than eight entities the seven with the largest means are drawn, and the mean of the others.
+    With more than eight entities, the seven with the largest means and the mean of the others are drawn.
 
     Args:
         record: a finished run.
-        counter: full name, such as ``queue.inside``. A cumulative one is drawn as a rate, a time as a share of time.
-        ax: where to draw; without it a new figure is made.
-        make: makes that figure; by default one outside pyplot.
+        counter: full name, such as ``queue.inside``. A cumulative counter is drawn as a rate, a time as a share of
+            time.
+        ax: axes to draw on; by default those of a new figure.
+        make: makes the new figure; by default one outside pyplot.
 
     Returns:
         The axes.
@@ -63,7 +64,7 @@ def draw_time_series(
         first = len(axes.lines)
         for number, (name, line) in enumerate(lines, start=first):
             look = look_of(number)
-            # a slice's value holds over the whole of it
+            # a value is constant over its time slice
             ends = np.append(line, line[-1])
             axes.plot(seconds, ends, color=look.colour, linestyle=look.dash, drawstyle="steps-post", label=name)
         if record.cut and not first:
@@ -77,21 +78,21 @@ def draw_time_series(
 
 
 def draw_warm_up(record: RunRecord) -> Figure:
-    """Draw the warm-up of a run: the measures that detect it, one above the other.
+    """Draw the warm-up of a run: the measures that determine it, one above the other.
 
-    What was cut is shaded; the level of the rest is a dashed line. The title names the point, the cut and, where the run could not
-    be made long enough, its flag.
+    The warm-up is shaded; a dashed line is the mean of the rest. The title has the point, the cut and, if the run could
+    not be extended far enough, a flag.
 
     Args:
         record: a finished run.
 
     Raises:
-        InputError: the run failed: there is nothing to draw.
+        InputError: the run failed, so there is nothing to draw.
     """
     from matplotlib.figure import Figure
 
     if record.error is not None:
-        raise InputError(Fault("a run that failed has no warm-up", given=record.error.strip().splitlines()[-1]))
+        raise InputError(Fault("a failed run has no warm-up", given=record.error.strip().splitlines()[-1]))
     seconds = record.instants_ps / SECOND
     widths = np.diff(seconds)
     cut = float(seconds[record.cut])
@@ -102,7 +103,7 @@ def draw_warm_up(record: RunRecord) -> Figure:
             found = [record.series[counter] for counter in counters if counter in record.series]
             grown = np.diff(sum((series.values.sum(axis=1) for series in found), np.zeros(len(seconds))))  # noqa: PD011  of a record
             per_second = grown / widths
-            if name == "busy":  # picoseconds a second, of all PCPUs
+            if name == "busy":  # picoseconds per second, summed over PCPUs
                 per_second *= 100 / SECOND / max(sum(len(series.entities) for series in found), 1)
             axes.stairs(per_second, seconds, color=look.colour, baseline=None)
             level = float(np.average(per_second[record.cut :], weights=widths[record.cut :]))
@@ -132,7 +133,7 @@ def longest_warm_up(found: Results) -> RunRecord:
 
     Raises:
         InputError: none of the runs has finished.
-        StoreError: the results folder does not hold the run any more.
+        StoreError: the run is no longer in the results folder.
     """
     share = (found.table["cut_s"] / found.table["length_s"]).dropna()
     if share.empty:
@@ -142,7 +143,7 @@ def longest_warm_up(found: Results) -> RunRecord:
 
 
 _WIDE = 30
-"""Longest time over shortest, from which the axis of times is logarithmic."""
+"""Smallest ratio of longest to shortest time for a logarithmic time axis."""
 
 
 def draw_distribution(
@@ -153,14 +154,14 @@ def draw_distribution(
     ax: Axes | None = None,
     make: Callable[[], Figure] | None = None,
 ) -> Axes:
-    """Draw distributions of a time; those that are drawn already keep their looks, and the new ones get the next.
+    """Draw distributions of a time; existing lines keep their looks, and new ones get the next looks.
 
     Args:
         series: name and frame of each, see `hostsim.results.distribution.distribution_frame`.
         of: ``latency``, ``response_time`` or ``work_time``.
-        kind: the share that took no longer, linear inside a bucket; or the share in each bucket.
-        ax: where to draw; without it a new figure is made.
-        make: makes that figure; by default one outside pyplot.
+        kind: the cumulative share, linear inside a bucket, or the share in each bucket.
+        ax: axes to draw on; by default those of a new figure.
+        make: makes the new figure; by default one outside pyplot.
 
     Returns:
         The axes.
@@ -195,7 +196,7 @@ def draw_distribution(
 
 
 def _name_lines(axes: Axes, *, is_new: bool) -> None:
-    """Draw the legend of several lines above their axes; a new figure is taller by it."""
+    """Draw the legend of several lines above their axes; a new figure grows by its height."""
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) > 1:
         whole = figure_of(axes)

@@ -51,7 +51,7 @@ _ORIGIN = re.compile(r"(an? [a-z ]+), ((?:assumed|measured) for .*)")
 
 
 def service_notes(settings: Iterable[EffectiveSetting], bottleneck: str) -> Iterator[str]:
-    """Service time of each application behind a bottleneck, if it is the default of its guest.
+    """Default service time of each application at a bottleneck, if the guest's default is used.
 
     Args:
         settings: the effective settings of the scenario, with default service times.
@@ -70,16 +70,16 @@ def service_notes(settings: Iterable[EffectiveSetting], bottleneck: str) -> Iter
 
 
 LIMIT = "Bottleneck"
-"""Heading of the last column of `subject_rows`, where bottlenecks of subjects are known."""
+"""Heading of the last column of `subject_rows`, if bottlenecks of subjects are known."""
 STAGES = tuple(name for name in CATALOGUE if name.startswith("stage_"))
-"""Measures of the stages of a round trip, in its order."""
+"""Measures of the stages of a round trip, in order."""
 LATENCIES = tuple(
     name
     for name in CATALOGUE
     if name.startswith(tuple(f"{time}_" for time in (*TIMES, "settled_response")))
     and (name.startswith("latency") or not name.endswith(("_p999", "_p9999")))
 )
-"""Measures of times that reports list; percentiles beyond the 99th are of packets alone, as few runs have requests enough."""
+"""Measures of times in reports; percentiles above the 99th only for packets, as few runs have enough requests."""
 _WORDS = {
     "vcpu": "vCPUs",
     "netpoll": "NetPoll",
@@ -89,13 +89,13 @@ _WORDS = {
 }
 
 Bars = list[tuple[str, dict[str, float]]]
-"""A name for each point, and its parts by name."""
+"""Parts by name, for each named point."""
 
 
 def cpu_shares(results: Results, at: AxisValues | None = None) -> Bars:
-    """CPU time by kind of context, in percent of all PCPUs, by point; idle time is left out.
+    """CPU time by kind of context and point, in percent of all PCPUs, without idle time.
 
-    Owners are separate parts while there are enough styles.
+    Owners are separate parts if there are enough styles.
 
     Args:
         results: of the scenario.
@@ -123,11 +123,11 @@ def cpu_shares(results: Results, at: AxisValues | None = None) -> Bars:
 
 
 def stage_times(results: Results, at: AxisValues | None = None) -> Bars:
-    """Latency breakdown of a round trip: mean time of each stage in microseconds, by point; points without such traffic are left out.
+    """Latency breakdown of a round trip: mean time of each stage in microseconds, by point with such traffic.
 
     Args:
-        results: what was run.
-        at: as of `cpu_shares`.
+        results: the results.
+        at: as for `cpu_shares`.
 
     Raises:
         InputError: an unknown axis, or a value that no point has.
@@ -143,11 +143,11 @@ def stage_times(results: Results, at: AxisValues | None = None) -> Bars:
 
 
 def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[str], list[list[str]]]:
-    """Latencies and response times as a table: a column for each point, and a row with its unit for each measure.
+    """Latencies and response times as a table: a column for each point, a row with unit for each measure.
 
     Args:
-        results: what was run.
-        at: as of `cpu_shares`.
+        results: the results.
+        at: as for `cpu_shares`.
 
     Raises:
         InputError: an unknown axis, or a value that no point has.
@@ -165,10 +165,10 @@ def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[s
 
 
 def subject_rows(results: Results, point: str) -> tuple[list[str], list[list[str]]]:
-    """Measures and bottlenecks of the VM groups or traffic entries of a point as a table, without measures that are 0 or unknown for all.
+    """Measures and bottlenecks of VM groups or traffic entries of a point, without measures that are 0 or unknown for all.
 
     Args:
-        results: what was run.
+        results: the results.
         point: id of the point.
 
     Returns:
@@ -213,7 +213,7 @@ def _means(results: Results, points: Sequence[ReportedPoint], metrics: Sequence[
 
 
 def _names(results: Results, points: Sequence[ReportedPoint]) -> dict[str, str]:
-    """Points in words: the axes in which they differ, or all axes if they are equal."""
+    """Points in words: the axes in which they differ, or all axes if none differs."""
     table = as_written(results.table)
     rows: dict[str, dict[Any, Any]] = {
         point.id: table[table["point"] == point.id].iloc[0].to_dict() for point in points
@@ -249,17 +249,17 @@ class ReportedPoint:
     words: str
     """Its axes."""
     bottleneck: str
-    """What limits the host in the replication with most loss, the first of equal ones; ``none`` without traffic."""
+    """Bottleneck of the host in the replication with the most loss (the first of equal ones); ``none`` without traffic."""
     where: str = ""
-    """Number of the runs in which it does, if not all: `` (in 1 of 2 runs)``."""
+    """Number of runs with this bottleneck, if not all: `` (in 1 of 2 runs)``."""
     reason: str = ""
-    """The reason and the relief: sentences."""
+    """Sentences with the reason and the remedy."""
     notes: tuple[str, ...] = ()
     """Default service times of the applications at the bottleneck."""
 
 
 def last_points(results: Results) -> list[ReportedPoint]:
-    """The last point of each series of each figure, each once; the last point of a scenario without curves."""
+    """The last point of each series of each figure, without duplicates; the last point of a scenario without curves."""
     table = as_written(results.table)
     rows = []
     curves = [figure for figure in results.figures if isinstance(figure, FigureSpec)]
@@ -322,22 +322,23 @@ def _point(results: Results, row: Mapping[Any, Any] | pd.Series[Any]) -> Reporte
 
 
 def limit_at(results: Results, point: str, subject: str | None = None) -> tuple[str, str] | None:
-    """The bottleneck of a point and the reason with the relief, of the host or of a subject; None where no such is stored.
+    """The bottleneck of a point, of the host or a subject, with reason and remedy; None if it is not stored.
 
     Args:
-        results: what was run.
+        results: the results.
         point: id of the point.
-        subject: a traffic entry, a group of VMs, or a VM that a figure or an expectation names; behind its kind where names are not unique.
+        subject: a traffic entry, a group of VMs, or a VM that a figure or an expectation names; with its kind before it
+        if names are not unique.
     """
     found = results.bottlenecks[results.bottlenecks["point"] == point]
     kind, name = words(subject) if subject else (HOST, "")
     found = found[(found["subject"] == name) & (found["kind"] == kind if kind else found["kind"] != HOST)]
     if found.empty:
         return None
-    row = found.iloc[-1]  # the traffic entry of this name before the group
+    row = found.iloc[-1]  # a traffic entry has priority over a group of the same name
     return str(row["bottleneck"]), f"{row['reason']} {row['relief']}".strip()
 
 
 def asked_subjects(results: Results) -> list[str]:
-    """Subjects of the measures of the table, which figures and expectations ask for, each once."""
+    """Subjects of the table's measures, which come from figures and expectations, without duplicates."""
     return list(dict.fromkeys(filter(None, (parsed(str(name))[1] for name in results.table.columns))))

@@ -1,4 +1,4 @@
-"""Results folder with figures: the tables and facts of `hostsim.results.folder`, and every figure as SVG and PNG, and PDF on demand."""
+"""Results folder with figures: the files of `hostsim.results.folder`, and figures as SVG, PNG and optional PDF."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def write(results: Results, folder: Path) -> list[Path]:
     try:
         before = plain.read(folder).usage
     except (InputError, StoreError):
-        pass  # no results yet, or unusable ones, which are replaced
-    else:  # repeating the same runs gives the same file
+        pass  # there are no results yet, or unusable ones, which are replaced
+    else:  # the same runs give the same file again
         usage = before if replace(before, drawing_s=usage.drawing_s) == usage else usage
     return plain.write(replace(results, usage=usage), folder) + figures
 

@@ -1,4 +1,4 @@
-"""HTML report: a self-contained file for light and dark screens and paper, with gauges and sources."""
+"""HTML report: a self-contained file for light and dark screens and print, with gauges and sources."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def mark_class(outcome: str) -> str:
 
 
 def gauge(verdict: Verdict, *, outcome: str, axis: tuple[float, float] | None = None) -> str:
-    """Draw a gauge of a verdict as SVG text, a prediction interval as a wide light line; colours are CSS classes, for page and print.
+    """Draw a gauge of a verdict as SVG text, with CSS classes for colours.
 
     Args:
-        verdict: to draw; without a value only the band.
-        outcome: of the verdict, or its level of trust; each has a colour and a shape.
-        axis: its ends; by default wide enough for the band and all marks.
+        verdict: the verdict; without a value only the band is drawn. A prediction interval is a wide light line.
+        outcome: outcome of the verdict, or its level of trust; each has a colour and a shape.
+        axis: ends of the axis; by default wide enough for the band and all marks.
     """
     state = mark_class(outcome)
     band = verdict.expectation.band
@@ -136,7 +136,7 @@ def gauge(verdict: Verdict, *, outcome: str, axis: tuple[float, float] | None = 
 
 
 def _mark(outcome: str, x: float, y: float) -> str:
-    """The mark of a value: a disc in band, a ring for undecided, a diamond for a known red, a square for a red; for levels see `_MARKS`."""
+    """The mark of a value: disc for in band, ring for undecided, diamond for known red, square for red; levels: `_MARKS`."""
     name = mark_class(outcome)
     match outcome:
         case "known red":
@@ -150,7 +150,7 @@ def _mark(outcome: str, x: float, y: float) -> str:
 
 
 def _scale(band: Band, drawn: list[float]) -> tuple[float, float]:
-    """Ends of the axis: the band and all marks with a margin; a far outlier is drawn at the edge, so that the band stays visible."""
+    """Ends of the axis: band and marks with a margin; far outliers are at the edge, so that the band stays visible."""
     ends = [end for end in (band.low, band.high) if end is not None] or drawn or [0.0]
     width = max(ends) - min(ends)
     if width == 0:
@@ -161,7 +161,7 @@ def _scale(band: Band, drawn: list[float]) -> tuple[float, float]:
 
 
 def cited(results: Results, figure: Figure) -> tuple[Citation, ...]:
-    """The citations of the published values in a figure or a table, or about its measures, each once.
+    """The citations of the published values in a figure or table, or of its measures, without duplicates.
 
     Args:
         results: of the scenario.
@@ -177,7 +177,7 @@ def cited(results: Results, figure: Figure) -> tuple[Citation, ...]:
 
 
 def publications(sections: Iterable[Results]) -> list[Publication]:
-    """All publications behind the results, each once, by their words."""
+    """All publications behind the results, without duplicates, sorted by text."""
     found = {
         citation.publication
         for results in sections
@@ -201,9 +201,9 @@ _PARTS = {
     "contexts": "Contexts",
     "provenance": "Provenance",
 }
-"""Parts of a section that the index lists."""
+"""Parts of a section in the index."""
 _WIDTHS = (3, 4, 6, 8, 10, 12, 16, 24, 48)
-"""Numbers of columns with a style rule; a table uses the next larger one."""
+"""Numbers of columns that have a style rule; a table uses the next larger number."""
 _KINDS = {**CLAIM_KINDS, OWN: "Is not a published claim."}
 Drawing = dict[str, Any]
 """Template variables of one figure: caption, drawing, and its data as a download."""
@@ -274,7 +274,7 @@ _RANGE = 2.0
 
 
 def _trust(sections: Iterable[Results]) -> tuple[list[tuple[str, str, str]], dict[str, list[dict[str, Any]]]]:
-    """The levels of trust with their classes and topics, and the rows of the forest plot by experiment, without changed hosts."""
+    """Levels of trust with classes and topics, and rows of the forest plot by experiment; changed hosts are omitted."""
     verdicts = [verdict for results in sections if not results.changed for verdict in results.verdicts]
     found = [(claims()[name], one) for one in verdicts if (name := one.expectation.name) in claims()]
     lines = [(name, mark, each) for (name, each), mark in zip(topics(found).items(), _MARKS, strict=True)]
@@ -289,7 +289,7 @@ def _trust(sections: Iterable[Results]) -> tuple[list[tuple[str, str, str]], dic
 
 
 def _log(verdict: Verdict) -> Verdict:
-    """A verdict on a logarithmic scale, from -1 to 1 at the ends of the forest plot."""
+    """A verdict on the logarithmic scale of the forest plot, whose ends are -1 and 1."""
 
     def log(value: float | None) -> float | None:
         return None if value is None else math.log(min(max(value, 1 / _RANGE), _RANGE), _RANGE)
@@ -307,7 +307,7 @@ def _without_empty_columns(headings: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def _caveat(sections: Sequence[Results]) -> str:
-    """Caveats after the page's title, of all sections."""
+    """Caveats of all sections, shown after the page's title."""
     caveats = " ".join(results.caveat for results in sections)
     words = [word for word in ("partial", "changed") if word in caveats]
     return f" ({', '.join(words)})" if words else ""
@@ -436,7 +436,7 @@ def _download(frame: pd.DataFrame) -> str:
 
 
 def _merged_assumptions(sections: Sequence[Results]) -> list[tuple[AssumedInput, tuple[Citation, ...], str]]:
-    """The assumed inputs of all scenarios, each once, with the sources in its reason and its scenarios."""
+    """The assumed inputs of all scenarios, each with the sources in its reason and with its scenarios."""
     found: dict[tuple[AssumedInput, tuple[Citation, ...]], list[str]] = {}
     for results in sections:
         for entry in results.assumptions:
