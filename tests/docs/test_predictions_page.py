@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from hostsim_docs import predictions_page
@@ -37,6 +38,7 @@ def test_the_page_is_of_the_predictions_and_the_ledger_that_there_are():
     }
     ledger = read_ledger(LEDGER_FILE)
     assert values.keys() == commits.keys()
+    assert cells(text, "Baseline").keys() == {name for _, names in predictions_page.baselines() for name in names}
     assert ledger.keys() <= values.keys() <= scenarios.keys()
     for name in values:
         first = ledger.get(name)
@@ -90,6 +92,26 @@ def test_a_prediction_interval_that_misses_is_bold():
         "esxi55-40g.1vcpu": ["scale", "14.1", "**13.8 (13 to 14)**", "10 to 20"]
     }
     assert "| model as it was | scale | 1 | 0 (0 %) |" in text
+
+
+def test_a_baseline_is_beside_the_prediction_with_its_own_error_and_interval():
+    """Those of the prediction come from the page, those of the baseline from the runs without the mechanism."""
+    ends = {"low": 13.0, "value": 13.8, "high": 14.0, "prior": (10.0, 20.0)}
+    interval = PredictedInterval("esxi55-40g.1vcpu", "model as it was", "scale", 14.1, Band(13.7, 14.5), **ends)
+    one = made(None)
+    without = replace(one, verdict=replace(one.verdict, value=7.05, prediction=None))
+    assert cells(page([one], [interval], [(without, without)], quick=False), "Baseline") == {
+        "esxi55-40g.1vcpu": ["14.1 Gbit/s", "13.8", "-2.1 %", "13 to 14", "7.05", "-50.0 %", "–"]
+    }
+
+
+def test_the_baselines_are_of_shipped_predictions_and_ask_the_same():
+    """Each file has the name of the prediction whose measurements it answers without a mechanism."""
+    files = sorted((data_root() / "predictions" / "baselines").glob("*.yaml"))
+    shipped = {file.stem: {entry.name for entry in load(file.stem).expectations} for file in files}
+    asked = [names for _, names in predictions_page.baselines()]
+    assert len(asked) == len(files) > 0
+    assert all(names <= shipped[file.stem] for file, names in zip(files, asked, strict=True))
 
 
 def test_the_command_runs_the_predictions_that_are_shipped(tmp_path, monkeypatch):

@@ -26,13 +26,15 @@ from hostsim.lab.prediction import (
 )
 from hostsim.results.estimate import most_replications
 from hostsim.results.expect import PredictionInterval
-from hostsim.results.verdicts import band_text
+from hostsim.results.verdicts import band_text, number
+from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
+from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import LEDGER, data_root, predictions, shipped_ensemble
 from hostsim_docs.interval_coverage import HEADINGS, MEANING, PredictedInterval, one_by_one, rows
 from hostsim_docs.markdown import code, row, table
 
-__all__ = ["main", "page"]
+__all__ = ["baselines", "main", "page"]
 
 HEAD = """\
 # Predictions
@@ -45,16 +47,30 @@ SURE = f"""\
 ## Prediction intervals
 
 Every host of the shipped ensemble predicts each measurement, in quick runs ({{doc}}`guide/how-sure`, {{doc}}`calibration`): 90 % of the hosts lie in the interval, which includes an error that all costs have in common, and not the error of each value. As many draws from the priors predict it too. {MEANING}"""
+BASELINE = """\
+## Baseline
+
+Measurements that could not be asked before the model had a mechanism, beside the answer without it: of the nearest scenario, with a VM in place of a VMkernel port. Its inputs were committed with those of the prediction (`scenarios/predictions/baselines`). Intervals are of the shipped ensemble, as below.
+"""
 NOT_YET = "not yet"
 AS_IT_IS = "model as it was"
+NO_INTERVAL = "–"
+BASELINE_HEADINGS = ("measurement", "published", "today", "error", "90 %", "baseline", "error", "90 %")
 
 
-def page(found: Sequence[Prediction], intervals: Sequence[PredictedInterval], *, quick: bool) -> str:
+def page(
+    found: Sequence[Prediction],
+    intervals: Sequence[PredictedInterval],
+    baselines: Sequence[tuple[Prediction, Prediction]] = (),
+    *,
+    quick: bool,
+) -> str:
     """The page as Markdown: the scores by kind, each measurement with its two values, its prediction interval, and its two commits.
 
     Args:
         found: the predictions.
         intervals: of the shipped ensemble.
+        baselines: of some measurements, by the shipped host and by the ensemble.
         quick: fidelity of today's values.
     """
     fidelity = "quick" if quick else "full"
@@ -62,6 +78,7 @@ def page(found: Sequence[Prediction], intervals: Sequence[PredictedInterval], *,
     lines += ["## First and today", "", f"Today's values are of {fidelity} fidelity.", ""]
     lines += [row(("measurement", "published", "band", "first", "error", "today", "error", "scored apart"))]
     lines += [row(("---",) * 8), *map(_values, found), ""]
+    lines += [BASELINE, table(BASELINE_HEADINGS, _beside(found, intervals, baselines))]
     lines += [
         SURE,
         table(("scored apart", *HEADINGS), rows(intervals)),
@@ -89,6 +106,29 @@ def _values(each: Prediction) -> str:
     return row(
         (code(one.id), published, band_text(one.band), first, errors[0], value_cell(each, "today"), errors[1], apart)
     )
+
+
+def _beside(
+    found: Sequence[Prediction],
+    intervals: Sequence[PredictedInterval],
+    baselines: Sequence[tuple[Prediction, Prediction]],
+) -> list[tuple[str, ...]]:
+    """Rows of measurements with a baseline."""
+    today = {each.measurement.id: each for each in found}
+    ends = {one.name: (one.low, one.high) for one in intervals}
+    lines = []
+    for each, of_ensemble in baselines:
+        one, ahead = each.measurement, of_ensemble.verdict.prediction
+        with_it = _cells(today[one.id], ends.get(one.id))
+        without = _cells(each, None if ahead is None else _ends(ahead))
+        lines.append((code(one.id), f"{one.value} {one.unit}", *with_it, *without))
+    return lines
+
+
+def _cells(each: Prediction, ends: tuple[float, float] | None) -> tuple[str, str, str]:
+    """Today's value, its error and its prediction interval."""
+    interval = NO_INTERVAL if ends is None else " to ".join(map(number, ends))
+    return value_cell(each, "today"), percent(each.error("today"), sign=True), interval
 
 
 def _predicted(of_ensemble: Sequence[Prediction], of_priors: Sequence[Prediction]) -> list[PredictedInterval]:
@@ -141,7 +181,19 @@ def main() -> None:
     shipped = read_ensemble(shipped_ensemble())
     priors = Ensemble(tuple(draw_from_priors(chosen, len(shipped.members))), "priors")
     of_ensemble, of_priors = (predict(chosen, _all_of(each), execution) for each in (shipped, priors))
-    write_whole(given.file, page(found, _predicted(of_ensemble, of_priors), quick=given.quick).encode())
+    without = baselines()
+    alone, around = (predict(without, each, execution) for each in (options.fidelity(), _all_of(shipped)))
+    pairs = list(zip(alone, around, strict=True))
+    text = page(found, _predicted(of_ensemble, of_priors), pairs, quick=given.quick)
+    write_whole(given.file, text.encode())
+
+
+def baselines() -> list[tuple[Scenario, frozenset[str]]]:
+    """Scenarios without the mechanism of a prediction, each in a file with its name."""
+    folder = data_root() / "predictions"
+    files = [folder / "baselines" / f"{name}.yaml" for name in predictions()]
+    scenarios = [load(file, root=folder) for file in files if file.is_file()]
+    return [(scenario, frozenset(entry.name for entry in scenario.expectations)) for scenario in scenarios]
 
 
 def _all_of(ensemble: Ensemble) -> Fidelity:
