@@ -129,11 +129,14 @@ def import_closure(package: Path = PACKAGE, known: Mapping[str, _Module] | None 
         FileNotFoundError: the package has no sources.
     """
     found: dict[str, _Module] = {}
-    waiting = [_ROOT]
+    waiting, seen = [_ROOT], set(_NO_INFLUENCE)
     while waiting:
         name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
         source = package / f"{name}.py"
-        if name in found or name in _NO_INFLUENCE or not (name == _ROOT or source.is_file()):
+        if not (name == _ROOT or source.is_file()):
             continue
         data = source.read_bytes()
         found[name] = (known or {}).get(_hash(data)) or _parsed(data, source)

@@ -51,6 +51,13 @@ __all__ = [
 ]
 
 
+class _Units(dict[str, str]):
+    """Units by column. pandas copies attributes of a table deeply whenever it selects a column, for which texts need no copy each."""
+
+    def __deepcopy__(self, memo: object) -> _Units:
+        return _Units(self)
+
+
 def as_numbers(table: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
     """The table with axes of quantities as numbers; their unit is in ``attrs["units"]``, their texts in ``attrs["written"]``.
 
@@ -69,7 +76,7 @@ def as_numbers(table: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
             columns[axis] = table[axis].map({text: number_in(unit, text) for text in texts}).astype("float64")
             units[axis], written[axis] = unit, [str(text) for text in texts]
     made = table.assign(**columns) if columns else table.copy(deep=False)
-    made.attrs = {**table.attrs, **({"units": units, "written": written} if columns else {})}
+    made.attrs = {**table.attrs, **({"units": _Units(units), "written": written} if columns else {})}
     return made
 
 
@@ -158,8 +165,8 @@ def table_of(
     columns |= {name: [row.facts[index] for row in rows] for index, name in enumerate(_KNOWN)}
     columns |= {"flags": _flags(rows), "error": [row.error for row in rows]}
     table = pd.DataFrame(columns)
-    table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | WINDOW | FACTS
-    table.attrs["units"] |= {name: CATALOGUE[name].unit for name in of_subjects}
+    units = {metric.name: metric.unit for metric in CATALOGUE.values()} | WINDOW | FACTS
+    table.attrs["units"] = _Units(units | {name: CATALOGUE[name].unit for name in of_subjects})
     table = as_numbers(table, axes)
     seeds = ", ".join(str(seed) for seed in sorted(set(columns["seed"])))
     table.attrs["provenance"] = {**_versions(), "seed": seeds, **(provenance or {})}
@@ -268,9 +275,10 @@ def read_table(path: Path) -> pd.DataFrame:
         arrow = _read_small(path)
         metadata = arrow.schema.metadata or {}
         attributes = {name: json.loads(metadata[f"hostsim.{name}".encode()]) for name in _ATTRIBUTES}
+        attributes["units"] = _Units(attributes["units"])
     except KeyError as error:
         raise StoreError(f"{path}: is not a table of hostsim") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"{path}: the table cannot be read: {str(error).splitlines()[0]}") from error
     table: pd.DataFrame = arrow.to_pandas()
     table.attrs.update({name: kept for name, kept in attributes.items() if kept or name != "written"})

@@ -223,6 +223,14 @@ def test_a_small_file_that_unpacks_to_a_large_table_is_refused(tmp_path, name):
         read_table(tmp_path / "table.parquet")
 
 
+def test_a_table_whose_units_are_no_mapping_is_refused(tmp_path):
+    """Any tool may have written the file."""
+    metadata = {f"hostsim.{name}": "5" for name in ("units", "provenance", "written")}
+    pq.write_table(pa.table({"a": [0]}).replace_schema_metadata(metadata), tmp_path / "table.parquet")
+    with pytest.raises(StoreError, match="the table cannot be read"):
+        read_table(tmp_path / "table.parquet")
+
+
 def test_what_killed_writers_left_is_swept(folder):
     """Unfinished files that are a day old, and nothing that is younger or has another name."""
     left = [f"table.parquet.{'a' * 32}.tmp", ".results.json.0123abcd.tmp", "figures/.loss.svg.0123abcd.tmp"]

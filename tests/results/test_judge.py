@@ -90,6 +90,17 @@ def test_at_is_the_mean_over_the_replications_with_students_interval() -> None:
     assert (case["receivers"], case["value"], case["low"]) == (20, verdict.value, verdict.ci_low)
 
 
+@pytest.mark.parametrize("count", range(2, 8))
+def test_the_half_width_of_any_number_of_values_is_that_of_scipys_quantile(count: int) -> None:
+    """Those of few values are numbers in the code, to the last bit."""
+    from scipy.special import stdtrit
+
+    values = [0.0, *[1.0] * (count - 1)]
+    deviation = math.sqrt(math.fsum((value - (count - 1) / count) ** 2 for value in values) / (count - 1))
+    half = float(stdtrit(count - 1, 0.975)) * deviation / math.sqrt(count)
+    assert student(values).high == (count - 1) / count + half
+
+
 def test_a_measure_is_not_negative_and_neither_is_its_interval() -> None:
     """Loss of almost nothing is inside a band that starts at 0, though Student's interval alone would reach below."""
     records = runs("loss", [0, 0, 0.001, 0, 0.001], n=1)

@@ -56,6 +56,14 @@ def test_units_come_from_the_catalogue(records: list[RunRecord]) -> None:
     assert units.keys() >= CATALOGUE.keys()
 
 
+def test_parts_of_a_table_have_units_of_their_own() -> None:
+    """As pandas copies any attribute."""
+    table = to_table([run(loss=1.0, n=1)])
+    part = table[["loss"]]
+    part.attrs["units"]["loss"] = "ppm"
+    assert table.attrs["units"]["loss"] == "%"
+
+
 def test_an_axis_of_several_kinds_becomes_text() -> None:
     """Parquet and pandas know one kind a column; whole and broken numbers are one."""
     table = to_table([run(receivers=1, depth=1), run(receivers="all", depth=1.5)])
