@@ -84,7 +84,7 @@ def test_what_the_fit_moved_is_told_from_the_rest() -> None:
         },
         "COUNT",
     )
-    moved, still = text.split("## Numbers that the claims move")[1].split("## Numbers that claims depend on")
+    moved, still = text.split("## Numbers that the claims moved")[1].split("## Numbers that affect claims")
     assert "| `a.moved` | cycles | 2 (1 to 3) | 2.6 (2.5 to 2.7) | +1.40 | 10 % | numa.10g.cpu |" in moved
     assert "`a.still`" not in moved
     assert "| `a.still` |" in still

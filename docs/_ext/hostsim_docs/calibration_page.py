@@ -25,32 +25,32 @@ __all__ = ["page", "shipped_page"]
 HEAD = """\
 # Calibration
 
-The shipped host is the most likely one (*maximum a posteriori*): of all values that the sources allow, it minimises the sum of the squared residuals of the published claims and the squared distances from the stated values. All experiments are fitted together, and no claim is weighted by hand.
+The shipped host is the most likely one (*maximum a posteriori*): among all values that the sources allow, its values minimise the sum of the squared residuals of the published claims and the squared distances from the stated values. All experiments are fitted together, and no claim has a special weight.
 
-- **Distance of a number**: in standard deviations of its prior. Half of the prior's probability lies on either side of the stated value, up to the ends of the range ({doc}`decisions/index`, 0158).
-- **Residual of a claim**: (simulated - published) / half-width of its band. A direction, or a band with one end, counts only the distance beyond that end, in units of 5 % of it. Rules do not count, nor does a ratio of two claims that count themselves.
-- **Runs**: quick, with common random numbers. A threshold is interpolated between fixed values of its axis. Steps are Gauss-Newton steps with derivatives from differences of runs; a difference within the noise counts as zero.
+- **Distance of a number**: in standard deviations of its prior. The prior has half of its probability on each side of the stated value, up to the ends of the range ({doc}`decisions/index`, 0158).
+- **Residual of a claim**: (simulated - published) / half-width of its band. For a direction, or a band with one end, only the distance beyond that end counts, in units of 5 % of it. Rules do not count, and neither does the ratio of two claims that count separately.
+- **Runs**: quick, with common random numbers. A threshold is interpolated between fixed values of its axis. The fit makes Gauss-Newton steps, with derivatives from differences of runs; a difference within the noise counts as zero.
 
 `hostsim calibrate` repeats the calibration and resumes in its folder if stopped; `python .ci/ship_calibration.py FOLDER` ships its result. {doc}`cost-model` has the source of each number.
 """
 MOVED = """\
-## Numbers that the claims move
+## Numbers that the claims moved
 
-*Stated*: stated value and 90 % interval of the prior. *Fitted*: shipped value and 90 % interval of the posterior, by the linear model around the best fit. *Moved*: distance from the stated value. *sd left*: posterior over prior standard deviation. *Held by*: the claims that the number moves most, in half-widths.
+*Stated*: stated value and 90 % interval of the prior. *Fitted*: shipped value and 90 % interval of the posterior, by the linear model around the best fit. *Moved*: distance from the stated value. *sd left*: posterior over prior standard deviation. *Determined by*: the claims that the number moves most, in half-widths.
 """
 LEFT_OUT = f"""\
 ## Each experiment predicted by all others
 
-The fit is repeated from the stated values without the published values of the experiment, by the linear model around the best fit, and the resulting host is run. The interval includes constants, noise and the model's own error, estimated from the errors of these predictions: {{errors}} of a value. {MEANING}"""
+For each experiment the fit is repeated without its published values, from the stated values and by the linear model around the best fit, and the resulting host is run. The interval includes the uncertainty of constants, noise and the model's own error, which is estimated from the errors of these predictions: {{errors}} of a value. {MEANING}"""
 HOSTS_ALONE = """\
 ## The same without the model's own error
 
-Only constants and noise. The members of `--ensemble` ({doc}`guide/how-sure`) also have a factor in common to all their costs, whose standard deviation is that error of a scale:
+These intervals include only constants and noise. The members of `--ensemble` ({doc}`guide/how-sure`) also have a factor common to all of their costs, whose standard deviation is the model's error of a scale:
 """
 ONE_BY_ONE = """\
 ## Claim by claim
 
-In bold rows the published value lies outside the interval.
+An interval is bold if the published value is outside it.
 """
 
 
@@ -78,16 +78,16 @@ def page(found: Mapping[str, Any], count: str = "") -> str:
         MOVED,
         _numbers(moved),
         "",
-        "## Numbers that claims depend on and do not move",
+        "## Numbers that affect claims but did not move",
         "",
         _numbers(still),
         "",
-        f"{len(found['numbers']) - len(moved) - len(still)} other numbers move no claim beyond the noise of a run, and keep their stated values.",
+        f"{len(found['numbers']) - len(moved) - len(still)} other numbers move no claim by more than the noise of a run, and keep their stated values.",
         "",
     ]
     if found["choices"]:
         lines += [
-            "## Choices\n\nSources leave these open, each value as likely as the other; the objective of the best fit with each of them:\n",
+            "## Choices\n\nThe sources do not decide these choices, so their values are equally likely. The table has the objective of the best fit with each value:\n",
             table(
                 ("choice", "value", "objective", ""),
                 [
@@ -119,7 +119,7 @@ def _run(found: Mapping[str, Any]) -> str:
     )
     return (
         f"{len(found['numbers'])} numbers, {len(found['claims'])} claims, {found['processor_h']:.1f} core-hours. Objective: {steps}. "
-        f"The claims hold as many numbers as {found['effective']:.1f} free parameters would (the trace of one less the posterior over the prior covariance)."
+        f"The claims determine the equivalent of {found['effective']:.1f} free parameters (the trace of the identity minus the ratio of posterior to prior covariance)."
     )
 
 
@@ -144,7 +144,7 @@ def _numbers(found: Sequence[Mapping[str, Any]]) -> str:
         )
         for one in sorted(found, key=lambda one: -abs(float(one["moved"])))
     ]
-    return table(("number", "unit", "stated", "fitted", "moved, in sd", "sd left", "held by"), cells)
+    return table(("number", "unit", "stated", "fitted", "moved, in sd", "sd left", "determined by"), cells)
 
 
 def _residuals(found: Sequence[Mapping[str, Any]]) -> str:

@@ -18,7 +18,7 @@ NAIVE = 0.2
 """Half of the width, as a share of the value, of the intervals that others have to be better than."""
 HEADINGS = ("kind", "asked", "inside", "median width", "median error", "score", "by the prior", "by 20 %")
 MEANING = """\
-*Inside* is the share of published values in the 90 % interval, or of published bands and directions that it meets; the aim is 80 to 97 %. Width, error and score are relative to the published value. The interval score (Gneiting and Raftery, 2007) of a claim is the width plus twenty times the distance of the published value beyond an end; smaller is better. The table has medians, because relative to a loss of almost nothing every miss is enormous. The last columns have the score of intervals by the prior alone, and of 20 % to either side of the same value.
+*Inside* is the share of published values in the 90 % interval, or of published bands and directions that overlap it; the target is 80 to 97 %. Width, error and score are relative to the published value. The interval score (Gneiting and Raftery, 2007) is the width plus twenty times the distance by which the published value is outside; smaller is better. The table has medians, because an error relative to a loss near zero is enormous. The last columns have the scores of intervals from the prior alone, and of intervals of 20 % on both sides of the same value.
 """
 ALL = "all"
 """The group of those in no other, and the kind of the last row."""

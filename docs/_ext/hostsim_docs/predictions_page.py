@@ -39,18 +39,18 @@ __all__ = ["baselines", "main", "page"]
 HEAD = """\
 # Predictions
 
-Published measurements to which no constant is fitted and by which no input is chosen. The inputs of each were committed, from its source and from documented facts, before the first run; the first value came in a later commit and stays here permanently, beside the value of today's model. {ref}`How a prediction is made <predict-first>`. {doc}`explanation/missed-predictions` has the mechanisms of the large misses.
+These are published measurements that no constant was fitted to and no input was chosen by. Their inputs were committed before the first run, from the sources and documented facts; the first values were added in a later commit. The page always shows the first value and the value of today's model. {ref}`How a prediction is made <predict-first>`. {doc}`explanation/missed-predictions` explains the large misses.
 
-Errors are relative to the published value. An order is a published ratio above or below 1, or two measurements of one source whose bands do not overlap. A measurement whose inputs have changed, or for which a mechanism was changed, is scored apart.
+Errors are relative to the published value. An order is a published ratio above or below 1, or two measurements of one source whose bands do not overlap. Measurements whose inputs have changed, or for which a mechanism was changed, are scored separately.
 """
 SURE = f"""\
 ## Prediction intervals
 
-Every host of the shipped ensemble predicts each measurement, in quick runs ({{doc}}`guide/how-sure`, {{doc}}`calibration`): 90 % of the hosts lie in the interval, which includes an error that all costs have in common, and not the error of each value. As many draws from the priors predict it too. {MEANING}"""
+Every host of the shipped ensemble predicts each measurement, in quick runs ({{doc}}`guide/how-sure`, {{doc}}`calibration`): the interval contains 90 % of the hosts, and includes an error that is common to all costs, but not the error of each value. The same number of hosts drawn from the priors also predicts each measurement. {MEANING}"""
 BASELINE = """\
 ## Baseline
 
-Measurements that could not be asked before the model had a mechanism, beside the answer without it: of the nearest scenario, with a VM in place of a VMkernel port. Its inputs were committed with those of the prediction (`scenarios/predictions/baselines`). Intervals are of the shipped ensemble, as below.
+These measurements need a mechanism that the model did not have before. The baseline is the prediction of the nearest scenario without it, with a VM instead of a VMkernel port. Its inputs were committed together with those of the prediction (`scenarios/predictions/baselines`). Intervals are those of the shipped ensemble, as below.
 """
 NOT_YET = "not yet"
 AS_IT_IS = "model as it was"
