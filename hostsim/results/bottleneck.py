@@ -1,13 +1,14 @@
-"""Bottleneck of a host or of a subject: where its packets are lost or wait; where nothing is full, what limits it instead.
+"""Bottleneck of a host or a subject: the place of loss or waiting, or else the limit of its load.
 
-The answer follows from the stages that a record has: each is a server (a context, a wire, the memory of a node) with queues before it. The
-path of a subject is the stages of its VMs and of the NICs that these are linked to. In this order:
+The answer is derived from the stages in a record: each is a server (a context, a wire, the memory of a node) with
+queues before it. The path of a subject consists of the stages of its VMs and of their NICs. The rules are applied in
+this order:
 
-1. A queue on the path drops packets. If its server is full throughout, or for longer than the longest queue takes in, that is the bottleneck;
-   else the queue, too short for a burst.
-2. A stage on the path is full, and packets of the subject wait before it; or a world on the path waits for a PCPU itself.
-3. Nothing is full. A closed loop is then limited by its round trip: by the largest stage of that, by its window, or by the number of users.
-   An open loop is limited by what is offered.
+1. A queue on the path drops packets. The bottleneck is its server if that is saturated all the time, or for longer than
+the longest queue can absorb; otherwise it is the queue, which is too short for a burst.
+2. A stage on the path is saturated, and packets of the subject wait before it; or a world on the path waits for a PCPU.
+3. Nothing is saturated. A closed loop is then limited by the largest stage of its round trip, by its window, or by its
+number of users. An open loop is limited by the offered load.
 """
 
 from __future__ import annotations
@@ -31,25 +32,25 @@ if TYPE_CHECKING:
 __all__ = ["FULL", "HOST", "Bottleneck", "PackedBottlenecks", "bottleneck", "bottlenecks_frame", "packed_bottlenecks"]
 
 FULL: Final = 95.0
-"""Percent of its time from which on something counts as full."""
+"""Utilisation in percent from which a stage counts as full."""
 WAITS: Final = 5.0
-"""Percent of the time that a world waits for a PCPU from which on it is held up: the %RDY of a vCPU that VMware calls a problem."""
+"""Ready time in percent from which a world counts as delayed: the %RDY of a vCPU that VMware calls a problem."""
 LOSS: Final = 0.1
-"""Percent of its packets from which on a traffic entry is limited by loss, if it is not a TCP connection that loss holds back."""
+"""Loss in percent from which a traffic entry is limited by loss, except TCP connections that loss slows down."""
 HELD: Final = 0.9
-"""Share of their windows below which congestion windows were cut, or in-flight data is less than they allow."""
+"""Share of the window below which congestion windows count as reduced, or in-flight data as less than allowed."""
 MOST_THINKING: Final = 0.5
-"""Share of a user's time from which on think time is the larger part of it."""
+"""Share of a user's time from which think time is the larger part."""
 QUEUED: Final = 0.5
-"""Packets that wait on average before a full stage: fewer are those that it takes at once."""
+"""Smallest mean queue before a full stage in packets; a shorter one is a batch that the stage takes at once."""
 BACKED_UP: Final = 0.25
-"""Share of its room that a queue holds on average from which on its sender waits for it, more than moderation holds back in it."""
+"""Mean occupancy of a queue, as a share of its size, from which its sender waits; moderation alone fills it less."""
 PILES_UP: Final = 0.01
-"""Share of the packets that come from which on the growth of a queue shows that more comes than is served."""
+"""Growth of a queue, as a share of arriving packets, from which arrivals exceed service."""
 LONGEST: Final = 4096
-"""Packets that the longest ring has room for: more losses at a stretch are more than a burst."""
+"""Size of the longest ring in packets: more consecutive losses are not due to a burst."""
 LARGE_PART: Final = 0.3
-"""Share of a latency from which on the wait in one queue is worth a sentence."""
+"""Share of a latency from which the wait in one queue is reported."""
 _KINDS: Final = ("netpoll", "splitrx", "networld", "vcpu")
 _OF: Final = ("traffic", "group", "vm")
 """Kinds of subjects that have a bottleneck."""
@@ -67,46 +68,48 @@ _STAGES: Final = {
     "guest": ("service", "the guest and its application", "a cheaper application (service), or a faster processor"),
     "transmit": ("transmit", "the transmit context", "PCPUs that are shared with less, or DirectPath I/O"),
 }
-"""Stages of a round trip: as a resource, in words, and what makes them shorter."""
+"""Stages of a round trip: resource, words, and how to shorten them."""
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """Bottleneck of a run or of a subject of it, the reason, and what would relieve it."""
+    """Bottleneck of a run or of one of its subjects, with the reason and the remedy."""
 
     resource: str
-    """What limits: ``wire``, a direction of a link; ``memory`` or ``node``, the channels or the PCPUs of a NUMA node; ``context``, a world that needs
-    all of a PCPU; ``ring``, ``socket`` or ``list``, a queue that is too short for bursts; ``forwarding``, a guest that refuses what it is to
-    forward; the largest stage of a round trip (``coalescing``, ``moderation``, ``delay``, ``service``, ...); ``window`` of TCP connections; ``users``, their number; ``load``,
-    what is offered; ``none`` without traffic."""
+    """The limit: ``wire``, a direction of a link; ``memory`` or ``node``, the channels or the PCPUs of a NUMA node; ``context``, a world that needs
+    all of a PCPU; ``ring``, ``socket`` or ``list``, a queue that is too short for bursts; ``forwarding``, a guest that
+    refuses packets to forward; the largest stage of a round trip (``coalescing``, ``moderation``, ``delay``,
+    ``service``, ...); ``window`` of TCP connections; ``users``, their number; ``load``, the offered load; ``none``
+    without traffic."""
     name: str
-    """Its name: ``vmnic0 receive``, the world, ``node0``, the queue; of the others the traffic entry."""
+    """Its name: ``vmnic0 receive``, the world, ``node0`` or the queue; for other limits the traffic entry."""
     share: float = 0.0
-    """Percent: of the time that it is busy or waited for, of the packets that are lost, of the round trip or of the window; of ``load``, the
-    time that the fullest stage on the way is busy."""
+    """Percentage of time busy or waited for, of packets lost, of the round trip, or of the window; for ``load``, the
+    utilisation of the busiest stage on the path."""
     context: str = ""
-    """The context on the path that was charged most, whether or not it binds; empty where there are none."""
+    """The busiest context on the path, even if it is not the limit; empty without contexts."""
     used: float = 0.0
-    """What it was charged, in percent of a PCPU."""
+    """Its charged time in percent of a PCPU."""
     reason: str = ""
-    """What waits, or what limits where nothing does: a sentence with the numbers."""
+    """The reason: a sentence with the numbers."""
     relief: str = ""
-    """What would relieve it: a sentence."""
+    """The remedy: a sentence."""
 
     def __str__(self) -> str:
         return f"{self.resource} {self.name}".rstrip()
 
     @property
     def sentence(self) -> str:
-        """The reason and the relief; empty without traffic."""
+        """The reason and the remedy; empty without traffic."""
         return f"{self.reason} {self.relief}".strip()
 
 
 def bottleneck(record: RunRecord, of: str | None = None) -> Bottleneck:
-    """Find the bottleneck of a run, or of a subject of it, by what waits; where nothing is full, by what limits it instead.
+    """Find the bottleneck of a run or of one of its subjects.
 
-    Of several traffic entries the one that loses most, waits at the fullest stage, or waits for answers counts; CPU work only where there
-    is no other traffic. What is busy without anything of the subject waiting for it is not a bottleneck.
+    Among several traffic entries, the one with the most loss, with waits at the fullest stage, or with waits for
+    replies counts; CPU work counts only without other traffic. A busy stage for which nothing of the subject waits is
+    not a bottleneck.
 
     Args:
         record: a finished run.
@@ -131,17 +134,17 @@ def _subject(record: RunRecord, of: str) -> Subject:
 
 
 HOST: Final = "host"
-"""The kind of the rows of `bottlenecks_frame` that are of the whole host."""
+"""The kind of the rows of `bottlenecks_frame` about the whole host."""
 PackedBottlenecks = Sequence[tuple[str, str, str, str, str]]
 """Kind and name of each subject of a run, its bottleneck, the reason and the relief."""
 
 
 def packed_bottlenecks(record: RunRecord, of: Iterable[str] = ()) -> PackedBottlenecks:
-    """The bottlenecks of a finished run: of the host, of each group of VMs and each traffic entry where there are several.
+    """The bottlenecks of a finished run: of the host, and of VM groups and traffic entries if there are several.
 
     Args:
         record: a finished run.
-        of: names of further subjects; those that the run does not have, or that have no bottleneck, are left out.
+        of: names of further subjects; subjects that are not in the run, or have no bottleneck, are omitted.
     """
     known = {kind: subjects(record, kind) for kind in _OF}
     own: list[Subject | None] = [None]
@@ -172,16 +175,16 @@ class _Queue:
     name: str
     words: str
     server: str
-    """The context that empties it; empty where no world does."""
+    """The context that empties the queue; empty if no world does."""
     drops: FloatArray
     """Packets that found it full, in each slice of the window."""
     waiting: FloatArray
     """Packets in it at each boundary of the window."""
     taken: int
     room: int
-    """Packets that fit; 0 where the record does not have that."""
+    """Capacity in packets; 0 if it is not in the record."""
     key: str
-    """Setting that makes it longer."""
+    """Setting that enlarges the queue."""
 
     @property
     def dropped(self) -> int:
@@ -190,7 +193,7 @@ class _Queue:
 
     @property
     def is_backed_up(self) -> bool:
-        """True of a queue that is filled for long: its sender waits for room."""
+        """True for a queue that is full for a long time, so that its sender waits."""
         return bool(self.room) and float(self.waiting.mean()) >= BACKED_UP * self.room
 
 
@@ -203,16 +206,16 @@ class _World:
     node: int
     used: float
     waits: float
-    """Time without a PCPU: ready, or held back for a sibling."""
+    """Time without a PCPU: ready, or co-stopped for a sibling."""
 
     @property
     def wants(self) -> float:
-        """Time that it would run on a PCPU of its own."""
+        """Running time that it would have on an exclusive PCPU."""
         return min(100.0, self.used + self.waits)
 
     @property
     def is_held_up(self) -> bool:
-        """True of a world that waits for a PCPU for long, by itself and beside what it runs."""
+        """True for a world with a long ready time, absolute and relative to its running time."""
         return self.waits >= WAITS and self.waits >= 0.1 * self.used
 
 
@@ -232,7 +235,7 @@ class _Flow:
     offered: int
     lost: int
     loss: float
-    """Percent of what was lost or got to its end."""
+    """Loss in percent of lost and delivered packets."""
     users: int
     asked: int
     answered: int
@@ -240,16 +243,16 @@ class _Flow:
     window: float
     allowed: float
     in_flight: float
-    """Bytes of the windows, the congestion windows and the data in flight: means over the boundaries."""
+    """Bytes of windows, congestion windows and data in flight, averaged over the boundaries."""
 
     @property
     def is_cut(self) -> bool:
-        """True of TCP connections whose congestion windows losses keep below their windows."""
+        """True for TCP connections whose congestion windows are below their windows because of losses."""
         return bool(self.connections) and self.lost > 0 and self.allowed < HELD * self.window
 
     @property
     def waits_for_host(self) -> bool:
-        """True of traffic whose sender waits for what the host does."""
+        """True for traffic whose sender waits for the host."""
         return bool(self.asked or self.connections or self.users)
 
 
@@ -270,7 +273,7 @@ class _Path:
         return np.asarray(self._record.window(counter), dtype=np.float64)
 
     def _levels(self, counter: str) -> FloatArray:
-        """Of each entity a level at the boundaries of the window, shape (boundaries, entities)."""
+        """A level of each entity at the boundaries of the window, shape (boundaries, entities)."""
         if counter not in self._record.series:
             return np.zeros((1, 0))
         values = self._record.series[counter].values[self._record.cut :]  # noqa: PD011  of a record
@@ -281,7 +284,7 @@ class _Path:
         return np.diff(self._levels(counter), axis=0)
 
     def _has(self, kind: str, *counters: str) -> bool:
-        """True of a record that has all of these counters of a kind: one that is made by hand may lack some."""
+        """True for a record with all of these counters of a kind; hand-made records may lack some."""
         return all(f"{kind}.{counter}" in self._record.series for counter in counters)
 
     def _last(self, counter: str) -> list[int]:
@@ -349,26 +352,26 @@ class _Path:
 
     @property
     def _is_work(self) -> bool:
-        """True where CPU work is the only traffic."""
+        """True if CPU work is the only traffic."""
         return bool(self.flows) and all(flow.is_work for flow in self.flows)
 
     @cached_property
     def _groups(self) -> list[str] | None:
-        """Groups of VMs that the traffic is of; None: all."""
+        """VM groups of the traffic; None for all."""
         known = groups_of(self._record)
         if any(not flow.groups for flow in self.flows) or not self.flows:
             return None
         return [group for index, group in enumerate(known) if any(flow.groups >> index & 1 for flow in self.flows)]
 
     def _of_path(self, entity: str) -> bool:
-        """True of an entity of a VM on the path."""
+        """True for an entity of a VM on the path."""
         if self._subject is not None and self._subject.kind == "vm":
             return self._subject.holds(self._record, "", entity)
         return self._groups is None or entity.partition("[")[0] in self._groups
 
     @cached_property
     def _nics(self) -> set[str]:
-        """Physical NICs that the VMs on the path are linked to, where packets go by a wire."""
+        """Physical NICs of the VMs on the path, if packets use a wire."""
         if self.flows and all(flow.is_local or flow.is_work for flow in self.flows) and not self._slots():
             return set()
         names = self._entities("nic.rx_frames")
@@ -380,7 +383,7 @@ class _Path:
 
     @cached_property
     def worlds(self) -> dict[str, _World]:
-        """The contexts on the path that did something, by name."""
+        """The contexts on the path with charged time, by name."""
         found = {}
         for kind in _KINDS:
             used = self._percent(f"{kind}.used_ps")
@@ -403,7 +406,7 @@ class _Path:
 
     @cached_property
     def queues(self) -> list[_Queue]:
-        """The queues on the path, in the order of a packet's way in, then out."""
+        """The queues on the path, first those of the receive path, then those of the transmit path."""
         of_nic = [queue.rpartition("-rx")[0] in self._nics for queue in self._entities("queue.taken")]
         own = [self._of_path(port) for port in self._entities("port.received")]
         lists = [self._of_path(name) for name in self._entities("local.came")]
@@ -477,7 +480,7 @@ class _Path:
                 )
 
     def _nic_transmits(self) -> Iterator[_Queue]:
-        """Transmit rings of physical NICs that drop packets: the wire empties them."""
+        """Transmit rings of physical NICs with drops; the wire empties them."""
         if not self._has("nic", "tx_dropped", "tx_packets"):
             return
         drops, sent = self._by_slice("nic.tx_dropped"), self._grown("nic.tx_packets")
@@ -499,7 +502,7 @@ class _Path:
     # --- the answer
 
     def bottleneck(self) -> Bottleneck:
-        """The bottleneck: loss, then what is full or waits for a PCPU, then what limits where nothing is."""
+        """The bottleneck by loss, else by a full stage or a wait for a PCPU, else by the limit of the load."""
         busiest = max(self.worlds.values(), key=lambda world: world.used, default=None)
         found = self._lossy() or self._full() or self._held_up() or self._unhindered() or Bottleneck("none", "")
         if busiest is None:
@@ -507,7 +510,7 @@ class _Path:
         return replace(found, context=busiest.name, used=busiest.used)
 
     def _lossy(self) -> Bottleneck | None:
-        """Where most is lost of the traffic that loses most."""
+        """The place with the most loss, of the traffic entry with the most loss."""
         losing = [flow for flow in self.flows if flow.loss >= LOSS or flow.is_cut]
         if self._entities("flow.sent") and not losing:
             return None
@@ -550,7 +553,7 @@ class _Path:
         )
 
     def _while_losing(self, queue: _Queue) -> _World | None:
-        """The context that empties a queue, over the slices in which that drops packets: a load that comes and goes is high in these alone."""
+        """The context that empties a queue, over slices with drops only, as an intermittent load is high only in these."""
         world = self.worlds.get(queue.server)
         losing = queue.drops > 0
         if world is None or not losing.any():
@@ -564,14 +567,14 @@ class _Path:
         return replace(world, used=spent["used"], waits=spent["ready"] + spent["costop"])
 
     def _is_overload(self, queue: _Queue) -> bool:
-        """True of losses at a full server that no longer queue takes in: the server is full throughout, or they are too many at a stretch."""
+        """True for losses at a full server that a longer queue cannot prevent: it is always full, or the overload lasts too long."""
         if queue.server in self.worlds and self.worlds[queue.server].wants >= FULL:
             return True
         stretches = np.split(queue.drops, np.flatnonzero(queue.drops == 0))
         return max(float(stretch.sum()) for stretch in stretches) > LONGEST
 
     def _refused(self, flow: _Flow) -> Bottleneck:
-        """Frames that a guest was to send and put on no queue: what receive offload has joined is longer than the way out takes."""
+        """Frames that a guest refused to send: receive offload has joined them beyond the MTU of the outgoing interface."""
         vms = [name for name in subjects(self._record, "vm") if self._of_path(name)]
         name = vms[0] if len(vms) == 1 else flow.name
         reason = f"{flow.loss:.3g} % of the packets of {flow.name} are refused by {name}, which is to forward them: receive offload has joined them to more than a frame."
@@ -579,7 +582,7 @@ class _Path:
         return Bottleneck("forwarding", name, flow.loss, reason=reason, relief=_relief(relief))
 
     def _before_guest(self, flow: _Flow) -> Bottleneck:
-        """Losses at a passed-through port or function, whose ring is in no series: a full context is behind them, or the ring is short."""
+        """Losses at a passed-through port or function, whose ring has no counters: due to a full context or a short ring."""
         where = f"{flow.loss:.3g} % of the packets of {flow.name} are lost at passed-through ports"
         world = max(self.worlds.values(), key=lambda world: world.wants, default=None)
         if world is not None and world.wants >= FULL:
@@ -589,7 +592,7 @@ class _Path:
         return Bottleneck("ring", flow.name, flow.loss, reason=reason, relief=relief)
 
     def _wires(self) -> list[tuple[str, float]]:
-        """Busy share of each direction of the wires on the path; without transmit where the VMs have transmit queues and send nothing."""
+        """Busy share of each direction of the wires on the path; transmit is omitted if the VMs send nothing."""
         sent = [
             count
             for queue, count in zip(self._entities("tx.taken"), self._grown("tx.taken"), strict=True)
@@ -612,12 +615,12 @@ class _Path:
         ]
 
     def _memories(self) -> list[tuple[str, float]]:
-        """Busy share of the memory of the nodes where the contexts on the path are at home."""
+        """Busy share of the memory of the home nodes of the contexts on the path."""
         homes = {f"node{world.node}" for world in self.worlds.values()}
         return [(node, share) for node, share in self._percent("node.memory_ps") if node in homes]
 
     def _full(self) -> Bottleneck | None:
-        """The fullest of what is full and has something of the subject waiting before it."""
+        """The fullest stage with waiting packets of the subject."""
         found: list[tuple[float, Bottleneck]] = []
         for name, share in self._wires():
             if share >= FULL:
@@ -643,7 +646,7 @@ class _Path:
         return max(found, key=lambda entry: entry[0])[1] if found else None
 
     def _is_full_sender(self, world: _World) -> bool:
-        """True of a full vCPU that computes nothing and whose VM sends more than it receives: what it has not sent yet waits in its process."""
+        """True for a full vCPU without CPU work whose VM sends more than it receives: unsent data wait in its process."""
         vm = world.name.rpartition(".")[0]
         if world.kind != "vcpu" or world.used < FULL or world.name in self._entities("work.started"):
             return False
@@ -654,7 +657,7 @@ class _Path:
         return sent > received
 
     def _has_waiting(self, world: _World) -> bool:
-        """True where packets of the subject wait for a full context: in a closed loop on average, in an open one more and more of them."""
+        """True if packets wait for a full context: on average in a closed loop, in growing numbers in an open loop."""
         queues = [queue for queue in self.queues if queue.server == world.name]
         if any(queue.is_backed_up for queue in queues):
             return True
@@ -665,7 +668,7 @@ class _Path:
         return growth >= PILES_UP * max(1, sum(queue.taken for queue in queues))
 
     def _held_up(self) -> Bottleneck | None:
-        """The world that waits for a PCPU longest."""
+        """The world with the longest wait for a PCPU."""
         waiting = [world for world in self.worlds.values() if world.is_held_up]
         return self._node(max(waiting, key=lambda world: world.waits)) if waiting else None
 
@@ -695,7 +698,7 @@ class _Path:
         return Bottleneck("context", world.name, world.wants, reason=f"{reason}{spread[0]}.", relief=_relief(spread[1]))
 
     def _spread(self, world: _World) -> tuple[str, str]:
-        """What else there is to do the work of a context, in words, and what would relieve it."""
+        """Other contexts that could do a context's work, in words, and the remedy."""
         if world.kind == "netpoll":
             copies = max(
                 (flow.offered / max(1, self._grown("flow.sent")[flow.place]) for flow in self.flows), default=1.0
@@ -727,7 +730,7 @@ class _Path:
     # --- nothing is full
 
     def _unhindered(self) -> Bottleneck | None:
-        """What limits where nothing is full: of the traffic whose senders wait for the host, else of what comes as it likes."""
+        """The limit if nothing is full: of closed loops, whose senders wait for the host, else of open loops."""
         waiting = [flow for flow in self.flows if flow.waits_for_host]
         if waiting:
             return self._round_trip(max(waiting, key=lambda flow: (flow.octets, flow.answered)))
@@ -760,7 +763,7 @@ class _Path:
         return self._load(flow)
 
     def _thinking(self, flow: _Flow) -> tuple[float, float]:
-        """Share of the time of a user that is think time, and the mean time to an answer in us."""
+        """Share of think time in a user's time, and the mean response time in us."""
         times = self._record.histograms.get("flow.response")
         if times is None or not flow.answered:
             return 0.0, 0.0
@@ -793,7 +796,7 @@ class _Path:
         count = flow.answered if flow.asked else flow.packets
         unit = "requests" if flow.asked else "bursts" if flow.is_work else "packets"
         rate = count * SECOND / self._record.window_ps
-        whole = len(self.flows) == 1  # else other traffic may use the fullest
+        whole = len(self.flows) == 1  # otherwise other traffic may use the fullest stage
         fullest = f"the busiest stage{' on the way' if whole else ''}, {name}, is busy for {share:.3g} % of the time"
         fullest = fullest if name else "nothing is busy"
         world = self.worlds.get(name.partition(" ")[2])
@@ -816,7 +819,7 @@ class _Path:
         )
 
     def _longest_wait(self, flow: _Flow) -> str:
-        """Where the packets of an open loop wait longest, by Little's law, if that is a large part of their latency: a sentence."""
+        """A sentence on the queue with the longest wait of an open loop, by Little's law, if it dominates the latency."""
         times = self._record.histograms.get("flow.latency")
         if times is None or flow.name not in times.entities or flow.asked:
             return ""
@@ -843,18 +846,18 @@ _PLACES: Final = ("nic", "split", "ring", "list", "socket", "out")
 
 @dataclass(frozen=True)
 class _Form:
-    """What queues of a place have in common."""
+    """Common properties of the queues at a place."""
 
     resource: str
     words: str
     key: str = ""
-    """Setting that makes them longer."""
+    """Setting that enlarges them."""
     taken: str = "taken"
     dropped: str = "dropped"
     inside: str = "inside"
     capacity: str = "capacity"
     owner: str = "context"
-    """Counter: which world empties the queue, of those of the kind ``server``."""
+    """Counter with the world that empties the queue, among those of kind ``server``."""
     server: str = ""
 
 

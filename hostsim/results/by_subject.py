@@ -152,7 +152,7 @@ def _made(frame: pd.DataFrame, results: MeasuredRuns, kind: str, measures: Itera
 
 
 def _short(points: pd.Series[str]) -> pd.Series[str]:
-    """Prefixes of the ids of points, long enough to distinguish them."""
+    """Prefixes of point ids that are long enough to be unique."""
     known = points.astype(str).unique()
     length = next((n for n in range(6, 33) if len({point[:n] for point in known}) == len(known)), 32)
     return points.astype(str).str[:length]
@@ -386,11 +386,11 @@ def _having(metric: Metric, records: Sequence[RunRecord]) -> str:
 
 
 def columns_of(results: MeasuredRuns, names: Sequence[str]) -> dict[str, list[float]]:
-    """Measures of each row of the table by name, from the records, each read once; NaN for failed runs.
+    """Measures of each table row by name; each record is read once, and failed runs have NaN.
 
     Raises:
         InputError: an unknown measure or subject, or a subject that does not have the measure.
-        StoreError: the results folder does not hold the runs any more.
+        StoreError: the runs are no longer in the results folder.
     """
     _require_measures(results, names)
     has_parts = any(IN_PART in name for name in names)

@@ -162,7 +162,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A published measurement for predictions, to which nothing is fitted: one row of ``published-2.csv``."""
+    """A published measurement for predictions, which is not used for fitting: one row of ``published-2.csv``."""
 
     id: str
     """The source, a dot, and the quantity in short."""
@@ -280,7 +280,7 @@ def _is_limit(expectation: Expectation) -> bool:
 
 
 def interval_ends(verdict: Verdict) -> tuple[float, float]:
-    """The ends of the interval of a value; one is infinite for a bound, and both are the value without an interval."""
+    """The ends of a value's interval; one is infinite for a bound, and without an interval both equal the value."""
     value, low, high = verdict.value, verdict.ci_low, verdict.ci_high
     assert value is not None
     if verdict.bound is not None:
@@ -289,7 +289,7 @@ def interval_ends(verdict: Verdict) -> tuple[float, float]:
 
 
 def over_published(verdict: Verdict) -> Verdict:
-    """The verdict with value, interval and band relative to the published value; yes and no are unchanged."""
+    """The verdict with value, interval and band divided by the published value; yes and no are unchanged."""
     band = verdict.expectation.band
     zero, one = _scale(verdict.expectation, verdict.value or 0.0)
 

@@ -142,7 +142,7 @@ def coverage(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> 
     Args:
         after: the table in question.
         before: the baseline.
-        axes: columns that make a point.
+        axes: columns that identify a point.
 
     Raises:
         InputError: an axis is not a column of the earlier table, or does not identify the points of a table.
@@ -174,7 +174,7 @@ def compare(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tole
     Args:
         after: the table in question.
         before: the baseline.
-        axes: columns that make a point.
+        axes: columns that identify a point.
         tolerance: share of the mean before; 0.02 is 2 %.
 
     Returns:
@@ -187,7 +187,7 @@ def compare(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tole
 
 
 def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> list[PairedDifference]:
-    """Paired differences of every metric at every point of two tables of `hostsim.results.table.table_of`; metrics that neither has are left out.
+    """Paired differences of every metric at every common point of two tables of `hostsim.results.table.table_of`.
 
     Runs are paired by axes and replication, so that common random numbers cancel; failed runs, and points and replications of
     only one table, are ignored.
@@ -195,7 +195,7 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
     Args:
         after: the table in question.
         before: the baseline.
-        axes: columns that make a point.
+        axes: columns that identify a point.
 
     Returns:
         In the order of ``after`` and of the catalogue.
@@ -233,7 +233,7 @@ def _comparable(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
     after, before = as_written(after), as_written(before)
     require_axes(before, axes, "earlier")
     require_axes(after, axes, "later")
-    # the same axis may hold numbers in one table and, among texts, texts in the other
+    # the same axis may have numbers in one table and, mixed with texts, texts in the other
     texts = dict.fromkeys((axis for axis in axes if after[axis].dtype != before[axis].dtype), str)
     return after.astype(texts), before.astype(texts)
 
@@ -316,7 +316,7 @@ class PairedDifference:
 
 
 class Differences(tuple[PairedDifference, ...]):
-    """Paired differences of metrics at points, in the order of the points and of the catalogue; a notebook shows a table."""
+    """Paired differences of metrics at points, in the order of the points and of the catalogue; a notebook displays a table."""
 
     __slots__ = ()
 
@@ -442,7 +442,7 @@ def require_metrics(names: Iterable[str]) -> None:
 
 
 def difference_rows(found: Differences) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Differences as a table: headings, axes first, and the cells."""
+    """Differences as a table: headings (axes first) and cells."""
     axes = tuple(dict.fromkeys(axis for entry in found for axis in entry.at))
     is_predicted = any(entry.prediction for entry in found)
     rows = [

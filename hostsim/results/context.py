@@ -91,12 +91,14 @@ def contexts(record: RunRecord) -> pd.DataFrame:
 
     Returns:
         Columns ``kind`` (``netpoll``, ``splitrx``, ``networld``, ``vcpu``; ``pcpu``; ``wire``); ``name``; ``serves``, the queues
-        that it takes packets from (of a vCPU the receive queues of its vNICs, or ``work``); ``node``, the home node, where it was
-        for most of the window; ``used``, charged time in percent of a PCPU (%UTIL of a PCPU; of a wire the share of time it
-        carried something); ``ready``, time runnable and without a PCPU, in percent; ``dispatches`` a second; ``packets`` a second
-        that it took, or a wire carried; ``dropped`` a second at the full rings that it serves, or in front of a wire; ``fill``, packets in the fullest of
-        these at the end of a time slice, in percent of what fits, those on their way into it included, 100 at most. NaN where there
-        is no such thing. Units are in ``attrs["units"]``.
+        that it takes packets from (of a vCPU the receive queues of its vNICs, or ``work``); ``node``, the home node
+        during most of the window; ``used``, charged time in percent of a PCPU (%UTIL of a PCPU; of a wire the share of
+        time it
+        carried something); ``ready``, time runnable without a PCPU, in percent; ``dispatches`` per second; ``packets``
+        per second that the context took or a wire carried; ``dropped`` per second at the full rings that it serves, or
+        in front of a wire; ``fill``, the largest occupancy of these rings at the end of a time slice, in percent of
+        their size, including packets on their way into the ring, at most 100. NaN if not applicable. Units are in
+        ``attrs["units"]``.
 
     Raises:
         InputError: the run has failed.

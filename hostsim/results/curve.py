@@ -47,7 +47,7 @@ __all__ = [
 def deterministic_note(count: int) -> str:
     """The note on a value of several equal replications."""
     equal = f"{count} replications equal to the last digit"
-    return f"{DETERMINISTIC}: {equal}, the interval has no width because nothing random acts"
+    return f"{DETERMINISTIC}: {equal}, the interval has zero width because nothing is random"
 
 
 def curve_spec(
@@ -169,7 +169,7 @@ def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFr
 
 
 def figure_rows(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
-    """The rows of finished runs at the points of a figure, with axes as in the scenario, and a derived measure in the column of y.
+    """The finished runs at the points of a figure, with axes as in the scenario and any derived measure in column y.
 
     Differences and ratios are paired with the replications of the reference point; runs without a pair, and the
     reference point, are left out.
@@ -190,9 +190,9 @@ def figure_rows(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
 
 
 def over_time(table: pd.DataFrame, figure: FigureSpec) -> tuple[pd.DataFrame, FigureSpec]:
-    """The table of a figure against simulated time, with a row for each part of each run and the middle of the part as an axis; and the figure of it.
+    """The table of a figure against simulated time, with a row for each part of a run, and the figure for it.
 
-    Both are as they were where the figure's x is an axis already.
+    The axis is the middle of the part. Both are unchanged if the figure's x is already an axis.
 
     Args:
         table: one row a point and replication, with a column for each measure of the figure in each part.

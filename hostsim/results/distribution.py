@@ -117,7 +117,7 @@ def distribution_frame(
 def _parts_at(
     results: MeasuredRuns, of: str, by: str | Sequence[str], at: AxisValues | None
 ) -> tuple[Time, list[str], list[tuple[tuple[Any, ...], list[RunRecord]]]]:
-    """A time, the names of what distinguishes its distributions, and the records of each with the values of these names."""
+    """A time, the names that distinguish its distributions, and the values of these names with the records of each."""
     from hostsim.results.curve import require_axes, rows_at, rows_at_points
     from hostsim.results.table import axes_of
 
@@ -141,7 +141,7 @@ def _parts_at(
 
 
 def _not_observed(results: MeasuredRuns, time: Time) -> InputError:
-    allowed = "traffic that is measured so: see hostsim.CATALOGUE"
+    allowed = "traffic with such a measure: see hostsim.CATALOGUE"
     return InputError(Fault(f"no run observes a {time.label.lower()}", "of", results.scenario, allowed))
 
 
@@ -152,22 +152,24 @@ PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 def percentiles_frame(
     results: MeasuredRuns, of: str, by: str | Sequence[str] = (), at: AxisValues | None = None
 ) -> pd.DataFrame:
-    """The percentiles of a time up to the 99.99th at points of a sweep, with what each rests on.
+    """The percentiles of a time up to the 99.99th at points of a sweep, with their numbers of observations.
 
     Args:
         results: with the records.
-        of: as of `distribution_frame`.
-        by: as of `distribution_frame`.
-        at: as of `distribution_frame`.
+        of: as for `distribution_frame`.
+        by: as for `distribution_frame`.
+        at: as for `distribution_frame`.
 
     Returns:
-        A row for each percentile: columns ``by`` ..., ``percentile``; ``value``, of all replications together; ``low`` and ``high``, the 95 % Student interval of
-        the replications' own percentiles, NaN where one of them is not estimable or there is one; ``count``, observations of all replications; ``slices``, time slices with
-        observations beyond the value; ``note``, empty unless the observations do not carry the percentile. Too few observations have no value. Units in ``attrs["units"]``.
+        A row for each percentile: columns ``by`` ..., ``percentile``; ``value``, of all replications together; ``low``
+        and ``high``, the 95 % Student interval of the replications' percentiles, NaN for one replication or if one
+        percentile is not estimable; ``count``, observations of all replications; ``slices``, time slices with
+        observations beyond the value; ``note``, empty unless there are too few observations or slices. A percentile
+        with too few observations has no value. Units in ``attrs["units"]``.
 
     Raises:
-        InputError: as of `distribution_frame`.
-        StoreError: the results folder does not hold the runs any more.
+        InputError: as for `distribution_frame`.
+        StoreError: the runs are no longer in the results folder.
     """
     import pandas as pd
 
@@ -229,7 +231,7 @@ def _apart(
 
 
 def added(histograms: Sequence[tuple[Histogram, int]]) -> tuple[IntArray, IntArray]:
-    """Edges and counts of the histograms of several runs in their windows, all entities together.
+    """Edges and counts of the histograms of several runs in their windows, summed over entities.
 
     All have the same buckets, but each is trimmed to the used ones.
 

@@ -69,7 +69,7 @@ LEAST_BATCHES, MOST_BATCHES = 20, 40
 LEAST_RISE = 0.1
 """Smallest rise over a run that counts, as a share of the mean."""
 _ONE_SIDED = 1.645
-"""The 95 % point of the normal distribution."""
+"""The 95 % quantile of the normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -207,16 +207,16 @@ def least_count(share: float) -> int:
 
 
 LEAST_SLICES = 4
-"""Fewest time slices with observations beyond a percentile that it can rest on: of the independent values of `least_count` 3.7 lie beyond, on average."""
+"""Smallest number of time slices with observations beyond a percentile; 3.7 of `least_count` independent values are beyond it."""
 
 
 def slices_beyond(counts: IntArray, edges_ps: IntArray, value_ps: float) -> int:
-    """Number of time slices with observations beyond a value: the many packets that one stop of a processor delays lie in one, or in two.
+    """Number of time slices with observations beyond a value; the packets delayed by one stall are in one or two slices.
 
     Args:
         counts: observations in each slice and bucket, shape (slices, buckets).
         edges_ps: lower edges of the buckets and the upper edge of the last, in picoseconds, shape (buckets + 1,).
-        value_ps: the value in picoseconds; the bucket that it lies in counts as beyond.
+        value_ps: the value in picoseconds; its own bucket counts as beyond.
     """
     return int((counts[:, edges_ps[1:] > value_ps].sum(axis=1) > 0).sum())
 
@@ -248,7 +248,7 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Interv
 
 
 def rises(values: Sequence[float], amount: float = 0.0) -> bool:
-    """True if values rise over time: their least-squares line rises far enough, and the 95 % Student interval of its slope excludes 0.
+    """True if values rise over time: the least-squares line rises enough, and its slope's 95 % interval excludes 0.
 
     Args:
         values: of equal parts of one run, at least three, none negative.
@@ -276,7 +276,7 @@ def r_squared(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def digest_of(record: RunRecord) -> bytes:
-    """Digest of the measurements of a finished run: its window, and the growth of every counter and histogram in it."""
+    """Digest of a finished run's measurements: its window, and the growth of every counter and histogram in it."""
     totals = [f"{name} {record.total(name)}" for name in sorted(record.series)]
     for name, histogram in sorted(record.histograms.items()):
         growth = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
@@ -286,7 +286,7 @@ def digest_of(record: RunRecord) -> bytes:
 
 
 def equal_replications(digests: Sequence[bytes]) -> int:
-    """Number of replications of a point if all are equal to the last digit; 0 if two differ, and for a single one."""
+    """Number of replications of a point if all are equal to the last digit; 0 if two differ or there is one."""
     return len(digests) if len(digests) > 1 and len(set(digests)) == 1 else 0
 
 
@@ -299,7 +299,7 @@ ENOUGH = 19
 
 
 def member_of(replication: int) -> int:
-    """The member that a replication runs, both counted from 0: 0, 1, 2, 0, 1, then 3, 4, 5, 3, 4."""
+    """The member of a replication, both counted from 0: 0, 1, 2, 0, 1, then 3, 4, 5, 3, 4."""
     block, place = divmod(replication, BLOCK)
     return block * NEW + place % NEW
 
@@ -385,7 +385,7 @@ def prediction_interval(values: Mapping[int, float], least: float = -math.inf, m
 
 
 def span(values: Mapping[int, float]) -> Interval:
-    """From the smallest to the largest value of a statement, 1 or 0: zero width if all members agree."""
+    """The range of a statement's values, 0 or 1, over the members: zero width if all agree."""
     own = first_runs(values)
     return Interval(math.fsum(own) / len(own), min(own), max(own), len(own))
 

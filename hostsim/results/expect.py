@@ -120,7 +120,7 @@ class KnownRed:
     awaiting: Literal["", "calibration"] = ""
     """``calibration``: red since a mechanism was corrected, until the next calibration; counted as red, not as known red."""
     by_interval: bool = False
-    """The range is for other runs: a check accepts an interval that meets it, even of a pass."""
+    """The range is for other runs: a check accepts an interval that overlaps it, even of a pass."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ Size = Literal["", "column", "page"]
 
 
 Log = Literal["", "x", "y", "xy"]
-"""Axes of a figure that are logarithmic."""
+"""Logarithmic axes of a figure."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class AxisNames:
     """Names of an axis and its values in figures and tables."""
 
     label: str = ""
-    """Of the axis; its name in words by default."""
+    """Label of the axis; its name in words by default."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """Of its values, by their text."""
+    """Labels of its values, by their text."""
 
 
 Names = Mapping[str, AxisNames]
-"""Names of axes in figures, by the name of the axis."""
+"""Labels of axes in figures, by the name of the axis."""
 
 
 def _axis_label(names: Names, axis: str) -> str:
@@ -76,7 +76,7 @@ class FigureSpec:
     stack: tuple[str, ...] = ()
     """Metrics in the unit of y, stacked on its bar, without series."""
     per: str | None = None
-    """A metric that y is divided by, run by run."""
+    """A metric by which y is divided, run by run."""
     less: AxisValues = field(default_factory=dict)
     """Values of axes of a reference point; y is a paired difference from it."""
     to: AxisValues = field(default_factory=dict)
@@ -84,7 +84,7 @@ class FigureSpec:
     lines: tuple[float, ...] = ()
     """Limits of y, drawn across the figure, in its unit."""
     label: str = ""
-    """Label of the left-hand axis without unit; by default that of the catalogue."""
+    """Label of the left axis without unit; by default that of the catalogue."""
     title: str = ""
     """Caption by the author."""
     size: Size = ""
@@ -92,11 +92,11 @@ class FigureSpec:
     """Names of axes and of their values."""
     log: Log = ""
     parts: int = 0
-    """Equal parts of each run that x, the simulated time, is made of; 0 where x is an axis."""
+    """Number of equal parts of each run if x is simulated time; 0 if x is an axis."""
 
     @property
     def measures(self) -> list[str]:
-        """Names of the measures that it shows, those that others are divided by included."""
+        """Names of the measures in the figure, including divisors."""
         return [name for name in (self.y, self.right, self.per, *self.stack) if name is not None]
 
     @property
@@ -148,17 +148,17 @@ class FigureSpec:
 
 @dataclass(frozen=True)
 class AnswersSpec:
-    """One figure of a scenario: a row for each of several expectations, with its answer and what was published."""
+    """One figure of a scenario: rows of expectations with their answers and published values."""
 
     name: str
     answers: tuple[str, ...]
-    """Names of the expectations, in the order of the rows; `hostsim.results.expect.is_comparable` holds for all of them."""
+    """Names of the expectations in row order; all are comparable (`hostsim.results.expect.is_comparable`)."""
     title: str = ""
     size: Size = ""
     label: str = ""
-    """Of the axis, without the unit; what the answers have in common by default."""
+    """Label of the axis without the unit; by default what the answers have in common."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Names of the rows, by that of the expectation."""
+    """Names of the rows, by expectation."""
 
     @property
     def words(self) -> str:
@@ -174,19 +174,19 @@ class TableSpec:
 
     name: str
     answers: tuple[str, ...] = ()
-    """Names of the expectations, a row each, in any units; empty for a table of metrics."""
+    """Names of the expectations, one for each row, in any units; empty for a table of metrics."""
     x: str = ""
-    """Axis of a table of metrics, a row for each of its values."""
+    """Axis of a table of metrics, with a row for each of its values."""
     columns: tuple[str, ...] = ()
     """Its metrics."""
     at: AxisValues = field(default_factory=dict)
-    """Values of its other axes."""
+    """Values of the other axes."""
     title: str = ""
     size: Size = ""
     axes: Names = field(default_factory=dict)
     """Names of axes and of their values."""
     conditions: Mapping[str, str] = field(default_factory=dict)
-    """Of published answers, by name: what was measured under which condition."""
+    """Measured quantity and condition of published answers, by name."""
 
     @property
     def words(self) -> str:
@@ -209,7 +209,7 @@ Figure = FigureSpec | AnswersSpec | TableSpec
 
 
 def names_of(figures: Iterable[Figure]) -> Names:
-    """The names of axes and values that the figures of a scenario have."""
+    """The names of axes and values in the figures of a scenario."""
     known = [figure.axes for figure in figures if not isinstance(figure, AnswersSpec)]
     return {axis: names for axes in known for axis, names in axes.items()}
 

@@ -3,9 +3,9 @@
 A sweep writes it completely; plots and reports read it and run nothing::
 
     table.parquet  table.csv     one row for each point and replication
-    contexts.parquet             the fullest contexts of each point
+    contexts.parquet the busiest contexts of each point
     cpu.parquet                  CPU time of each point by kind and owner
-    bottlenecks.parquet          what limits each point and its subjects, with the reason
+    bottlenecks.parquet bottlenecks of each point and its subjects, with the reason
     subjects.parquet             measures of each VM group or traffic entry, if there are several
     runs.parquet                 references to the runs in the store
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
@@ -50,7 +50,7 @@ __all__ = [
 
 
 _LONGEST = 200
-"""Limit of characters of a file's text in the command."""
+"""Largest number of characters from a file in the command."""
 
 
 def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
@@ -58,7 +58,7 @@ def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
 
     Args:
         kept: ``scenario``, ``quick`` and ``provenance`` of the results; missing ones have their defaults.
-        folder: of the results, if the command writes them there again.
+        folder: folder of the results, if the command is to write them there again.
     """
     provenance = kept.get("provenance")
     known: Mapping[str, Any] = provenance if isinstance(provenance, Mapping) else {}
@@ -183,7 +183,7 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
     """Check the version of the layout.
 
     Raises:
-        StoreError: it is another one; the text has the command for one of this version.
+        StoreError: the version differs; the message has the command that writes the current one.
     """
     given = kept.get("format")
     if given in (FORMAT, _EARLIER_FORMAT):
@@ -193,7 +193,7 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
     command = f"`{rerun_command(kept, folder)}`"
     provenance, own = kept.get("provenance"), ""
     if not (isinstance(provenance, dict) and provenance.keys() & {"file", "source"}):
-        own = "; for a scenario of your own give its file in place of its name"
+        own = "; for your own scenario, give its file instead of its name"
     how = f"{first}{command}{'' if is_later else ' writes it again, from stored runs'}{own}"
     raise StoreError(
         f"{folder}: has format {given!s:.20}, of {which} version of hostsim; this one reads {FORMAT}: {how}"

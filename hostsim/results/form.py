@@ -1,4 +1,4 @@
-"""Forms of expectations: their syntax, the points and metrics that they need, and their evaluation.
+"""Forms of expectations: syntax, required points and metrics, and evaluation.
 
 A new form is a field of `ExpectPart` with its part, which reads the syntax, and a subclass of `Form`. `Names` looks up axes and metrics;
 `Evidence` has the runs. `hostsim.results.expect` has verdicts.
@@ -88,7 +88,7 @@ class Names(Protocol):
         """Check that an axis exists."""
 
     def metric(self, name: str, path: KeyPath) -> str:
-        """The unit of a metric; empty where it is unknown."""
+        """The unit of a metric; empty if it is unknown."""
 
     def point(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> Point:
         """A value for every axis except some."""
@@ -137,7 +137,7 @@ class Band:
     high: float | None
 
     def holds(self, value: float) -> bool:
-        """True when the value lies in the band."""
+        """True if the value is in the band."""
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
     def depth(self, value: float) -> float:
@@ -153,7 +153,7 @@ class Form(ABC):
     is_signed: bool = False
     """True if the value may be negative."""
     is_statement: ClassVar[bool] = False
-    """True if the value is 1 for a condition that holds, else 0."""
+    """True if the value is 1 for a true condition and 0 for a false one."""
     needs_runs: ClassVar[bool] = True
     most: ClassVar[float] = math.inf
     """Greatest possible value."""
@@ -161,7 +161,7 @@ class Form(ABC):
     @property
     @abstractmethod
     def metrics(self) -> tuple[str, ...]:
-        """The metrics required at each of its points; none for a search, which has its own records."""
+        """The metrics required at each point; none for a search, which has its own records."""
 
     @abstractmethod
     def required_points(self) -> list[Point]:
@@ -181,12 +181,12 @@ class Form(ABC):
         """
 
     def others(self) -> tuple[str, ...]:
-        """Names of other expectations that it is computed from."""
+        """Names of other expectations from which it is computed."""
         return ()
 
 
 class PointForm(Form):
-    """A form that can be one case of several."""
+    """A form that can be one of several cases."""
 
     metric: str | None
 
@@ -196,7 +196,7 @@ class PointForm(Form):
 
     @abstractmethod
     def sides(self, evidence: Evidence) -> tuple[PointEstimate, ...]:
-        """The estimates behind its value."""
+        """The estimates from which its value is computed."""
 
     @abstractmethod
     def combined(self, sides: tuple[PointEstimate, ...], runs: Runs) -> PointEstimate:
@@ -205,7 +205,7 @@ class PointForm(Form):
     @property
     @abstractmethod
     def shared(self) -> Case:
-        """The values of the axes that all sides share."""
+        """The axis values that all sides have in common."""
 
     def estimate(self, evidence: Evidence, name: str, band: Band) -> PointEstimate:
         return self.combined(self.sides(evidence), evidence.runs)
@@ -389,7 +389,7 @@ class Mean(_Several):
         return PointEstimate(interval, values, cases_of(estimates), notes, equal_in_all(estimates))
 
     def _extremes(self, estimates: Sequence[PointEstimate], band: Band) -> str:
-        """The smallest and the largest case in words; one of them is the worst, as the distance to the nearer end has one maximum."""
+        """The smallest and the largest case in words; one of them is the worst case."""
         cases = [point.shared for point in self.points]
         varied = [axis for axis in cases[0] if len({str(case[axis]) for case in cases}) > 1]
         means = [estimate.interval.mean for estimate in estimates]
@@ -474,7 +474,7 @@ class Find(Form):
     """The condition: the metric is below this (in the metric's unit)."""
     at: AxisValues
     unit: str = ""
-    """Unit of the axis; empty where its values are plain numbers."""
+    """Unit of the axis; empty for plain numbers."""
 
     def written(self, value: int) -> Scalar:
         """A value of the axis, as written."""
@@ -497,7 +497,7 @@ class Find(Form):
     def estimate(self, evidence: Evidence, name: str, band: Band) -> PointEstimate:
         answer = evidence.answer(name)
         if answer is None:
-            raise MissingError("the search has not ended")
+            raise MissingError("the search has not finished")
         if not answer.values:
             raise MissingError("; ".join(answer.notes) or "the search found nothing")
         values = dict(enumerate(answer.values))
@@ -612,7 +612,7 @@ class RSquared(Form):
 
 
 def _positions(values: Sequence[Scalar]) -> list[float]:
-    """Values of an axis as numbers; quantities of one unit by their number, as R squared is independent of scale."""
+    """Values of an axis as numbers; quantities of one unit without it, as R squared is independent of scale."""
     parts = [value.split(None, 1) if isinstance(value, str) else [str(value)] for value in values]
     if len({tuple(part[1:]) for part in parts}) > 1:
         raise MissingError(f"a line needs values of one unit, not {', '.join(str(value) for value in values)}")
@@ -746,7 +746,7 @@ Predicate = Monotone | Within | Compared
 
 @dataclass(frozen=True)
 class Always(Form):
-    """A conjunction of predicates: 1 if all hold, else 0."""
+    """A conjunction of predicates: 1 if all are true, else 0."""
 
     conditions: tuple[Predicate, ...]
     is_statement = True
@@ -786,7 +786,7 @@ def _goes(form: Monotone, before: PointEstimate, after: PointEstimate) -> bool:
 
 
 def _falls(before: PointEstimate, after: PointEstimate) -> bool:
-    """True if the second is certainly and noticeably below the first."""
+    """True if the second value is below the first by a significant and noticeable amount."""
     paired = [replication for replication in before.values if replication in after.values]
     if not paired:
         raise MissingError("no replication has both ends of a step")
@@ -802,20 +802,20 @@ def _step(form: Monotone, before: PointEstimate, after: PointEstimate, pair: tup
 
 
 def _satisfies(limit: Limit, interval: Interval) -> Interval:
-    """Whether a measure satisfies a limit: by its mean, for certain, possibly."""
+    """Whether a measure satisfies a limit: by its mean, certainly, and possibly."""
     ends = [limit.holds(end) for end in (interval.low, interval.high)]
     return Interval(float(limit.holds(interval.mean)), float(all(ends)), float(any(ends)), interval.count)
 
 
 def _agree(one: Interval, other: Interval) -> Interval:
-    """Whether two statements are both true or both false: by their means, for certain, possibly."""
+    """Whether two statements have the same truth value: by their means, certainly, and possibly."""
     open_ = one.low != one.high or other.low != other.high
     same = float(one.mean == other.mean)
     return Interval(same, 0.0 if open_ else same, 1.0 if open_ else same, min(one.count, other.count))
 
 
 def _all(statements: Iterable[Interval]) -> Interval:
-    """Whether all statements are true: by their means, for certain, possibly."""
+    """Whether all statements are true: by their means, certainly, and possibly."""
     each = list(statements)
     return Interval(min(s.mean for s in each), min(s.low for s in each), min(s.high for s in each), len(each))
 
@@ -857,7 +857,7 @@ class PredicatePart(Spec):
     """The metric is below this at every point: a number in its unit or with a unit; for a ratio a plain number. A 95 % interval that contains
     the limit leaves the verdict open."""
     above: Amount | None = None
-    """The metric is above this at every point; as ``below``."""
+    """The metric is above this at every point; see ``below``."""
     at: WrittenValues = Field(default_factory=dict)
     """Values of the other axes."""
 
@@ -903,7 +903,7 @@ Predicates = Annotated[
     Field(min_length=1),
     BeforeValidator(_alone, json_schema_input_type=PredicatePart | tuple[PredicatePart, ...]),
 ]
-"""One condition, or a list of conditions that all hold."""
+"""One condition, or a list of conditions that must all be true."""
 
 
 IN_FORCE = Limit(above=50.0)
@@ -1096,7 +1096,7 @@ class ExpectPart(Spec):
     r2: RSquaredPart | None = None
     """R squared of the straight line."""
     always: Predicates | None = None
-    """1 if the condition, or all of a list, hold, else 0."""
+    """1 if the condition, or every condition of a list, is true, else 0."""
     switches: SwitchesPart | None = None
     """1 if the state is active at exactly the right cases, else 0."""
     refused: RefusedPart | None = None

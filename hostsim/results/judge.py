@@ -35,8 +35,8 @@ def judge(
     Args:
         expectations: of one scenario; a ratio may name others of them.
         scenario: name of the scenario, for the verdicts.
-        records: runs, or their sources, in any order; those of no expectation are not read. A point with one replication has
-            the interval of batch means within the run.
+        records: runs, or their sources, in any order; runs that no expectation needs are not read. A point with one
+        replication gets its interval from batch means within the run.
         answers: results of the searches, by name of the expectation; those of interim analyses have the number of replications and
             the level of the verdict.
         known: the known reds, by claim id.
@@ -122,7 +122,7 @@ def _with_determinism(estimate: PointEstimate) -> tuple[str, ...]:
 
 
 def _noise_notes(estimate: PointEstimate) -> tuple[str, ...]:
-    """A note on the basis of a prediction interval."""
+    """A note on the shares of noise and hosts in a prediction interval."""
     share = noise_share(estimate.values) if estimate.values else math.nan
     text = f"about {share:.0%} of the variance behind the prediction interval is the noise of the runs"
     return () if math.isnan(share) else (f"{text}, the rest is between hosts",)
@@ -142,7 +142,7 @@ class _Estimator:
         return replace(self, runs=runs, answers={**self.answers, **look.searches})
 
     def prediction(self, expectation: Expectation, estimate: PointEstimate) -> PredictionInterval | None:
-        """The prediction interval of an estimated expectation with an ensemble; None for one without runs.
+        """The prediction interval of an expectation for an ensemble; None for one without runs.
 
         A statement is judged on each member; other values have quantiles.
 

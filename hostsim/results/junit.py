@@ -35,7 +35,7 @@ class Case:
     seconds: float = 0.0
     """Wall-clock seconds of its runs; 0 if unknown."""
     result: Literal["", "failure", "error", "skipped"] = ""
-    """Empty for a pass. An error has no value, a failure a wrong one."""
+    """Empty for a pass. An error has no value, a failure has a wrong one."""
     type: str = ""
     """Message of an error or a failure."""
 
@@ -74,7 +74,7 @@ def comparison_suite(
 
     Args:
         scenario: its name.
-        held: the points of both sides.
+        held: the coverage of the comparison.
         moves: measures that moved, with their points.
         seconds: wall-clock seconds of the runs of a point, by its text.
     """
@@ -104,9 +104,9 @@ def document(suites: Sequence[Suite], started: datetime, properties: Mapping[str
     """The JUnit document of suites.
 
     Args:
-        suites: one a scenario.
-        started: when the command was called, in UTC.
-        properties: of every suite: version, fidelity, seed.
+        suites: one for each scenario.
+        started: start of the command, in UTC.
+        properties: properties of every suite: version, fidelity, seed.
     """
     root = ET.Element("testsuites")
     for number, suite in enumerate(suites):

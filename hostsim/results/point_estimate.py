@@ -64,7 +64,7 @@ def batch_means_interval(record: RunRecord, metric: str, level: float = 0.95) ->
     ends = borders[(len(borders) - 1) % together :: together]
     values = [CATALOGUE[metric].evaluate(stretch(record, list(pair))) for pair in itertools.pairwise(ends)]
     if any(math.isnan(value) for value in values):
-        return Interval(whole, -math.inf, math.inf, 1), "one run, parts of which have too little to measure"
+        return Interval(whole, -math.inf, math.inf, 1), "one run, some parts of which have too few observations"
     interval, note = batch_means(values, level)
     return replace(interval, mean=whole, low=whole - interval.half, high=whole + interval.half), note
 
@@ -84,7 +84,7 @@ def _borders(record: RunRecord) -> list[int]:
 
 
 Case = AxisValues
-"""A point by its axes, with its estimate under ``value``, ``low`` and ``high``."""
+"""A point's axis values, with its estimate under ``value``, ``low`` and ``high``."""
 
 
 class MissingError(Exception):
@@ -125,7 +125,7 @@ class _Run:
     digest: bytes
     """Digest of a finished run, see `hostsim.results.curve`."""
     slices: Mapping[str, int] = field(default_factory=dict)
-    """Time slices with observations beyond each measure that is an extreme percentile, and has a value."""
+    """Number of time slices with observations beyond each extreme percentile that has a value."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class RunSource:
     """Wall-clock seconds; 0 if unknown."""
     read: Callable[[], RunRecord]
     is_whole: bool = True
-    """False for a short run of a search, which no estimate uses."""
+    """False for a short run of a search, which estimates ignore."""
 
     @classmethod
     def of(cls, record: RunRecord) -> RunSource:
@@ -203,7 +203,7 @@ class Runs:
                 raise MissingError(
                     f"{NOT_ESTIMABLE}: {metric} needs {least} observations in every run at {point_text(at)}"
                 )
-            raise MissingError(f"{metric} has nothing to be measured on at {point_text(at)}")
+            raise MissingError(f"{metric} has no observations at {point_text(at)}")
         interval, notes = self.interval(values), _flags(runs.values())
         if len(runs) == 1 and self._only is None:
             spread, rests_on = self._spread(metric, at)
@@ -297,7 +297,7 @@ def ratio(of: PointEstimate, to: PointEstimate, runs: Runs) -> PointEstimate:
     if not all(to.values[replication] for replication in paired):
         raise MissingError("the denominator of the ratio is 0")
     if any(math.isinf(of.values[replication]) and math.isinf(to.values[replication]) for replication in paired):
-        raise MissingError("neither side of the ratio has a bound")
+        raise MissingError("both sides of the ratio are infinite")
     values, bounds = {}, {}
     for replication in paired:
         values[replication] = of.values[replication] / to.values[replication]
@@ -310,7 +310,7 @@ def ratio(of: PointEstimate, to: PointEstimate, runs: Runs) -> PointEstimate:
             bounds[replication] = Bound.AT_MOST if below.is_lower else Bound.AT_LEAST
     worth = _pairing([of.values[r] for r in paired], [to.values[r] for r in paired])
     if any(math.isnan(value) for value in values.values()):
-        worth = ("nothing is known of the ratio, as both of its sides are bounds: widen their brackets",)
+        worth = ("the ratio is unknown, as both of its sides are bounds: widen their brackets",)
     notes, interval = (*notes_of([of, to]), *worth), opened(runs.interval(values), bounds)
     return PointEstimate(interval, values, cases_of([of, to]), notes, equal_in_all([of, to]), bounds=bounds)
 
@@ -343,7 +343,7 @@ def opened(interval: Interval, bounds: Mapping[int, Bound]) -> Interval:
 
 
 def _pairing(of: Sequence[float], to: Sequence[float]) -> tuple[str, ...]:
-    """Variance reduction of a ratio by common random numbers, to first order by the relative variation of its two sides."""
+    """Variance reduction of a ratio by common random numbers, to first order in the relative variation of its sides."""
     apart = variance_ratio(
         *([value * len(side) / math.fsum(side) if any(side) else 0.0 for value in side] for side in (of, to))
     )
@@ -392,7 +392,7 @@ def _raw(metric: str, value: float, runs: Iterable[_Run]) -> tuple[Case, tuple[s
 
 
 def _few_slices(metric: str, runs: Iterable[_Run]) -> tuple[str, ...]:
-    """A note where too few time slices carry an extreme percentile of a run: packets that one stop delays are not further evidence."""
+    """A note if an extreme percentile depends on too few time slices, as packets delayed by one stall are not independent."""
     least = min((run.slices[metric] for run in runs if metric in run.slices), default=LEAST_SLICES)
     if least >= LEAST_SLICES:
         return ()

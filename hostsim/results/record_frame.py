@@ -116,15 +116,15 @@ def series_frame(record: RunRecord) -> pd.DataFrame:
 
 
 def rates(record: RunRecord, counter: str) -> tuple[str, FloatArray]:
-    """A counter in each time slice for a plot, with its unit.
+    """A counter in each time slice, for a plot, with its unit.
 
     Args:
         record: a finished run.
         counter: its full name.
 
     Returns:
-        The unit, and values of shape (slices, entities): for a time its share in percent, for another cumulative counter its growth a
-        second, for a level its value at the end of the slice.
+        The unit, and values of shape (slices, entities): for a time its share in percent, for another cumulative
+        counter its growth per second, for a level its value at the end of the slice.
 
     Raises:
         InputError: the run has failed, or has no such counter.

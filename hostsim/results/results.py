@@ -39,7 +39,7 @@ _HEIGHT = 900
 
 @dataclass(frozen=True, repr=False)
 class Explorer:
-    """An explorer of results: a notebook shows it, `save` writes it."""
+    """An explorer of results: a notebook displays it, and `save` writes it."""
 
     title: str
     html: str
@@ -71,7 +71,7 @@ class EffectiveSetting:
     name: str
     """Dotted path for ``--set``."""
     value: str
-    """As written; for a varied setting all its values."""
+    """The value as written; for a varied setting all its values."""
     origin: str
     """Origin: ``esxi-5.0 default``, a file and line, ``--set``, or the axis that varies it."""
 
@@ -210,7 +210,7 @@ class Results:
     """Main measures of each VM group at each point, or of each traffic entry if there is one group, means of the replications:
     ``point``, ``kind``, ``subject``, the measures of `hostsim.results.by_subject.SHOWN`. Empty if there is one of each; `by` has all measures."""
     bottlenecks: pd.DataFrame = field(default_factory=_no_bottlenecks)
-    """What limits each point, and the reason, in the replication with most loss, the first of equal ones: ``point``, ``kind`` (``host``; ``group`` or
+    """Bottleneck of each point with the reason, in the replication with most loss (the first of equal ones): ``point``, ``kind`` (``host``; ``group`` or
     ``traffic`` if there are several), ``subject``, ``bottleneck``, ``reason``, ``relief``. `hostsim.bottleneck` has that of a record."""
     runs: pd.DataFrame = field(default_factory=_no_runs)
     """References to all runs, including those of searches: ``point``, ``replication``, ``seed``,
@@ -247,7 +247,7 @@ class Results:
 
         Raises:
             UnknownMeasureError: an unknown measure or subject, or a subject that does not have the measure.
-            StoreError: the results folder does not hold the runs any more.
+            StoreError: the runs are no longer in the results folder.
         """
         try:
             table = self.with_measures(str(measure)).table
@@ -274,7 +274,7 @@ class Results:
 
         Raises:
             InputError: an unknown measure or subject, or a subject that does not have the measure.
-            StoreError: the results folder does not hold the runs any more.
+            StoreError: the runs are no longer in the results folder.
         """
         from hostsim.results.by_subject import columns_of
         from hostsim.results.metrics.catalogue import CATALOGUE, WINDOW
@@ -311,7 +311,7 @@ class Results:
 
         Raises:
             InputError: an unknown kind or axis, or a value that no point has.
-            StoreError: the results folder does not hold the runs any more.
+            StoreError: the runs are no longer in the results folder.
         """
         from hostsim.results.by_subject import subject_frame
 
@@ -323,7 +323,7 @@ class Results:
         Measures that are 0 or empty everywhere are left out.
 
         Args:
-            by: a kind of subjects, as of `by`; without it the measures are the host's.
+            by: a kind of subjects, as for `by`; by default the measures are those of the host.
             at: values of axes; all points that have them.
 
         Returns:
@@ -355,8 +355,9 @@ class Results:
             y: a measure of the catalogue.
             of: subject of the measure: a traffic entry, a group of VMs, one VM (``web[3]``), or another kind of `by`; the host by default.
             by: axes that distinguish lines.
-            at: values of the other axes; the first value of the sweep for one that is not named.
-            parts: equal parts of each run, warm-up included, that the measure is taken over: ``x`` is the middle of each in seconds.
+            at: values of the other axes; by default the first value of the sweep.
+            parts: number of equal parts of each run, including warm-up; the measure is taken over each, and ``x`` is
+            its middle in seconds.
 
         Returns:
             Columns ``by`` ..., ``x``, ``mean``, ``low`` and ``high`` (ends of the 95 % Student interval; NaN for one
@@ -365,7 +366,7 @@ class Results:
 
         Raises:
             InputError: an unknown axis, measure or subject, or a value that the sweep does not have.
-            StoreError: of a subject, the results folder does not hold the runs any more.
+            StoreError: with ``of``, the runs are no longer in the results folder.
         """
         from hostsim.results.curve import curve_frame, curve_spec
 
@@ -480,8 +481,8 @@ class Results:
             answers: names of expectations, without other arguments: a row for each answer, with its interval, the published value and the
                 accepted range.
             label: name of these results in a shared legend; by default the scenario with its changes.
-            parts: as of `curve`, with ``x="time"``.
-            ax: existing axes, with results that are drawn there: ``before.plot(...)``, then ``after.plot(..., ax=ax)`` gives each its
+            parts: as for `curve`, with ``x="time"``.
+            ax: existing axes with drawn results: ``before.plot(...)``, then ``after.plot(..., ax=ax)`` gives each its
                 own style and name. By default a new figure: of pyplot if that is in use, so that notebooks show it, else outside pyplot
                 (``ax.figure.savefig(...)``).
 
@@ -506,11 +507,7 @@ class Results:
         elif x is None and y is None and of is None and at is None and not (by or log):
             figure = self._figure(name)
         else:
-            raise InputError(
-                Fault(
-                    "ask for a figure by its name, or for x and y with of, by and at, or for answers", given=name or ""
-                )
-            )
+            raise InputError(Fault("give a figure's name, or x and y with of, by and at, or answers", given=name or ""))
         return self._drawn("figure.draw", found.table, figure, published=self.verdicts, ax=ax, name=label or self.label)
 
     def save(self, folder: str | Path) -> list[Path]:
@@ -582,7 +579,7 @@ class Results:
         bars = rich_view("report.breakdown").stage_times(self, at)
         if not bars:
             raise InputError(
-                Fault("has no traffic of kind request_response, whose stages are known", given=self.scenario)
+                Fault("has no traffic of kind request_response, the only one with known stages", given=self.scenario)
             )
         return self._drawn("bars.draw_stacked_bars", bars, "Mean time of a round trip (µs)", ax=ax)
 
@@ -602,7 +599,7 @@ class Results:
         Args:
             of: ``latency``, ``response_time`` or ``work_time``; of one subject ``latency of feed``.
             by: axes that distinguish lines, and ``traffic`` or ``group``: a line for each traffic entry or group of VMs.
-            at: values of the other axes; the first value of the sweep for one that is not named.
+            at: values of the other axes; by default the first value of the sweep.
             label: name of these results in the legend; by default the scenario with its changes.
             ax: existing axes to add to; see `plot`.
 
@@ -643,12 +640,12 @@ class Results:
     def percentiles(
         self, of: str = "latency", *, by: str | Sequence[str] = (), at: AxisValues | None = None
     ) -> pd.DataFrame:
-        """The percentiles of a time up to the 99.99th, with what each rests on; see `plot_cdf` for arguments and errors.
+        """The percentiles of a time up to the 99.99th, with numbers of observations; arguments and errors as for `plot_cdf`.
 
         Returns:
             A row for each percentile: ``by`` ..., ``percentile``, ``value`` (of all replications together), ``low`` and ``high`` (95 % Student interval of the
-            replications' own percentiles), ``count`` of observations, ``slices`` (time slices with observations beyond it) and ``note``, which says
-            where too few observations or time slices carry it; units in ``attrs["units"]``.
+            replications' own percentiles), ``count`` of observations, ``slices`` (time slices with observations beyond
+            it) and ``note`` (on too few observations or time slices); units in ``attrs["units"]``.
         """
         from hostsim.results.distribution import percentiles_frame
 

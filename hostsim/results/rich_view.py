@@ -1,4 +1,4 @@
-"""Rich views of values: modules of `hostsim.views`, imported when a value is shown."""
+"""Rich views of values: modules of `hostsim.views`, imported when a value is displayed."""
 
 from __future__ import annotations
 

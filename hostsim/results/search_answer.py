@@ -1,4 +1,4 @@
-"""Search answers: the values that a sequential search found, and bounds in place of values beyond the bracket.
+"""Search answers: the values found by a sequential search, and bounds for values beyond the bracket.
 
 A value beyond the bracket is censored: only its side of the end is known (docs/decisions/0104).
 """
@@ -37,7 +37,7 @@ class Look:
     """The look of an interim analysis by which a verdict is judged."""
 
     replications: int
-    """Number of replications that it uses; other expectations may have added more."""
+    """Number of replications used by the look; other expectations may have added more."""
     level: float
     """Level of its intervals."""
     searches: Mapping[str, SearchAnswer]

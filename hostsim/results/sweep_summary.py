@@ -1,4 +1,4 @@
-"""Summary of a sweep: data of each record for its tables, read once, so that no record is kept or read again."""
+"""Summary of a sweep: data for its tables, taken from each record once, so that no record is kept."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SweepSummary:
         self._subjects: dict[_Key, PackedSubjects] = {}
         self._contexts: dict[str, tuple[int, PackedContexts]] = {}
         self._bottlenecks: dict[str, tuple[tuple[float, int], PackedBottlenecks]] = {}
-        self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # equal at most points: kept once
+        self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # equal at most points, so stored once
         self._usage: dict[_Key, tuple[int, float, int, float]] = {}
 
     def add(self, record: RunRecord) -> None:
@@ -93,7 +93,7 @@ class SweepSummary:
         return contexts_frame({point: self._contexts[point][1] for point in self._swept if point in self._contexts})
 
     def bottlenecks(self) -> pd.DataFrame:
-        """The bottlenecks of every point, from its finished replication that loses most; of equal ones the first."""
+        """The bottlenecks of every point, from the finished replication with most loss (the first of equal ones)."""
         return bottlenecks_frame(
             {point: self._bottlenecks[point][1] for point in self._swept if point in self._bottlenecks}
         )

@@ -59,7 +59,7 @@ class _Units(dict[str, str]):
 
 
 def as_numbers(table: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
-    """The table with axes of quantities as numbers; their unit is in ``attrs["units"]``, their texts in ``attrs["written"]``.
+    """The table with axes of quantities as numbers; ``attrs`` have their ``units`` and texts (``written``).
 
     An axis whose values are not all quantities of one kind is unchanged.
 
@@ -96,7 +96,7 @@ def as_written(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_value(column: Sequence[Scalar] | pd.Series[Any], value: Scalar) -> pd.Series[Any]:
-    """Mask of the rows of an axis as written that have a value: ``40 kpps``, ``40000 pps``, 40000 of an axis in pps, ``1`` or ``"1"``."""
+    """Mask of the rows with an axis value, given as ``40 kpps``, ``40000 pps``, 40000 (for an axis in pps), ``1`` or ``"1"``."""
     texts = pd.Series(column).astype(str)
     unit = common_unit(texts.unique())
     number = number_in(unit, value) if unit else None
@@ -125,7 +125,7 @@ class TableRow:
     measured: array[float]
     """Metrics of the catalogue, start and end of the window."""
     facts: tuple[Any, ...]
-    """Facts of the run, bottleneck."""
+    """Facts of the run, and its bottleneck."""
     flags: tuple[str, ...]
     error: str
     digest: bytes
@@ -244,7 +244,7 @@ def _versions() -> dict[str, str]:
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table of `table_of` as Parquet, whole or not at all; units and provenance go into the schema's metadata.
+    """Write a table of `table_of` as Parquet, atomically; the schema's metadata have units and provenance.
 
     Raises:
         StoreError: the file cannot be written.
@@ -266,7 +266,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a table that `write_table` wrote, units and provenance included.
+    """Read a table that `write_table` wrote, including units and provenance.
 
     Raises:
         StoreError: the table is missing or unreadable.
@@ -286,7 +286,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _read_small(path: Path) -> pa.Table:
-    """A flat table within the memory limit: a text that all rows share takes no space in the file.
+    """A flat table within the memory limit, since a text common to all rows takes no space in the file.
 
     Raises:
         StoreError: it is too large, or not flat.
@@ -308,7 +308,7 @@ def _read_small(path: Path) -> pa.Table:
 
 
 MOST_CELLS = 2_000_000
-"""Largest number of cells of a dataset, including empty ones: a sweep without all combinations of its axes fills few."""
+"""Largest number of cells of a dataset, including empty ones of missing axis combinations."""
 _TEXTS = ("point", "bottleneck", "flags", "error")
 
 
@@ -358,7 +358,7 @@ def to_dataset(table: pd.DataFrame) -> Any:
 
 
 def _coordinate(column: pd.Series[Any]) -> Sequence[Any]:
-    """The values of an axis, each once: numbers in order, others in that of the sweep."""
+    """The distinct values of an axis: numbers sorted, others in the order of the sweep."""
     values = list(dict.fromkeys(column))
     is_number = column.dtype.kind in "fiu"
     return sorted(values) if is_number else values

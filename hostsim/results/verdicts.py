@@ -121,9 +121,9 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  for the attribute `quick`
 
 OUTCOMES = {
     "in band": "The whole interval lies in the accepted band (pass).",
-    "undecided": "The interval reaches across an end of the band or is too wide to tell (pass? where the value lies in the band, else open).",
-    "known red": "A listed miss: its reason and the range of its value are known, and the value lies in that range.",
-    "red": "Outside the band and not listed, or not as it is listed (fail).",
+    "undecided": "The interval crosses an end of the band or is too wide (pass? if the value is in the band, else open).",
+    "known red": "A listed miss: its reason and the range of its value are known, and the value is in that range.",
+    "red": "Outside the band and not listed, or listed with another range (fail).",
     "missing": "There is no value.",
 }
 """The outcomes of verdicts with their meanings; `outcome` is the rule."""
@@ -152,7 +152,7 @@ def _with_prediction(verdicts: Iterable[Verdict], cells: tuple[str, ...], cell: 
 
 
 def number(value: float | None) -> str:
-    """A number with four significant digits; words for infinity, and a dash for None and NaN."""
+    """A number with four significant digits; words for infinity, a dash for None and NaN."""
     if value == math.inf:
         return NO_BOUND
     return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
@@ -255,7 +255,7 @@ def known_text(verdict: Verdict) -> str:
 
 
 def _is_in_range(verdict: Verdict, value: float, known: KnownRed) -> bool:
-    """True if a value is in the range of a known red, or for other runs, if its interval meets the range."""
+    """True if a value is in the range of a known red; for other runs, if its interval overlaps the range."""
     low, high = known.range.low, known.range.high
     assert low is not None  # the loader requires both ends
     assert high is not None
@@ -291,7 +291,7 @@ def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]
 
 
 def value_text(verdict: Verdict) -> str:
-    """The value in words: ``at least 189`` for a bound, a dash without one, "not estimable" for a percentile with too few observations, ``yes`` for a condition."""
+    """The value in words: ``at least 189``, ``yes``, "not estimable" for too few observations, a dash without a value."""
     if verdict.value is None and NOT_ESTIMABLE in verdict.reason:
         return NOT_ESTIMABLE
     if verdict.expectation.unit == "boolean":

@@ -1,4 +1,4 @@
-"""Warm-up of a run, its initial transient: the counters that must have settled, and MSER-5, which finds the cut."""
+"""Warm-up of a run (its initial transient): the counters that must settle, and MSER-5, which finds the cut."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SETTLED: Mapping[str, tuple[str, ...]] = {
     "read": ("guest.read",),
     "dropped": ("queue.dropped", "port.split_dropped", "port.ring_dropped"),
 }
-"""Counters that must have settled before the measured window of a run; those of a group are added."""
+"""Counters that must settle before the measured window of a run; the counters of a group are added."""
 
 MSER_BATCH = 5
 """Observations in a batch of `mser5`, and the number of batches that it always keeps."""

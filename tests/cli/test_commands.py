@@ -351,7 +351,7 @@ def test_a_threshold_beyond_its_bracket_is_a_bound_everywhere(cli, tiny):
         assert (room["value"], room["bound"], room["ci_high"], room["verdict"]) == (3, "at least", None, "open")
         assert "holds at every receivers from 1 to 3; the threshold lies beyond" in room["notes"][0]
         assert (ratio["value"], ratio["bound"], ratio["verdict"]) == (None, None, "open")
-        assert ratio["notes"][-1].startswith("nothing is known of the ratio")
+        assert ratio["notes"][-1].startswith("the ratio is unknown")
 
 
 def test_a_search_that_comes_to_a_run_without_the_measure_is_missing(cli, tiny):

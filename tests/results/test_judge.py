@@ -143,7 +143,7 @@ def test_what_cannot_be_measured_is_missing() -> None:
     verdict = verdict_on(expect(At("latency_p95", {"n": 1}), 0, 100), runs("host_cpu", [30.0], n=1))
     assert verdict.reason == "not estimable: latency_p95 needs 72 observations in every run at n=1"
     verdict = verdict_on(expect(At("latency_mean", {"n": 1}), 0, 100), runs("host_cpu", [30.0], n=1))
-    assert verdict.reason == "latency_mean has nothing to be measured on at n=1"
+    assert verdict.reason == "latency_mean has no observations at n=1"
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_find_judges_the_answer_of_the_search() -> None:
 def test_find_without_an_answer_is_missing() -> None:
     """Interrupted, or ended by a failed run."""
     form = Find(True, "receivers", 1, 48, "loss", 0.01, {})
-    assert verdict_on(expect(form, 19, 21), []).reason == "the search has not ended"
+    assert verdict_on(expect(form, 19, 21), []).reason == "the search has not finished"
     answer = SearchAnswer("it", (), notes=("replication 3 failed",))
     assert verdict_on(expect(form, 19, 21), [], {"it": answer}).reason == "replication 3 failed"
 
@@ -302,7 +302,7 @@ def test_a_ratio_of_bounds_is_a_bound_or_unknown(
     double = expect(Ratio(of="gain", to="to"), 0, 1, name="double")
     verdict, of_unknown = judge([gain, double, *finds], "mine", [], answers)[:2]
     assert (verdict.value, verdict.bound, verdict.state) == (value, bound, state)
-    assert any("nothing is known of the ratio" in note for note in verdict.notes) == (value is None)
+    assert any("the ratio is unknown" in note for note in verdict.notes) == (value is None)
     assert value is not None or (of_unknown.value, of_unknown.state) == (None, OPEN)
 
 

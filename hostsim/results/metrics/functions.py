@@ -49,7 +49,7 @@ __all__ = [
 
 NAN = float("nan")
 STRETCHES = 8
-"""Number of equal parts of the second half of a run, in which the test of a rise compares times."""
+"""Number of equal parts of a run's second half that the test for a rise compares."""
 ONE_MORE = 1.0
 """Smallest increase of requests in progress over these parts that counts as accumulation."""
 DROPS = {
@@ -60,7 +60,7 @@ DROPS = {
     "socket": "guest.socket_dropped",
     "out": "flow.dropped_out",
 }
-"""Places at which packets are dropped, each with the counter of its drops; together they are `loss`."""
+"""Places of packet drops, each with its counter; their sum is `loss`."""
 QUANTILES = (0.50, 0.95, 0.99)
 """Quantiles of request times that are tested for a rise, in addition to that of the measure itself."""
 
@@ -82,7 +82,7 @@ def mean_share(kind: str) -> Callable[[RunRecord], float]:
 
 
 def limited_share(record: RunRecord) -> float:
-    """Mean share of the window for which a CPU limit held back a vCPU, in percent; 0 without limits."""
+    """Mean share of the window in which a CPU limit stopped a vCPU, in percent; 0 without limits."""
     if "vcpu.limited_ps" in record.series:
         return mean_share("vcpu.limited_ps")(record)
     return 0.0 if "vcpu.used_ps" in record.series else NAN
@@ -281,9 +281,8 @@ def late_borders(record: RunRecord) -> list[int]:
 def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float]:
     """Mean or quantile of the request times in the window, in microseconds.
 
-    It is infinite if requests accumulate in the second half of the run.
-
-    If requests arrive faster than they are answered, their times depend on the length of the run. By Little's law the
+    The value is infinite if requests accumulate in the second half of the run: if requests arrive faster than they are
+    answered, their times depend on the length of the run. By Little's law the
     number of requests in progress grows by the request rate times the rise of their mean time; if a quantile rises, the
     requests above it take at least that much longer. A rise that corresponds to less than one more request in progress
     is noise (docs/decisions/0072).

@@ -1,4 +1,4 @@
-"""Subjects of measures: parts of the host, from a traffic entry to a PCPU, and stretches of a run.
+"""Subjects of measures: parts of the host, from a traffic entry to a PCPU, and parts of a run.
 
 A measure of a subject is a measure of the catalogue, evaluated on the record restricted to the counters and histograms
 of that subject (`Subject.of`). A subject has a measure if it has every counter that the measure reads (`has`).
@@ -304,7 +304,7 @@ def _vms(record: RunRecord) -> list[str]:
 
 
 def subjects(record: RunRecord, kind: str) -> list[str]:
-    """Unique names of the subjects of a kind in a run.
+    """Names of the subjects of a kind in a run, without duplicates.
 
     Args:
         record: a finished run.
@@ -355,7 +355,7 @@ class Subject:
     def of(self, record: RunRecord) -> RunRecord:
         """The record restricted to this subject: counters and histograms of its entities.
 
-        Counters of other kinds are left out. A subject that is not in the run has no entities.
+        Counters of other kinds are left out. A subject that the run lacks has no entities.
         """
         return replace(record, series=_Restricted(record, self), histograms=_RestrictedHistograms(record, self))
 
@@ -405,7 +405,7 @@ class Subject:
 
 
 class SharedTrafficError(InputError):
-    """Traffic of several subjects, so that a measure of it is not that of one subject."""
+    """Traffic shared by several subjects, whose measures belong to none of them."""
 
 
 def _lacking(what: str) -> InputError:

@@ -328,7 +328,7 @@ class Bisection:
                 f"{NOT_ESTIMABLE}: {metric.name} needs {metric.least} observations at {at}; "
                 f"lengthen the runs (run.length), or leave that {axis} out of the bracket"
             )
-        return f"{metric.name} has nothing to be measured on at {at}; leave that {axis} out of the bracket"
+        return f"{metric.name} has no observations at {at}; leave that {axis} out of the bracket"
 
     def _threshold(self, state: _State) -> tuple[int, Bound | None, str]:
         """The answer of one replication, with a note; a bound if it is outside the bracket.

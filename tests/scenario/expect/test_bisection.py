@@ -261,7 +261,7 @@ def test_a_failed_run_ends_the_search_without_an_answer(tmp_path: Path) -> None:
         (
             "latency_mean",
             "10 ms",
-            "latency_mean has nothing to be measured on at receivers = 6; leave that receivers out of the bracket",
+            "latency_mean has no observations at receivers = 6; leave that receivers out of the bracket",
         ),
     ],
 )
