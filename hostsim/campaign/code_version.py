@@ -33,7 +33,7 @@ __all__ = ["ABOUT", "CACHE", "PACKAGE", "Code", "describe", "difference", "impor
 
 PACKAGE = Path(__file__).parents[1]
 CACHE = compiled.FOLDER / "source_digest.json"
-"""Cached digests of modules by the hash of their bytes; parsing all of them takes 0.1 s."""
+"""Cached digests of modules by the hash of their bytes, as parsing all modules takes 0.1 s."""
 _ROOT = "campaign/simulate"
 
 _NO_INFLUENCE = {
@@ -49,9 +49,9 @@ numbers of numpy."""
 
 
 _ERRORS = {(ast.Raise, "exc"), (ast.Assert, "msg")}
-"""Fields of nodes that hold what is raised."""
+"""Fields of syntax nodes with raised exceptions."""
 _IDLE = {"kind", "type_comment"}
-"""Fields that change nothing: the prefix of a text, a comment."""
+"""Fields of syntax nodes without an effect: the prefix of a string, a type comment."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def write_cache(file: Path, package: Path = PACKAGE) -> None:
 
 
 def _read_cache(file: Path) -> Mapping[str, _Module]:
-    """The modules of a cache, by the hash of their bytes; none if another version of this module wrote it."""
+    """The modules of a cache by the hash of their bytes; empty if another version of this module wrote it."""
     try:
         kept = json.loads(file.read_bytes())
     except (OSError, ValueError):
@@ -163,7 +163,7 @@ def _paths(imports: Iterable[str]) -> Iterator[str]:
 
 
 class _Tree:
-    """A syntax tree as text: fields of nodes in order, without empty ones, so that all versions of Python agree.
+    """A syntax tree as text: fields of nodes in order, without empty fields, so that all Python versions agree.
 
     Attributes:
         text: pieces of the text.
@@ -222,7 +222,7 @@ class _Tree:
 
 
 def _statements(items: list[object]) -> Iterator[object]:
-    """Items of a field; of statements only those with an effect."""
+    """Items of a field; only statements with an effect."""
     for item in items:
         if isinstance(item, ast.If) and _name(item.test) == "TYPE_CHECKING":
             yield from _statements(list(item.orelse))
@@ -242,13 +242,13 @@ def _is_text(node: ast.AST) -> bool:
 
 
 ABOUT = "about.json"
-"""File beside the runs of a version: hostsim and Python, day of the first run, and the parts of the code."""
+"""File beside the runs of a version: versions of hostsim and Python, day of the first run, parts of the code."""
 _MOST_VERSIONS, _MOST_PARTS = 3, 6
-"""Longest lists in a note."""
+"""Largest number of items of a list in a note."""
 _MOST_BYTES = 64 * 1024
 """Size limit of the file `ABOUT`; `describe` writes a tenth of it."""
 _LONGEST = 80
-"""Characters of a name or a version in a note."""
+"""Largest number of characters of a name or version in a note."""
 
 
 def describe(results: Path, folder: Path, code: Code) -> None:
@@ -298,7 +298,7 @@ def _line(results: Path, folder: Path, code: Code) -> str:
         differing = ", ".join(map(_printable, _differing(about["parts"], code.parts)))
         version, day = _printable(about["hostsim"]), _printable(about["first_run"])
         return f"{counted} of hostsim {version}, the first on {day}; differs in {differing}"
-    # no file, or not one that `describe` wrote
+    # no file, or not one written by `describe`
     except (StoreError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return f"{counted} of an earlier version, which did not note its modules"
 
@@ -317,7 +317,7 @@ def _read(file: Path) -> Any:
 
 
 def _printable(text: Any) -> str:
-    """Text without control characters, truncated to the length of a name.
+    """Text without control characters, truncated to the length of a name. Raises TypeError for anything but text.
 
     Raises:
         TypeError: it is no text.
@@ -332,7 +332,7 @@ def _runs(folder: Path) -> int:
 
 
 def _differing(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Changed, added and removed parts; long lists are shortened."""
+    """Changed, added and removed parts, with long lists shortened."""
     names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     more = len(names) - _MOST_PARTS
     return [*names[:_MOST_PARTS], f"and {more} more"] if more > 0 else names

@@ -1,4 +1,4 @@
-"""Deferred SIGINT: Ctrl-C during a run is recorded when it arrives, and delivered at the next checkpoint of the run.
+"""Deferred SIGINT: Ctrl-C during a run is recorded, and delivered at the next checkpoint of the run.
 
 Compiled code treats an exception within arithmetic on large integers as a lack of memory and aborts the process, and the interpreter
 calls signal handlers during such arithmetic. So no handler that raises may be installed while compiled code runs.
@@ -37,7 +37,7 @@ class DeferredSigint:
             self._arrive()
 
     def deliver(self) -> None:
-        """Delivers a recorded signal to the former handler: KeyboardInterrupt by default.
+        """Delivers a recorded signal to the former handler, which raises KeyboardInterrupt by default.
 
         It stays recorded in threads other than the main one, which run no signal handlers.
         """

@@ -1,4 +1,4 @@
-"""The driver of a campaign, from plans to records: reuses stored runs, and runs and stores the others.
+"""The driver of a campaign, from plans to records: reuses stored runs, and makes and stores the others.
 
 The set of runs depends on the plans alone, not on the number of workers or the order in which runs end. Runs requested by a search
 have priority, because a search requests one after another. Idle workers take the longest remaining run, so that no worker is busy
@@ -85,30 +85,30 @@ class Costs:
 
 
 _SMALL_S = 1.5
-"""Seconds of runs that this process simulates itself: two workers need 0.9 s to start and are not faster."""
+"""Largest total time of runs in this process, in seconds: two workers need 0.9 s to start and are not faster."""
 _SMALL_EFFORT = 3 * SECOND
-"""Largest effort of a run that this process simulates before any run time is known: half a second at the slowest shipped rate."""
+"""Largest effort of a run in this process before any run time is known: half a second at the slowest shipped rate."""
 
 
 Observer = Callable[[Plan, RunRecord], None]
-"""Called with each record of a plan once: at the end of its run, or at the start for a stored run."""
+"""Called once with each record of a plan: at the end of its run, or at the start for a stored run."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a plan. A search adds to the total as it goes."""
+    """Progress of a plan; searches increase the total."""
 
     done: int
     """Finished runs, including reused and failed ones."""
     total: int
-    """Runs known of so far."""
+    """Number of runs known so far."""
     running: int
     reused: int
     failed: int
     seconds_left: float | None
-    """Estimated wall-clock seconds of the remaining known runs, including those of plans that run at the same time; None if unknown."""
+    """Estimated wall-clock seconds of the known remaining runs, including those of concurrent plans; None if unknown."""
     missing: Sequence[Task] = ()
-    """Known runs that are not stored; only before a plan runs."""
+    """Number of known runs that are not stored; only before a plan runs."""
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,11 @@ class Outcome:
     """The outcome of a plan: its records and the answers of its searches."""
 
     records: StoredRecords
-    """Fixed points in the order of the plan, then the runs that searches requested, in this order. Each record is
-    read from the store when it is looked up and not kept in memory: a sweep may be larger than memory."""
+    """Fixed points in plan order, then the runs requested by searches. Records are read from the store on look-up and not kept in memory, because a sweep may be larger than memory."""
     answers: Mapping[str, SearchAnswer]
     """Answers of completed searches, by name."""
     interrupted: bool
-    """True if Ctrl-C ended it early; finished runs are included and stored."""
+    """True if Ctrl-C ended the plan early; finished runs are included and stored."""
     ran: int
     reused: int
 
@@ -137,7 +136,7 @@ def run_together(
     observe: Observer | None = None,
     simulate: Simulate | None = None,
 ) -> list[Outcome]:
-    """Run the missing runs of several plans at the same time, so that no worker is idle at the end of a plan.
+    """Run the missing runs of several plans concurrently, so that no worker is idle at the end of a plan.
 
     Runs that failed before are tried again.
 
@@ -174,7 +173,7 @@ def run_together(
 
 
 def stored_outcome(plan: Plan, store: Store, observe: Observer | None = None) -> Outcome | None:
-    """The outcome of a plan if all its runs are stored; None if one is missing or failed. Runs nothing."""
+    """The outcome of a plan if all its runs are stored; None if one is missing or failed. Starts no run."""
     [sweep] = _Front([plan], store, observe).sweeps
     return None if sweep.waiting else sweep.outcome()
 
@@ -196,7 +195,7 @@ def _work_off(
         if not front.running:
             return
         ended = executor.wait()
-        with deferred_sigint():  # a run is stored and counted, or neither
+        with deferred_sigint():  # store and count a run together, or do neither
             for task, record in ended:
                 for sweep in front.finish(task, record):
                     tell(sweep.plan, front.progress(sweep, executor.workers))
@@ -248,13 +247,13 @@ class _Front:
             waiting = self.running.get(run_of(task))
             if waiting is not None:
                 waiting.append((sweep, task))
-            elif not sweep.reuses(task):  # another sweep, or an equal host of this sweep, may have run it already
+            elif not sweep.reuses(task):  # another sweep, or an equal host of this sweep, may have made the run already
                 self.running[run_of(task)] = [(sweep, task)]
                 return task
         return None
 
     def _next(self) -> _Sweep | None:
-        """The sweep that goes next: those with requests of searches in turn, else the one with the longest next run; a sweep without any finished run is first."""
+        """The next sweep: sweeps with search requests in turn, else a sweep without finished runs, else the longest next run."""
         for index in range(self._turn, self._turn + len(self.sweeps)):
             sweep = self.sweeps[index % len(self.sweeps)]
             if sweep.asked:
@@ -263,7 +262,7 @@ class _Front:
         return max((sweep for sweep in self.sweeps if sweep.waiting), key=_Sweep.next_s, default=None)
 
     def finish(self, task: Task, record: RunRecord) -> list[_Sweep]:
-        """Stores a finished run; returns the sweeps that waited for it, each once."""
+        """Stores a finished run; returns the waiting sweeps, without duplicates."""
         waiting = self.running.pop(run_of(task))
         self._store.put(record, waiting[0][0].origin(task))
         ended: list[_Sweep] = []
@@ -274,7 +273,7 @@ class _Front:
         return ended
 
     def progress(self, sweep: _Sweep, workers: int) -> Progress:
-        """Progress of a sweep, if this number of workers shares the remaining work of all sweeps."""
+        """Progress of a sweep if the given number of workers shares the remaining work of all sweeps."""
         left = self._costs.left_s()
         return Progress(
             done=sweep.done,
@@ -307,10 +306,10 @@ class _Sweep:
         self._done = CondensedRecords(store)  # only searches read a record again
         self._wall_s: dict[RecordKey, float] = {}
         self._open = set(range(len(plan.searches)))  # unfinished searches, by their position in the plan
-        self._awaited: dict[RecordKey, set[int]] = {}  # those of them that wait for a run
+        self._awaited: dict[RecordKey, set[int]] = {}  # unfinished searches that wait for a run
         self._costs = costs
         self._observe = observe
-        self._seconds = 0.0  # wall-clock time of the runs that have ended, and their effort
+        self._seconds = 0.0  # wall-clock time and effort of the runs that have ended
         self._effort = 0
         self._admit(sorted(plan.tasks, key=lambda task: -task.point.effort), self.fixed)
         self._ask(self._open)
@@ -337,7 +336,7 @@ class _Sweep:
         return task
 
     def reuses(self, task: Task) -> bool:
-        """True if the run of a task is stored already; it is then reused."""
+        """True if the run of a task is already stored and can be reused."""
         record = self._store.get(run_of(task))
         if record is None or record.error is not None:
             return False
@@ -346,7 +345,7 @@ class _Sweep:
         return True
 
     def finish(self, key: RecordKey, record: RunRecord, *, ran: bool) -> None:
-        """Adds a finished run, its own or (if ``ran`` is False) that of an equal host, and advances the searches."""
+        """Adds a finished run (of an equal host if ``ran`` is False), and advances the searches."""
         self.ran += ran
         self.reused += not ran
         self.failed += record.error is not None
@@ -372,7 +371,7 @@ class _Sweep:
                 self._open.discard(place)
 
     def _admit(self, tasks: Iterable[Task], waiting: deque[Task]) -> None:
-        """Adds tasks: stored ones as done, the others to the queue."""
+        """Adds tasks: stored ones as done, others to the queue."""
         for task in tasks:
             if task.key in self._known:
                 continue
@@ -407,7 +406,7 @@ class _Sweep:
         return len(self._known)
 
     def outcome(self, *, interrupted: bool = False) -> Outcome:
-        """The outcome so far, in an order that does not depend on workers: the searches are repeated one after another on the stored records."""
+        """The outcome so far, independent of workers: the searches are repeated on the stored records."""
         answers: dict[str, SearchAnswer] = {}
         order = [task.key for task in self.plan.tasks]
         for index, search in enumerate(self.plan.searches):

@@ -1,4 +1,4 @@
-"""Ensemble of hosts: sets of constants and inputs that agree with the observations, their file, and scenarios with the values of a member."""
+"""Ensemble of hosts: sets of constants and inputs that agree with observations, their file, and scenarios of members."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ COMMENT = "#"
 
 @dataclass(frozen=True)
 class Ensemble:
-    """An ensemble of hosts: by member, values of constants and inputs by name, in their units; all members have the same names."""
+    """An ensemble of hosts: values of constants and inputs by name for each member, in their units."""
 
     members: tuple[Mapping[str, float], ...]
     name: str = ""
     """The file, as the user named it."""
     lines: tuple[int, ...] = ()
-    """Line of the names and of each member, if it was read from a file."""
+    """Lines of the names and of each member, if read from a file."""
 
     @functools.cached_property
     def digest(self) -> str:
-        """Digest of all values; it is part of the key of a run."""
+        """Digest of all values, which is part of the key of a run."""
         text = "\n".join(f"{name}={value!r}" for member in self.members for name, value in sorted(member.items()))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def moves(self, scenario: Scenario, axes: AxisValues) -> str:
-        """The digest, and the names that the ensemble sets at a point; values of the user or of an axis have priority."""
+        """The digest, and the names that the ensemble sets at a point; values of the user or an axis have priority."""
         known = (
             constant.name if constant.file else f"{scenario.name}.{constant.name}"
             for constant in constants_at(scenario, axes)
@@ -51,7 +51,7 @@ class Ensemble:
         return " ".join([self.digest, *sorted(self.members[0].keys() & set(known))])
 
     def changed(self, scenario: Scenario, replication: int) -> Scenario:
-        """A scenario with the values of the member that a replication runs (`hostsim.results.estimate.member_of`).
+        """A scenario with the values of a replication's member (`hostsim.results.estimate.member_of`).
 
         Args:
             scenario: values that its options or axes set have priority.
@@ -77,7 +77,7 @@ class Ensemble:
             raise InputError(Fault("has too few members", "", given, allowed, file=self.name, line=self._line(-1)))
 
     def require(self, scenario: Scenario) -> None:
-        """Check that the members have values of a scenario's host.
+        """Check that the members have values for a scenario's host.
 
         Raises:
             InputError: a name of the ensemble does not exist; or the scenario's platform has constants, and the members have none of them.
@@ -128,7 +128,7 @@ class Ensemble:
 
 
 def own_values(scenario: Scenario, values: Mapping[str, float]) -> dict[str, float]:
-    """The values of a scenario's own inputs by their paths, and those of all constants of parts by their names."""
+    """The values of a scenario's inputs by path, and those of all constants of parts by name."""
     prefix, own, shared = f"{scenario.name}.", _known(scenario), _constants()
     return {
         name.removeprefix(prefix) if name in own and not own[name].file else name: value
@@ -138,7 +138,7 @@ def own_values(scenario: Scenario, values: Mapping[str, float]) -> dict[str, flo
 
 
 def _known(scenario: Scenario) -> dict[str, Constant]:
-    """The constants behind the first point of a scenario, and its own inputs, by the names that they have in an ensemble."""
+    """The constants at the first point of a scenario, and its inputs, by their names in an ensemble."""
     parts = {constant.name: constant for constant in constants_at(scenario, scenario.first()) if constant.file}
     return parts | {f"{scenario.name}.{path}": constant for path, constant in scenario_inputs(scenario).items()}
 
@@ -179,7 +179,7 @@ def read_ensemble(file: Path) -> Ensemble:
 
 
 def _finite(text: str) -> float:
-    """Read a finite number; raises ValueError for any other text."""
+    """Read a finite number; raises ValueError for other texts."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(text)

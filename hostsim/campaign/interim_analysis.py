@@ -1,4 +1,4 @@
-"""Interim analysis: a group sequential test that gives a claim more replications while its verdict is open.
+"""Interim analysis: a group sequential test that adds replications while the verdict on a claim is open.
 
 A verdict is judged with the scenario's number of replications, then with twice and four times as many (5, 10, 20), and is final as soon
 as it is not open. Three looks are three chances of an error, so each gets a third of it (Bonferroni): the level of each interval is
@@ -63,7 +63,7 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
 
 
 class InterimAnalysis:
-    """The interim analysis of one expectation: a search for the number of replications that decides it."""
+    """The interim analysis of one expectation: a search for a sufficient number of replications."""
 
     def __init__(self, scenario: Scenario, expectation: Expectation, maker: PointMaker, fidelity: Fidelity) -> None:
         """A search.
@@ -88,24 +88,24 @@ class InterimAnalysis:
         }
 
     def wants(self, done: Records) -> list[Task]:
-        """Missing runs of the next look; none once the verdict is final: see `Search`."""
+        """Missing runs of the next look; none once the verdict is final. See `Search`."""
         return self._walk(done)[0]
 
     def most(self) -> int:
-        """Runs of the last look; at quick fidelity of the first, as few verdicts need more: see `Search`."""
+        """Runs of the last look; at quick fidelity of the first, as few verdicts need more. See `Search`."""
         if self._quick:
             return len(self.wants({}))
         last = self._counts[-1]
         return len(self._points) * last + sum(search.most() for search in self._searches[last])
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The final look: see `Search`."""
+        """The final look. See `Search`."""
         _, count, reason = self._walk(done)
         searches = {search.name: search.answer(done) for search in self._searches[count]}
         return SearchAnswer(self.name, (float(count),), look=Look(count, self._level(count), searches, reason))
 
     def _level(self, count: int) -> float:
-        """Level of the interval at the look with a number of replications."""
+        """Level of the interval at the look with a given number of replications."""
         return _QUICK_LEVEL if self._quick and count == self._counts[0] else LEVEL
 
     def _walk(self, done: Records) -> tuple[list[Task], int, str]:
@@ -146,7 +146,7 @@ class InterimAnalysis:
         return next(verdict for verdict in found if verdict.expectation.name == self._expectation.name)
 
     def _too_long(self, count: int, following: int, done: Records) -> str:
-        """Why the next look is skipped; empty if there is time for it."""
+        """The reason to skip the next look; empty if there is time for it."""
         if self._max_s is None:
             return ""
         keys = {(point, replication) for point in self._points for replication in range(count)}
@@ -178,7 +178,7 @@ def is_futile(interval: Interval, band: Band, last: int, bound: Bound | None = N
 
 
 def _futile(verdict: Verdict, count: int, last: int) -> str:
-    """Why a further look would be futile; empty if it may decide the verdict."""
+    """The reason that a further look is futile; empty if it may decide the verdict."""
     if verdict.value is None or verdict.ci_low is None or verdict.ci_high is None:
         return ""
     interval = Interval(verdict.value, verdict.ci_low, verdict.ci_high, count)

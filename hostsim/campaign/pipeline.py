@@ -57,7 +57,7 @@ ProgressListener = Callable[[str, Progress], None]
 
 @dataclass(frozen=True)
 class ExecutionOptions:
-    """Execution options: store, workers and limits. No result depends on them."""
+    """Execution options: store, workers and limits. Results do not depend on them."""
 
     store: Store
     """Stores every run."""
@@ -93,7 +93,7 @@ def run_sweep(
 def run_sweeps(
     scenarios: Sequence[Scenario], fidelity: Fidelity, execution: ExecutionOptions, *, expectations: bool = True
 ) -> Iterator[Results]:
-    """Run the sweeps of several scenarios at the same time; yield the results of one after the other.
+    """Run the sweeps of several scenarios concurrently, and yield their results one by one.
 
     The arguments and errors are those of `run_sweep`.
     """
@@ -105,7 +105,7 @@ def run_sweeps(
         records, answers = outcome.records, dict(outcome.answers)
         if not expectations:
             for extra in _stored_outcomes(plan.scenario, fidelity, execution.store, summary):
-                records = records.after(extra.records)  # points that differ in axes only are distinguished by the sweep
+                records = records.after(extra.records)  # the sweep distinguishes points that differ only in axes
                 answers |= extra.answers
         yield _results(plan, summary, records, answers)
 
@@ -129,13 +129,13 @@ def run_shard(plans: Sequence[Plan], shard: Shard, execution: ExecutionOptions) 
 
 
 def execute(plan: Plan, execution: ExecutionOptions) -> Outcome:
-    """Execute one plan: run its missing runs; raises the errors of `execute_all`."""
+    """Execute one plan: run its missing runs; errors as for `execute_all`."""
     [outcome] = execute_all([plan], execution)
     return outcome
 
 
 def execute_all(plans: Sequence[Plan], execution: ExecutionOptions, observe: Observer | None = None) -> list[Outcome]:
-    """Execute several plans at the same time: run their missing runs.
+    """Execute several plans concurrently: run their missing runs.
 
     Args:
         plans: the plans.
@@ -177,7 +177,7 @@ def judge_expectations(
     answers: Mapping[str, SearchAnswer],
     fidelity: Fidelity,
 ) -> Verdicts:
-    """Judge a scenario's expectations by existing runs, with prediction intervals for an ensemble; a verdict on a changed host has a note of the change."""
+    """Judge a scenario's expectations by existing runs; a verdict on a changed host has a note of the change."""
     from hostsim.results.judge import judge
 
     quick, is_ensemble = fidelity.quick, fidelity.ensemble is not None
@@ -192,7 +192,7 @@ def judge_expectations(
 
 
 def _sources(records: StoredRecords, length_ps: int) -> Iterator[RunSource]:
-    """Properties of runs before their records are read; shorter runs serve no expectation."""
+    """Properties of runs before their records are read; expectations ignore shorter runs."""
     from hostsim.results.point_estimate import RunSource
 
     for key in records:
@@ -210,7 +210,7 @@ def _stored_outcomes(scenario: Scenario, fidelity: Fidelity, store: Store, summa
 
 
 def _summary(plan: Plan) -> SweepSummary:
-    """An empty summary for the runs of a plan."""
+    """An empty summary for a plan's runs."""
     from hostsim.results.sweep_summary import SweepSummary
 
     single = not plan.searches and len({task.point.id for task in plan.tasks}) == len(plan.tasks)
@@ -219,7 +219,7 @@ def _summary(plan: Plan) -> SweepSummary:
 
 
 def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers: Mapping[str, SearchAnswer]) -> Results:
-    """The results of a plan: tables of its sweep, verdicts, and their provenance."""
+    """The results of a plan: tables of its sweep, verdicts, and provenance."""
     from hostsim.results.table import with_members
 
     scenario, fidelity = plan.scenario, plan.fidelity
@@ -273,7 +273,7 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
 
 
 def ensemble_words(fidelity: Fidelity) -> str:
-    """File and digest of a fidelity's ensemble; empty without one."""
+    """File and digest of the ensemble of a fidelity; empty without one."""
     return f"{fidelity.ensemble.name} {fidelity.ensemble.digest[:12]}" if fidelity.ensemble else ""
 
 
@@ -285,7 +285,7 @@ def _origin(scenario: Scenario) -> dict[str, str]:
 
 
 def _citations(scenario: Scenario) -> dict[str, tuple[Citation, ...]]:
-    """The publications behind a scenario's expectations and the reasons of its assumed inputs."""
+    """The publications behind a scenario's expectations, and behind the reasons of its assumed inputs."""
     found = bibliography()
     cited = {entry.name: found.of_claim(entry.name) for entry in scenario.expectations}
     cited |= {row.path: found.of_text(row.reason) for row in scenario.assumptions}

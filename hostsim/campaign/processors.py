@@ -1,4 +1,4 @@
-"""Number of processors that this process may use: those of its affinity, within the quota of its control groups."""
+"""Number of processors that this process may use, by its CPU affinity and the quota of its control groups."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def processor_count(system: Path = Path("/")) -> int:
     Args:
         system: the root of the file system, in which Linux shows control groups.
     """
-    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    affinity = getattr(os, "sched_getaffinity", None)  # not available on macOS and Windows
     count = len(affinity(0)) if affinity else os.cpu_count() or 1
     return max(1, min(count, math.ceil(min(_quotas(system), default=count))))
 
 
 def _quotas(system: Path) -> Iterator[float]:
-    """Yield the quota, in processors, of each control group that has one, from that of this process up to the root."""
+    """Yield the quota, in processors, of each control group that has one, from this process up to the root."""
     for line in _text(system / "proc/self/cgroup").splitlines():
         _, controllers, group = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
@@ -32,7 +32,7 @@ def _quotas(system: Path) -> Iterator[float]:
         mounts = (controllers, "cpu") if controllers else ("", "unified")  # version 1, version 2
         inside = PurePosixPath(group.lstrip("/"))
         for mount in mounts:
-            # in a container without a namespace of groups the path is the host's, and the mount its own group
+            # in a container without a cgroup namespace, the path is the host's, and the mount is the container's
             for path in (inside, *inside.parents):
                 folder = system / "sys/fs/cgroup" / mount / path
                 period = _text(folder / "cpu.cfs_period_us") if controllers else ""

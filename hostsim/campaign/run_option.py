@@ -1,4 +1,4 @@
-"""Run options: one model, whose fields are the keyword arguments of the Python interface and the options of commands."""
+"""Run options: a model whose fields are keyword arguments of the Python interface and options of commands."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -44,7 +44,7 @@ RESULTS = "results"
 
 
 def _amount(kind: str) -> BeforeValidator:
-    """Reads the text of a quantity; a number stays as it is."""
+    """Reads the text of a quantity; a number is unchanged."""
 
     def read(value: Any) -> Any:
         from hostsim.config.quantity import read_quantity
@@ -65,7 +65,7 @@ def _plugins(value: Any) -> Any:
     return [str(plugin) for plugin in value] if isinstance(value, list | tuple) else value or []
 
 
-# no lazy annotations in this module: typer reads them
+# no lazy annotations in this module, because typer reads them
 class RunOptions(BaseModel):
     """Run options with their defaults.
 
@@ -211,7 +211,7 @@ class RunOptions(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _within_bounds(cls, value: Any, info: ValidationInfo) -> Any:
-        """An integer within its bounds, as a Python integer."""
+        """An integer within its bounds, as a Python int."""
         name = str(info.field_name)
         option = OPTIONS[name]
         if option.min is None or option.max is None or value is cls.model_fields[name].default:
@@ -237,7 +237,7 @@ OPTIONS: Mapping[str, OptionInfo] = {
 
 
 def _fault(error: ErrorDetails) -> Fault:
-    """The fault of an option; our `ValueError` has the allowed values after a bar."""
+    """The fault of an option; a `ValueError` of hostsim has the allowed values after a bar."""
     message, _, allowed = str(error.get("ctx", {}).get("error", error["msg"])).partition("|")
     return Fault(message, f"--{error['loc'][0]}".replace("_", "-"), repr(error["input"]), allowed)
 

@@ -1,4 +1,4 @@
-"""Shards: the part of a campaign that one job of a batch system runs, and the merge of their results folders."""
+"""Shards: the parts of a campaign for jobs of a batch system, and the merge of their results folders."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_shard(text: str) -> Shard:
 
 
 def deal(plans: Sequence[Plan], shard: Shard) -> list[Plan]:
-    """The part of each plan that a shard runs, without its sweep: all shards together run all of it.
+    """The part of each plan that a shard runs, without its sweep; all shards together run the whole plan.
 
     A search stays with its first runs. Parts are assigned, the largest first, to the shard with the least work.
 
@@ -79,7 +79,7 @@ def deal(plans: Sequence[Plan], shard: Shard) -> list[Plan]:
 
 @dataclass(frozen=True)
 class _Part:
-    """An indivisible part: runs, and the search that requests them first."""
+    """An indivisible part: runs, with the search that requests them first."""
 
     tasks: tuple[Task, ...]
     searches: tuple[Search, ...]
@@ -99,14 +99,14 @@ def _parts(plan: Plan) -> Iterable[_Part]:
 
 @dataclass
 class Merged:
-    """Number of runs of a folder, by outcome of the merge."""
+    """Number of runs of a folder by outcome of the merge."""
 
     folder: Path
     added: int = 0
     there: int = 0
     """Runs that the target already had."""
     failed: int = 0
-    """Runs with an error; each is kept until a finished run replaces it."""
+    """Runs with an error; each stays until a finished run replaces it."""
     unreadable: int = 0
     others: int = 0
     """Runs of other versions of the code, which are not merged."""
@@ -153,7 +153,7 @@ def _faults(folder: Path, target: Path) -> list[Fault]:
 
 
 def _add(source: Store, target: Store, key: RunKey, counts: Merged) -> list[Fault]:
-    """Add one run, and count it; returns a fault if the target has a different record of it."""
+    """Add one run and count it; returns a fault if the target has a different record of it."""
     record = source.get(key)
     if record is None:
         counts.unreadable += 1

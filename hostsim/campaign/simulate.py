@@ -1,4 +1,4 @@
-"""One simulation run: build the host, advance simulated time, detect the warm-up, check the conservation laws, make the record."""
+"""One simulation run: build the host, advance time, detect the warm-up, check conservation laws, make the record."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ __all__ = ["simulate"]
 MOST_LENGTH = 4
 """Longest run, as a multiple of its length."""
 YOUNG = 100_000
-"""Number of new objects after which they are searched for cycles."""
+"""Number of new objects that triggers a search for cycles."""
 NEVER = 10**9
-"""Number of searches of new objects before a search includes older ones: more than any run makes."""
+"""Number of searches of new objects before one includes older objects; larger than in any run."""
 PARTS = 16
-"""Number of parts of a run; a warm-up ends at the start of one."""
+"""Number of parts of a run; a warm-up ends at the start of a part."""
 SAME_LEVEL = 0.005
-"""Two means that differ by less than this share of the larger, or by less than a standard error, count as equal."""
+"""Largest relative difference of two means that count as equal; so does a difference within a standard error."""
 NEGLIGIBLE_LOSS = 1e-4
-"""Largest change of the loss, as a share of the intended packets, that counts as none."""
+"""Largest change of the loss, as a share of the intended packets, that is ignored."""
 
 
 @contextmanager
 def _own_garbage() -> Iterator[None]:
-    """Collect cycles only among the objects of a run, seldom during the run and once at its end.
+    """Collect reference cycles only among the objects of a run, seldom during the run and once at its end.
 
     Reference counts free almost everything during a run, and the search for cycles took a twelfth of its time. Only the search frees the
     parts of a host, which refer to each other. Older objects, such as a sweep's plan, may be a hundred times as many.
@@ -125,7 +125,7 @@ def simulate(
 
 
 def _warm_up(instants: IntArray, series: Mapping[str, Series]) -> int:
-    """Number of time slices to cut: the largest over the measures that must have settled.
+    """Number of time slices to cut: the largest over the measures that must settle.
 
     MSER-5's error is an estimate, and noisy if few batches remain: its cut of a level series is often chance. So the cut moves to the
     earliest sixteenth of the run that leaves the same mean as MSER-5's cut. Drops are rare events, by which TCP finds its window: while

@@ -1,4 +1,4 @@
-"""The results store: one Parquet file a run, shared by all commands; and the records of a plan in it.
+"""The results store: one Parquet file for each run, shared by all commands; and the records of a plan in it.
 
 The key of a run is the digest of its code, the hash of its point, the root seed and the replication. Runs of other code remain; if only
 the code prevents reuse, a warning is logged. Files appear whole or not at all. A file that cannot be read (torn, changed, of another
@@ -76,25 +76,25 @@ _EARLIER_FORMAT = 1
 _FILE_NAME = re.compile(r"([0-9a-f]{32}(?:-[0-9]+)?)\.seed([0-9]+)\.r([0-9]+)\.parquet", re.ASCII)
 
 CODE = re.compile(r"[0-9a-f]{16}", re.ASCII)
-"""A digest of `hostsim.campaign.code_version`: a name that leads nowhere else."""
+"""A digest of `hostsim.campaign.code_version`, which is safe as a folder name."""
 
 _INTEGERS = pa.list_(pa.field("element", pa.int64(), nullable=False))
 _SCHEMA = pa.schema(
     [
         pa.field("name", pa.string(), nullable=False),
         pa.field("entities", pa.list_(pa.field("element", pa.string(), nullable=False)), nullable=False),
-        pa.field("edges_ps", _INTEGERS),  # of a histogram; null of a counter
-        pa.field("cells", _INTEGERS),  # entity * buckets + bucket of each cell that ever counted; null of a counter
-        pa.field("sums_ps", _INTEGERS),  # the boundaries of one entity after another; null of a counter
-        pa.field("values", _INTEGERS, nullable=False),  # the boundaries of one entity, or cell, after another
+        pa.field("edges_ps", _INTEGERS),  # only histograms; null for a counter
+        pa.field("cells", _INTEGERS),  # entity * buckets + bucket of each cell with a count; null for a counter
+        pa.field("sums_ps", _INTEGERS),  # the boundaries, one entity after another; null for a counter
+        pa.field("values", _INTEGERS, nullable=False),  # the boundaries, one entity or cell after another
     ]
 )
-# cumulative values: their differences take far less space
+# cumulative values are stored as differences, which take far less space
 _ENCODING = {"sums_ps.list.element": "DELTA_BINARY_PACKED", "values.list.element": "DELTA_BINARY_PACKED"}
 
 
 def run_key(path: Path) -> RunKey | None:
-    """The run of a file by its name; None for other files."""
+    """The run of a file, by the file's name; None for other files."""
     if match := _FILE_NAME.fullmatch(path.name):
         point_id, seed, replication = match.groups()
         return point_id, int(replication), int(seed)
@@ -117,7 +117,7 @@ class Origin:
 
     scenario: str
     parameters: Mapping[str, Scalar]
-    """Its values for host and traffic at the point, by dotted path."""
+    """The scenario's values for host and traffic at the point, by dotted path."""
 
 
 def read_origin(metadata: Mapping[bytes, bytes]) -> Origin | None:
@@ -147,7 +147,7 @@ def open_run(results: Path, path: Path) -> pq.ParquetFile:
     """
     whole = confined(results, path).read_bytes()
     has_digest = require_whole(whole)
-    # reading parts of it takes longer
+    # reading only parts of it takes longer
     file = pq.ParquetFile(pa.BufferReader(whole), pre_buffer=False, page_checksum_verification=True)
     require_small_table(path, file.metadata)
     given = int((file.metadata.metadata or {}).get(b"hostsim.format", b"0"))
@@ -185,7 +185,7 @@ class Store:
         return self._runs / point_id[:2] / f"{point_id}.seed{seed}.r{replication}.parquet"
 
     def runs(self) -> Iterator[RunKey]:
-        """The runs of this version of the code, in the order of their files' names."""
+        """The runs of this version of the code, in the order of file names."""
         for path in sorted(self._runs.glob("??/*.parquet")):
             if key := run_key(path):
                 yield key
@@ -195,7 +195,7 @@ class Store:
         return sum(1 for folder in self._others for _ in folder.glob("??/*.parquet"))
 
     def get(self, key: RunKey) -> RunRecord | None:
-        """The run, finished or failed; None if there is no readable one."""
+        """The run, finished or failed; None if there is no readable file."""
         path = self.path(key)
         try:
             with open_run(self.folder, path) as file:
@@ -262,7 +262,7 @@ class Store:
         return [folder for folder in folders if any(folder.rglob("*.parquet"))]
 
     def _tell_of_others(self, path: Path) -> None:
-        """Log once why a run is missing: another version of the code made it, or all existing runs.
+        """Log once why a run is missing: another version of the code made it, or made all existing runs.
 
         Without any run of this version it is always logged, because hashes of points may have changed, too.
         """
@@ -284,7 +284,7 @@ def is_same_run(one: RunRecord, other: RunRecord) -> bool:
 
 
 def _file(record: RunRecord, origin: Origin | None) -> bytes:
-    """The file of a run."""
+    """The file content of a run."""
     whole = pa.BufferOutputStream()
     with pq.ParquetWriter(
         whole,
@@ -318,7 +318,7 @@ def _to_table(record: RunRecord) -> pa.Table:
 
 
 def _to_head(record: RunRecord) -> dict[str, str]:
-    """Metadata of a file: all of a record except counters and histograms."""
+    """Metadata of a file: everything of a record except counters and histograms."""
     head = {
         "point_id": record.point_id,
         "replication": record.replication,
@@ -353,7 +353,7 @@ def _histogram_row(name: str, histogram: Histogram) -> dict[str, Any]:
 
 
 def _columns(values: IntArray) -> IntArray:
-    """The columns of a matrix one after another."""
+    """The columns of a matrix, one after another."""
     return values.T.ravel()
 
 
@@ -380,7 +380,7 @@ def _from_table(table: pa.Table, facts: Mapping[bytes, bytes]) -> RunRecord:
 
 
 def _parts(table: pa.Table, name: str) -> Callable[[int], IntArray]:
-    """A function that returns the list of a column in a row. All lists come from one array, which is faster."""
+    """A function that returns a column's list in a row. All lists come from one array, which is faster."""
     column = table.column(name).combine_chunks()
     flat: IntArray = column.values.to_numpy()
     bounds = column.offsets.to_pylist()
@@ -401,7 +401,7 @@ def _matrix(flat: IntArray, rows: int) -> IntArray:
 
 
 _KEPT = 500
-"""Number of condensed records in memory, as searches read the same few repeatedly."""
+"""Number of condensed records in memory, as searches read a few records repeatedly."""
 
 
 def run_of(task: Task) -> RunKey:
@@ -410,14 +410,14 @@ def run_of(task: Task) -> RunKey:
 
 
 def dressed(record: RunRecord, task: Task) -> RunRecord:
-    """A record with the id, axes and warnings of this plan, as another point or plan may have stored the run."""
+    """A record with the id, axes and warnings of this plan, as another point or plan may have stored it."""
     return replace(
         record, point_id=task.point.id, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags)
     )
 
 
 def condensed(record: RunRecord) -> RunRecord:
-    """A record without most of its slices: a tenth of the size, sufficient for measures."""
+    """A record without most of its slices: sufficient for measures, at a tenth of the size."""
     kept = sorted({0, record.cut, *late_borders(record), len(record.instants_ps) - 1})
     return record.thinned(kept, kept.index(record.cut))
 
@@ -488,7 +488,7 @@ class StoredRecords(_TaskRecords):
         ]
 
     def after(self, others: StoredRecords) -> StoredRecords:
-        """These records, and before them those of others of the same store that are not among them."""
+        """These records, preceded by other records of the same store that are not among them."""
         return StoredRecords(
             self._store,
             {**others._tasks, **self._tasks},
@@ -511,7 +511,7 @@ class SavedRun:
 
     @property
     def keys(self) -> tuple[RunKey, ...]:
-        """Its key in the store, and the one by which earlier versions stored it."""
+        """Its key in the store, and its key in earlier versions."""
         points = dict.fromkeys((simulated(self.point), self.point))
         return tuple((point, self.replication, self.seed) for point in points)
 
@@ -556,11 +556,11 @@ class CondensedRecords(_TaskRecords):
         self._latest: OrderedDict[RecordKey, RunRecord] = OrderedDict()
 
     def add(self, task: Task) -> None:
-        """Adds an ended task with a stored run."""
+        """Adds a finished task with a stored run."""
         self._tasks[task.key] = task
 
     def keep(self, key: RecordKey, record: RunRecord) -> RunRecord:
-        """Keeps a record that will probably be read soon; returns it condensed."""
+        """Caches a record that will probably be read soon; returns it condensed."""
         self._latest[key] = short = condensed(record)
         if len(self._latest) > _KEPT:
             self._latest.popitem(last=False)

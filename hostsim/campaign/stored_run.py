@@ -37,7 +37,7 @@ class RunHead:
     axes: AxisValues
     """As in the scenario that requested it first."""
     origin: Origin | None
-    """None for a run that an earlier version of hostsim stored."""
+    """None for a run stored by an earlier version of hostsim."""
     has_failed: bool
 
 
@@ -56,7 +56,7 @@ class StoredRun:
 
     @property
     def is_usable(self) -> bool:
-        """True if the code in use made it; no other run is reused."""
+        """True if the current code made the run; other runs are not reused."""
         return self.code == code_digest()
 
     @property
@@ -65,7 +65,7 @@ class StoredRun:
         return self.code, self.key
 
     def head(self) -> RunHead | None:
-        """Head of its file; None if unreadable."""
+        """Head of the run's file; None if unreadable."""
         try:
             metadata = open_run(self.results, self.path).metadata.metadata or {}
             head: dict[str, Any] = json.loads(metadata[b"hostsim.run"])
@@ -74,12 +74,12 @@ class StoredRun:
             return None
 
     def record(self) -> RunRecord | None:
-        """Its record; None if unreadable."""
+        """Record of the run; None if unreadable."""
         return Store(self.results, self.code).get(self.key)
 
 
 def runs_in(results: Path) -> Iterator[StoredRun]:
-    """The stored runs of a results folder, version by version, in the order of their files' names.
+    """The stored runs of a results folder, by version, in the order of file names.
 
     Args:
         results: the results folder; may be missing.
@@ -180,7 +180,7 @@ class _Found:
 
     @property
     def named(self) -> Mapping[str, Scalar]:
-        """Values by path and by name of axis."""
+        """Values by path, and by axis name."""
         return {**self.head.axes, **self.parameters}
 
 
@@ -232,7 +232,7 @@ def stored_runs(
 
 
 def saved_runs(results: Path) -> set[RunId]:
-    """The runs that saved results in a results folder refer to; folders that this version cannot open count as empty.
+    """The runs to which saved results in a results folder refer; folders of other formats count as empty.
 
     Args:
         results: the results folder, with a folder for each scenario.

@@ -37,16 +37,16 @@ class ResourceLimits:
     """Limits on the memory and the wall-clock time of a run."""
 
     memory_bytes: int | None = None
-    """Memory limit of the process of a run, its libraries included; None for no limit."""
+    """Memory limit of the process of a run, including libraries; None for no limit."""
     time_s: float | None = None
     """Wall-clock time limit of a run; None for no limit."""
 
     def __bool__(self) -> bool:
-        """True when there is any limit."""
+        """True if there is any limit."""
         return self.memory_bytes is not None or self.time_s is not None
 
     def apply(self) -> None:
-        """Sets the memory limit of this process permanently (``RLIMIT_DATA``): an allocation beyond it raises MemoryError."""
+        """Sets the memory limit of this process permanently (``RLIMIT_DATA``); allocations beyond it raise MemoryError."""
         if self.memory_bytes is not None:
             import resource
 
@@ -57,7 +57,7 @@ class ResourceLimits:
 
 NO_LIMITS = ResourceLimits()
 _MOST_BYTES = 2**63
-"""Smallest number of bytes above every system's limit."""
+"""Smallest number of bytes that exceeds every system's limit."""
 
 
 def resource_limits(memory_bytes: float | None, time_s: float | None) -> ResourceLimits:
@@ -91,15 +91,15 @@ class Simulate(Protocol):
     """Function of a simulation run, such as `hostsim.campaign.simulate.simulate`."""
 
     def __call__(self, spec: PointSpec, *, point_id: str, axes: AxisValues, seed: int, replication: int) -> RunRecord:
-        """Returns the record of a run; raises if an invariant of the host does not hold."""
+        """Returns the record of a run; raises if an invariant of the host is violated."""
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """A packed task for another process. The run unpacks its point there, so that an error of a plug-in is an error of this run."""
+    """A packed task for another process, where the run unpacks its point, so that plug-in errors belong to the run."""
 
     task: Task
-    """Without the spec of its point."""
+    """The task without the spec of its point."""
     spec: bytes
 
     @classmethod
@@ -125,8 +125,8 @@ def run_task(simulate: Simulate, task: Task) -> RunRecord:
             point.spec, point_id=point.simulated, axes=dict(point.axes), seed=task.seed, replication=task.replication
         )
     except MemoryError:
-        error = OUT_OF_MEMORY  # a traceback would keep the objects that fill the memory
-    except (Exception, SystemExit) as raised:  # a plug-in may raise anything
+        error = OUT_OF_MEMORY  # a traceback would keep alive the objects that fill the memory
+    except (Exception, SystemExit) as raised:  # a plug-in may raise any exception
         error = _described(raised)
     return failed_record(task, error)
 

@@ -1,4 +1,4 @@
-"""What-if comparison: a scenario before and after a change, compared run by run on common random numbers.
+"""What-if comparison: a scenario before and after a change, paired by run on common random numbers.
 
 Both sides have the same points, replications and seeds, so that a difference is taken between runs that saw the same
 arrivals; its interval is that of the paired differences.
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_REPLICATIONS", "WhatIf", "cost_paths", "sides", "what_if", "with_least_replications"]
 
 LEAST_REPLICATIONS = 3
-"""Fewest replications for a useful interval."""
+"""Smallest number of replications with a useful interval."""
 _HEADLINES = ("host_cpu", "throughput", "loss", "latency_p95", "response_time_p95")
-"""Measures in the sentence of a comparison, beside those of the scenario's figures."""
+"""Measures in the sentence of a comparison, in addition to those of the scenario's figures."""
 LEAST_OF_ENSEMBLE = BLOCK
-"""Fewest replications of an ensemble: fewer do not separate noise from model error."""
+"""Smallest number of replications of an ensemble; fewer do not separate noise from model error."""
 
 
 @dataclass(frozen=True, repr=False)
 class WhatIf:
-    """What-if comparison: a scenario before and after a change, with plots; a notebook shows the significant differences."""
+    """What-if comparison: a scenario before and after a change, with plots; a notebook displays significant differences."""
 
     scenario: str
     changes: Mapping[str, str]
@@ -64,7 +64,7 @@ class WhatIf:
 
     @property
     def table(self) -> pd.DataFrame:
-        """The runs of both sides, one row each; the column ``what_if`` has the side."""
+        """The runs of both sides, one row each; column ``what_if`` has the side."""
         import pandas as pd
 
         tables = [
@@ -82,7 +82,7 @@ class WhatIf:
 
     @property
     def sentence(self) -> str:
-        """The answer in one sentence: changes of the measures in the scenario's figures, of CPU, loss and times; empty without differences."""
+        """The result in one sentence: changes of the figures' measures, of CPU, loss and times; empty without differences."""
         drawn = [figure.y for figure in self.before.figures if isinstance(figure, FigureSpec) and figure.y in CATALOGUE]
         return self.sentence_of(dict.fromkeys((*drawn, *_HEADLINES)))
 
@@ -151,7 +151,7 @@ def what_if(
     means: ExecutionOptions,
     measures: Sequence[str] = (),
 ) -> WhatIf:
-    """Run the missing runs of both sides, and compute the differences.
+    """Run the missing runs of both sides, and compute their differences.
 
     Args:
         before: the scenario.

@@ -1,1 +1,1 @@
-"""Studies that need many runs: calibration, verification, predictions, sensitivity analysis. No run imports them."""
+"""Studies with many runs: calibration, verification, predictions, sensitivity analysis. Runs never import them."""

@@ -67,7 +67,7 @@ __all__ = [
 
 
 def commit_of(file: Path, others: Sequence[Path], why: str) -> str:
-    """The last commit that changed one of some files, all of which must be committed without further changes.
+    """The last commit that changed one of some files; all of them must be committed and unchanged.
 
     Args:
         file: in the repository.
@@ -94,13 +94,13 @@ def commit_of(file: Path, others: Sequence[Path], why: str) -> str:
 
 
 def first_commit_with(file: Path, text: str) -> str | None:
-    """The first commit in which a file had a text; None without one, without git or repository."""
+    """The first commit in which a file contained a text; None without one, without git, or outside a repository."""
     found = _git(file.parent, "log", "--reverse", "--format=%H", f"-S{text}", "--", file.name)
     return found.splitlines()[0] if found else None
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """Output of a git command without the last line end; None if it fails."""
+    """Output of a git command without the last newline; None if it fails."""
     program = shutil.which("git")
     if program is None:
         return None
@@ -122,30 +122,30 @@ class FirstPrediction(Spec):
     inputs: str
     """Commit of its inputs."""
     digest: str
-    """Of the inputs, see `inputs_digest`."""
+    """Digest of the inputs, see `inputs_digest`."""
     code: str
     """Digest of the code of its runs."""
     value: float
     interval: tuple[float | None, float | None]
     """95 % interval."""
     bound: Annotated[Bound | None, Field(strict=False)] = None
-    """The kind of bound, where the value is one."""
+    """The kind of bound, if the value is a bound."""
     fidelity: Literal["quick", "full"]
     seed: int
     """Root seed."""
     hostsim: str
     """Version."""
     changed_for: str = ""
-    """The mechanism that was later changed for this measurement, if any."""
+    """The mechanism that was later changed because of this measurement, if any."""
 
 
 def ledger_of(scenario: Scenario) -> Path:
-    """The ledger's file of a scenario: in its own folder."""
+    """The ledger's file of a scenario, in the scenario's folder."""
     return scenario.file.parent / LEDGER
 
 
 def read_ledger(file: Path) -> dict[str, FirstPrediction]:
-    """The first predictions of a ledger by measurement; none without a file.
+    """The first predictions of a ledger by measurement; empty without a file.
 
     Raises:
         InputError: an entry is invalid, or its measurement is unknown.
@@ -192,7 +192,7 @@ def add(file: Path, entries: Mapping[str, FirstPrediction]) -> None:
     refuse_again(file, list(entries))
     text = read_text(file, display_name(file)) if file.is_file() else _HEAD
     for name, entry in entries.items():
-        # JSON's texts and lists are YAML's, and no text of digits becomes a number
+        # JSON texts and lists are also YAML, and a text of digits stays a text
         fields = entry.model_dump(mode="json", exclude_defaults=True)
         lines = [f"  {key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items()]
         text = f"{text.rstrip()}\n{name}:\n{''.join(lines)}"
@@ -314,7 +314,7 @@ class Prediction:
         return CHANGED_INPUTS if self.first.digest != self.digest else ""
 
     def value(self, time: str) -> float | None:
-        """The value predicted at one of `TIMES`; None without a value or for a bound."""
+        """The value predicted at one of `TIMES`; None without a value, and for a bound."""
         answer = self.first if time == "first" else self.verdict
         return None if answer is None or answer.bound else answer.value
 
@@ -337,7 +337,7 @@ class Prediction:
         return None if value is None or not side else (value - neutral) * side > 0
 
     def is_in_order(self, other: Prediction, time: str) -> bool | None:
-        """True if it and another are predicted in the published order.
+        """True if this and another measurement are predicted in the published order; None if not comparable.
 
         None if not comparable: another source or unit, overlapping bands, or a missing prediction.
         """
@@ -350,7 +350,7 @@ class Prediction:
         return None
 
     def orders(self, others: Iterable[Prediction], time: str) -> list[bool]:
-        """Every order with it, right or wrong: its side, and its pairs with others."""
+        """Every order of a measurement, right or wrong: its side, and its pairs with others."""
         found = [self.side_is_right(time), *(self.is_in_order(other, time) for other in others if other is not self)]
         return [right for right in found if right is not None]
 

@@ -133,7 +133,7 @@ class FactorSensitivity:
     constant: Constant
     effect: ElementaryEffect
     share: SobolIndices | None = None
-    """None for a constant that screening found to have no effect."""
+    """None for a constant without effect in the screening."""
     at_ends: tuple[float, float] | None = None
     """The metric with only this constant at its low and its high end."""
 
@@ -145,7 +145,7 @@ class SensitivityResult:
     metric: str
     at: AxisValues
     base: float
-    """The metric with every constant at its value."""
+    """The metric with all constants at their values."""
     factors: tuple[FactorSensitivity, ...]
 
     @property
@@ -182,7 +182,7 @@ def variable_constants(scenario: Scenario, at: AxisValues, only: Sequence[str] =
 
 
 NOTICEABLE = 0.05
-"""Share of the largest effect from which a constant is influential."""
+"""Share of the largest effect above which a constant is influential."""
 _Row = list[Task]
 """The replications at one set of values."""
 
@@ -243,18 +243,18 @@ class Sensitivity:
         return Plan(self._scenario, self._fidelity, tuple(tasks.values()), (self,))
 
     def wants(self, done: Records) -> list[Task]:
-        """The runs of the screening, then of Sobol's method; none after a failed run or one without the metric: see `Search`."""
+        """The runs of the screening, then of Sobol's method; none after a failed run or one without the metric. See `Search`."""
         missing = [task for task in self._base + _all(self._screening) if task.key not in done]
         return missing or [task for task in _all(self._closer_look(done)) if task.key not in done]
 
     def most(self) -> int:
-        """Runs of the screening, and of Sobol's method for the largest number of constants: see `Search`."""
+        """Runs of the screening, and of Sobol's method for the largest number of constants. See `Search`."""
         close = min(self._sample_size.most, len(self._constants))
         rows = 1 + len(self._screening) + 2 * close + self._sample_size.samples * (close + 2)
         return rows * len(self._replications)
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The effect of each constant in the order of the result; empty after a failed run: see `Search`."""
+        """The effect of each constant in the order of the result; empty after a failed run. See `Search`."""
         found = self.result(done)
         return SearchAnswer(self.name, tuple(factor.effect.mean for factor in found.factors) if found else ())
 

@@ -1,1 +1,1 @@
-"""Plug-ins: policies, kinds of traffic and control loops from a user's own module, registered by name like the shipped ones."""
+"""Plug-ins: user modules with policies, kinds of traffic and control loops, registered by name like shipped ones."""

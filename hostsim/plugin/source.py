@@ -1,4 +1,4 @@
-"""Sources of plug-ins: files by path, modules of installed packages by the name of their entry point. Never named by a scenario file."""
+"""Sources of plug-ins: files by path, and modules of installed packages by entry point. Scenario files never name them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUP = "hostsim.plugins"
 
 
 def read_plugins(named: Sequence[str | Path | PluginSpec]) -> tuple[PluginSpec, ...]:
-    """Read plug-ins by path or by the name of an entry point; a read plug-in is unchanged.
+    """Read plug-ins by path or entry point; a plug-in that is already read is unchanged.
 
     Raises:
         InputError: a missing file or entry point, or a duplicate.
@@ -51,7 +51,7 @@ def _installed(entry: EntryPoint) -> PluginSpec:
     """The plug-in of an entry point. Imports of its module are not part of it; the version of its package identifies them."""
     try:
         spec = find_spec(entry.module)
-    except Exception as error:  # packages around the module may raise anything
+    except Exception as error:  # packages around the module may raise any exception
         reason = f"{type(error).__name__}: {error}"
         raise InputError(Fault(f"cannot be found: {reason}", "--plugin", repr(entry.name))) from None
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):

@@ -30,7 +30,7 @@ PointKey = tuple[tuple[type, object], ...]
 
 
 def point_key(values: Iterable[Scalar]) -> PointKey:
-    """The key of a point; 1 and true are different values."""
+    """The key of a point; 1 and true differ."""
     return tuple((type(value), value) for value in values)
 
 
@@ -41,20 +41,20 @@ class Axis:
     paths: tuple[str, ...]
     """Varied dotted paths."""
     values: tuple[Scalar, ...]
-    """Values as written, in order; a step with one value for each path is these values with commas."""
+    """Values as written, in order; a step with one value per path is written with commas."""
     steps: tuple[tuple[Scalar, ...], ...]
     """For each value, the values of all paths."""
     places: tuple[Place, ...]
-    """For each value, its place in the file."""
+    """Place in the file of each value."""
     index: Mapping[str, int] = field(repr=False, compare=False)
-    """Position of each value by its canonical text, see `canonical_text`."""
+    """Position of each value by canonical text, see `canonical_text`."""
     labels: tuple[Scalar, ...] = ()
-    """Names of all steps, swept or not, if steps have names; other values are then refused."""
+    """Names of all steps, swept or not, if steps have names; other values are refused."""
     names: AxisNames = field(default=AxisNames(), compare=False)
     """Labels of the axis and its values in figures."""
 
     def fault(self, name: str, value: Scalar, place: Place) -> Fault | None:
-        """The fault of a value that the axis ``name`` cannot have, or None."""
+        """The fault of a value that the axis ``name`` does not have, or None."""
         if not self.labels or canonical_text(value) in self.index:
             return None
         known = [str(label) for label in self.labels]
@@ -63,7 +63,7 @@ class Axis:
         return Fault("is not a label of the axis", name, repr(value), allowed, nearest, place.file, place.line)
 
     def known(self, value: Scalar) -> Scalar:
-        """The value as the axis writes it; an unknown value is returned unchanged."""
+        """The value as written in the axis; an unknown value is returned unchanged."""
         index = self.index.get(canonical_text(value))
         return value if index is None else (self.labels or self.values)[index]
 
@@ -76,7 +76,7 @@ class Axis:
         return [(keys(path), setting, place) for path, setting in zip(self.paths, step, strict=True)]
 
     def only(self, chosen: Iterable[Scalar]) -> Axis:
-        """The axis restricted to some of its labels, in the order given; all of them must be known."""
+        """The axis restricted to some of its labels, in the given order; all must be known."""
         return replace(self, values=tuple(dict.fromkeys(map(self.known, chosen))))
 
 
@@ -91,7 +91,7 @@ def canonical_text(value: Scalar) -> str:
 
 
 def written_text(value: Scalar) -> str:
-    """A value of an axis in one YAML spelling: booleans in lower case, quantities in one unit."""
+    """A value of an axis in a single YAML spelling: lower-case booleans, quantities in one unit."""
     return str(value).lower() if isinstance(value, bool) else canonical_text(value)
 
 

@@ -1,4 +1,4 @@
-"""Components of a scenario: platforms, guests and peers with those that they extend, hardware with its models of NICs; each is read once.
+"""Components of a scenario: platforms, guests, peers and hardware with NIC models; each is read once.
 
 Shipped components are cached per process, and read again if one of their files changes; reading them takes most of the time of loading.
 """
@@ -36,7 +36,7 @@ Model = TypeVar("Model", bound=Spec)
 _EXTENDABLE = {"platforms": "platform", "guests": "guest", "peers": "peer", "nics": "NIC"}
 """Parts that can extend another: their folder, and their word in messages."""
 _COSTS = ("costs", "applications", "paths")
-"""Sections of parts whose numbers carry their origin."""
+"""Sections of parts whose numbers have an origin."""
 IN_PLACE = "(in place)"
 """Name of hardware that is a mapping in the scenario."""
 MAX_CHAIN = 20
@@ -48,7 +48,7 @@ class Part(Generic[Model]):
     """A component of a scenario as it was read, with its faults."""
 
     spec: Model | None
-    """None when there are faults."""
+    """None if there are faults."""
     tree: Tree
     assumptions: tuple[AssumedValue, ...]
     faults: tuple[Fault, ...]
@@ -129,7 +129,7 @@ class Parts:
 
 
 def hardware_in_place(tree: Tree) -> tuple[Tree, Tree | None]:
-    """Separate hardware that is a mapping in the scenario. Other parts have costs, which a scenario must not contain.
+    """Separate hardware that is a mapping in the scenario.
 
     Returns:
         The scenario with `IN_PLACE` as its hardware, and the mapping, which needs no name; None for named hardware.
@@ -152,11 +152,11 @@ class _Shipped:
     name: str
     """Its name in faults."""
     stamps: tuple[tuple[int, int], ...]
-    """Times and sizes of all parts of the kind, and of NICs for a server, as one may extend the other."""
+    """Times and sizes of all parts of the kind; for a server also of NICs, as one may extend the other."""
 
     @classmethod
     def of(cls, kind: str, file: Path) -> _Shipped | None:
-        """A file, if it is that of a shipped part."""
+        """The file, if it belongs to a shipped part."""
         files = list(shipped_parts(kind).values())
         if file not in files:
             return None
@@ -172,14 +172,14 @@ def _shipped(part: _Shipped) -> Tree:
 
 @functools.lru_cache(maxsize=256)
 def _untouched(part: _Shipped, model: type[Model], prefix: KeyPath) -> Part[Model]:
-    # a test checks the ranges of shipped parts: each end takes a validation of the whole part
+    # a test checks the ranges of shipped parts, as each end takes a validation of the whole part
     return _checked(model, _shipped(part), prefix, (), ranges=False)
 
 
 def _checked(
     model: type[Model], written: Tree, prefix: KeyPath, changes: Changes, *, ranges: bool = True
 ) -> Part[Model]:
-    """A component, validated, from its file and the changes to it."""
+    """A validated component, from its file and the changes to it."""
     # costs, including those of applications, have their own fields for assumptions
     bare, assumptions, faults = unwrap(written, prefix, skip=("costs", "applications"))
     tree = bare.put(changes)
@@ -194,7 +194,7 @@ def _checked(
 
 
 def _written(file: Path, kind: str, root: Path) -> Tree:
-    """The tree of a part, merged over the parts that it extends; for a server, over the models of its NICs."""
+    """The tree of a part, merged over the parts that it extends; for a server, also over its NIC models."""
     tree = _extended(file, kind, root, ())
     return _with_models(tree, file.parent, root) if kind == "hardware" else tree
 
@@ -241,7 +241,7 @@ def _model_file(model: Any, beside: Path, root: Path) -> Path | None:
 
 
 def _laid_over_model(tree: Tree, name: str, written: dict[str, Any], beside: Path, root: Path) -> Tree:
-    """A server's tree with a NIC merged over its model, or unchanged without a model."""
+    """A server's tree with a NIC merged over its model; unchanged without a model."""
     path: KeyPath = ("nics", name)
     try:
         file = _model_file(written.get("model"), beside, root)
@@ -265,7 +265,7 @@ _NEEDED = ("line_rate", "rx_ring", "driver")
 
 
 def _with_unknown_models(tree: Tree, faults: list[Fault]) -> list[Fault]:
-    """The faults of a server; for a NIC with only an unknown model, one fault instead of all its missing keys."""
+    """The faults of a server; a NIC with an unknown model has one fault instead of all its missing keys."""
     nics = tree.get(("nics",))
     alone = {
         name: nic["model"]
@@ -284,7 +284,7 @@ def _unknown_model(tree: Tree, path: KeyPath, allowed: str) -> Fault:
 
 
 def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tree:
-    """The tree of a part merged over the parts that it extends; all of them are below ``root`` or shipped."""
+    """The tree of a part merged over the parts that it extends, which are all below ``root`` or shipped."""
     tree = Tree.of(file, display_name(file))
     if not isinstance(tree.data, dict):
         raise InputError(tree.fault((), "is not a mapping", "keys and values"))
@@ -309,7 +309,7 @@ def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tre
 
 
 def _cost_faults(tree: Tree, spec: Spec | None, moved: Collection[KeyPath]) -> Iterator[Fault]:
-    """Costs, factors and priors outside their ranges, except values of an option or an axis."""
+    """Faults of costs, factors and priors outside their ranges, except values of an option or an axis."""
     for path, constant in _constants({key: getattr(spec, key, None) for key in _COSTS}, ()):
         number = next(key for key in NUMBER_KEYS if getattr(constant, key, None) is not None)
         ends = getattr(constant, "range", None)

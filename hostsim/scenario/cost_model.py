@@ -1,4 +1,4 @@
-"""Cost model: the shipped constants and assumed inputs with their ranges, and scenarios with other values of them."""
+"""Cost model: the shipped constants and assumed inputs with their ranges, and scenarios with changed values."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ __all__ = [
 
 
 SPREAD = 0.2
-"""Assumed half-width of a constant without a range, as a share of its value."""
+"""Assumed half-width of the range of a constant without one, as a share of its value."""
 PARTS = ("platforms", "hardware", "guests", "peers")
-"""Kinds of files, beside scenarios, that hold constants."""
+"""Kinds of files with constants, besides scenarios."""
 
 
 class Origin(StrEnum):
@@ -64,22 +64,22 @@ class Constant:
     """Path in the file; several paths if equal ports share one assumption."""
     value: float
     unit: str
-    """Unit as written: ``cycles``, ``us``, ``B``; empty without one."""
+    """Unit as written: ``cycles``, ``us``, ``B``; empty for a plain number."""
     origin: Origin
     text: str
     """The source, or the reason of an assumption."""
     range: tuple[float, float] | None = None
     """Both ends, in ``unit``; for a choice, positions in ``words``. None if a source leaves no range."""
     prior: float | None = None
-    """Median of the prior distribution, in ``unit`` or as a place among ``words``; None if the value is the median."""
+    """Median of the prior distribution, in ``unit`` or as a position in ``words``; None if it equals the value."""
     is_whole: bool = False
-    """Only integers are allowed: a count, or a size with integer ends in its unit."""
+    """True if only integers are allowed: a count, or a size with integer ends in its unit."""
     words: tuple[str, ...] = ()
     """Words of a choice; its value is the position of its word."""
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Ends of its interval: the range, or else a fifth of the value to either side."""
+        """Ends of its interval: the range, or a fifth of the value to either side."""
         return self.range or (self.value * (1 - SPREAD), self.value * (1 + SPREAD))
 
     def places(self) -> Iterator[tuple[KeyPath, str]]:
@@ -145,7 +145,7 @@ def _file_of(file: str, tree: Tree) -> str:
 
 @functools.lru_cache(maxsize=4)
 def _shipped_names(folder: Path) -> Mapping[str, str]:
-    """Names of shipped parts by the display names of their files, those of predictions included: they are the same from every folder."""
+    """Names of shipped parts by the display names of their files, including predictions; equal from every folder."""
     kinds = (*PARTS, *(f"{PREDICTIONS}/{kind}" for kind in PARTS))
     prefix = {kind: f"{PREDICTIONS}/" if kind not in PARTS else "" for kind in kinds}
     return {display_name(file): prefix[kind] + name for kind in kinds for name, file in shipped_parts(kind).items()}
@@ -179,7 +179,7 @@ def _costed(path: KeyPath, body: Mapping[str, Any], file: str) -> Constant:
 
 
 def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant | None:
-    """The constant of an assumption, written once or for several equal ports; None unless it is a number, a quantity or a word of a choice."""
+    """The constant of an assumption, written once or for several equal ports; None unless it is a number, quantity or choice."""
     first = group[0]
     if isinstance(first.value, bool):
         return None
@@ -219,7 +219,7 @@ def _kind(unit: str) -> str:
 
 
 def _read(written: Scalar) -> tuple[float, str]:
-    """A number and the unit behind it.
+    """A number and its unit.
 
     Raises:
         ValueError: the text is neither a number nor a quantity.
@@ -248,12 +248,12 @@ _IDEAL = "ideal"
 """Name of the shipped parts without costs, which serve theory and model no host."""
 _NOTHING = object()
 _UNIT = "westmere-ex"
-"""The processor family whose cycles are the unit of all costs; its factor is 1 by definition."""
+"""The processor family whose cycles are the unit of all costs; its factor is 1."""
 
 
 @functools.cache
 def shipped_constants() -> tuple[Constant, ...]:
-    """All constants of the shipped platforms, servers, peers and guests, each once, in the order of the files."""
+    """All constants of the shipped platforms, servers, peers and guests, without duplicates, in file order."""
     parts = Parts(data_root())
     read: Mapping[str, Callable[[str, KeyPath], Part[Any]]] = {
         "platforms": parts.platform,
@@ -270,7 +270,7 @@ def shipped_constants() -> tuple[Constant, ...]:
 
 
 def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]:
-    """Every constant behind a point: of its platform, server, peer and guests, and the scenario's own inputs.
+    """Every constant used at a point: of its platform, server, peer and guests, and the scenario's inputs.
 
     Values that an axis varies or ``--set`` gives are left out, and so are factors of processors that the host does not have and the
     factor that is 1 by definition.
@@ -325,7 +325,7 @@ def scenario_inputs(scenario: Scenario) -> dict[str, Constant]:
 
 
 def _is_of(family: str | None, constant: Constant) -> bool:
-    """False for the factor of another processor family, and for the one that is 1 by definition."""
+    """False for the factor of another processor family, and for the factor that is 1 by definition."""
     _, _, other = constant.name.partition(".costs.generations.")
     return not other or (other == family and other != _UNIT)
 
@@ -381,7 +381,7 @@ class _ChangedConstants(Resolver):
         return self._base.changed([*self._inputs, *(c for c in changes if replaced.get(c[0], _NOTHING) != c[1])])
 
     def part(self, tree: Tree, key: KeyPath, changes: Changes = ()) -> Part[Any] | None:
-        """The base's part with constants replaced in its spec, as reading it again takes a hundred times as long."""
+        """The base's part with constants replaced in its spec; reading it again would take a hundred times as long."""
         part = self._base.part(tree, key, changes)
         if part is None or part.spec is None:
             return part
@@ -411,5 +411,5 @@ def _part_keys(tree: Tree) -> list[KeyPath]:
 
 
 def _is_own(assumption: AssumedValue) -> bool:
-    """True for an input of the scenario, not of a named part."""
+    """True for an input of the scenario, False for one of a named part."""
     return split_part_path(keys(assumption.path)) is None

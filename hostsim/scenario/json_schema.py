@@ -58,11 +58,11 @@ _INPUTS = (
     "RunPart",
     "QuickPart",
 )
-"""Parts of the file, beside traffic, whose values can be assumptions."""
+"""Parts of the file, besides traffic, whose values can be assumptions."""
 _WITH_ORIGIN = {"Assumed", "Cost", "Factor", "CostModel", "SettingSpec"}
-"""Parts of component files whose values carry their origin."""
+"""Parts of component files whose values have an origin."""
 _PREFIXES = {"ethernetX.": r"^ethernet[0-9]\.", "pciPassthruX.": r"^pciPassthru[0-9]+\."}
-"""Numbered keys of ``.vmx`` files: prefix, and the same as a regular expression."""
+"""Numbered keys of ``.vmx`` files: prefix, and its regular expression."""
 
 
 def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
 
 
 def component_schema(component: str) -> dict[str, Any]:
-    """The schema of a component's file, one of `COMPONENTS`. A NIC, platform, guest or peer that extends another needs only the keys that it changes."""
+    """The schema of a component's file, one of `COMPONENTS`; one that extends another needs only the changed keys."""
     schema = copy.deepcopy(schema_of(COMPONENTS[component]))
     _entitle(schema, component)
     extendable = component != "hardware"
@@ -127,7 +127,7 @@ def component_schema(component: str) -> dict[str, Any]:
 
 
 def _let_name_models(nic: dict[str, Any]) -> None:
-    """Allow a model of the catalogue as NIC of a server, whose keys are then optional."""
+    """Allow a catalogue model as NIC of a server; its keys are then optional."""
     names = list(shipped_parts("nics"))
     models = [*names, *(int(name) for name in names if name.isdecimal())]
     needed = [key for key in nic["required"] if key != "model"]
@@ -148,7 +148,7 @@ def _entitle(schema: dict[str, Any], what: str) -> None:
 
 
 def _names(kind: str) -> dict[str, Any]:
-    """The schema of the name of a shipped component, or of a path to a file of one."""
+    """The schema of the name of a shipped component, or of a file's path."""
     names = list(shipped_parts(kind))
     allowed = f"one of {', '.join(names)}, or a path with a slash"
     return {"anyOf": [{"enum": names}, {"type": "string", "pattern": r"/|\.ya?ml$", "patternErrorMessage": allowed}]}
@@ -190,7 +190,7 @@ def _name_settings(section: dict[str, Any], kind: str) -> None:
         if prefix is None:
             section["properties"][name] = found
         else:
-            # editors complete property names only: include those of the first device
+            # editors complete property names only, so include those of the first device
             section["properties"][name.replace("X.", "0.", 1)] = found
             section["patternProperties"][_PREFIXES[prefix] + re.escape(name.removeprefix(prefix)) + "$"] = found
     if kind != "kernel":

@@ -1,4 +1,4 @@
-"""Loading: from a scenario file and options to a checked `Scenario`, with all faults at once.
+"""Loading: from a scenario file and options to a checked `Scenario`, or all faults at once.
 
 Independent of the machine, and runs nothing. Each required point is made and checked, so that a sweep cannot stop halfway at an
 invalid value.
@@ -45,7 +45,7 @@ from hostsim.units import SECOND
 __all__ = ["load", "options_over", "reload"]
 
 MOST_POINTS = 10_000
-"""Largest number of points of a sweep; each is checked before anything runs, a thousand in a second."""
+"""Largest number of points of a sweep; all are checked before anything runs, a thousand per second."""
 _SWEEPABLE = tuple(PointFile.model_fields)
 
 
@@ -97,7 +97,7 @@ def reload(
 def options_over(
     scenario: Scenario, overrides: Mapping[str, Any], axes: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The overrides and axes of a loaded scenario with others merged over them; of a path and the axis that varies it, the later one counts."""
+    """The overrides and axes of a loaded scenario merged with others; later values replace earlier ones."""
     paths = {name: axis.paths for name, axis in scenario.axes.items() if len(axis.paths) == 1}
     varied = {path for name in axes for path in paths.get(name, (name,))}
     kept = {path: text for path, text in scenario.overrides.items() if path not in varied}
@@ -158,7 +158,7 @@ class _Loading:
         self._faults += [f for f in reader.faults if f.message != "unknown axis" or f.given.strip("'") not in broken]
         run, _ = validate(
             RunPart, self._tree, ("run",), self._mapping("run")
-        )  # faults: reported with those of the document
+        )  # faults, reported with those of the document
         points = PointResolver(self._resolver, axes)
         warnings = self._check_points(points, {index: e for index, e in asked.items() if e is not None}, run)
         if document is not None:
@@ -256,7 +256,7 @@ class _Loading:
         return value if isinstance(value, dict) else {}
 
     def _parts(self, key: str, model: Any) -> Iterator[tuple[str | int, Any]]:
-        """The valid entries of a section; faults of the others are reported with those of the document."""
+        """The valid entries of a section; faults of other entries are reported with those of the document."""
         section = self._tree.get((key,))
         entries = (
             section.items() if isinstance(section, dict) else enumerate(section) if isinstance(section, tuple) else ()
@@ -294,7 +294,7 @@ class _Loading:
         return axes
 
     def _names(self, name: str, part: AxisPart, axis: Axis) -> AxisNames:
-        """Labels of an axis and its values in figures; values that replace those of the file (``--set``) have none."""
+        """Labels of an axis and its values in figures; values of ``--set`` have no labels."""
         replaced = not {f"sweep.{name}.values", f"sweep.{name}.labels"}.isdisjoint(self._overrides)
         known = {written_text(value): str(value) for value in part.labels or part.values if isinstance(value, Scalar)}
         for value in part.value_labels:
@@ -307,7 +307,7 @@ class _Loading:
         return AxisNames(part.label, values)
 
     def _new_axis(self, name: str, text: str) -> Axis | None:
-        """An axis of the command line, named by its path."""
+        """An axis of the command line, named after its path."""
         path = keys(name)
         known = list(self._mapping("sweep"))
         if len(path) == 1 and path[0] not in ("platform", "hardware"):
@@ -418,7 +418,7 @@ class _Loading:
         known = set(self._faults)
         for point, place in itertools.chain(swept, asked):
             resolution = points.resolve(point, shortest, place)
-            if resolution.spec is None and shortest < length:  # traffic may have arrivals in the longer runs only
+            if resolution.spec is None and shortest < length:  # traffic may have arrivals only in longer runs
                 resolution = points.resolve(point, length, place)
             warnings += resolution.notices
             judged.append(resolution.effects)

@@ -1,4 +1,4 @@
-"""Options: Python values as option text, the paths and points that they name, names of measures."""
+"""Options: Python values as option text, their paths and points, and names of measures."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def unit_reader(tree: Tree, resolver: Resolver) -> Callable[[str], str]:
 
 
 def _at(tree: Tree, resolver: Resolver, path: str) -> Any:
-    """The value at a dotted path of a file or its components; None without one."""
+    """The value at a dotted path of a file or its components; None if there is none."""
     split = split_part_path(keys(path))
     if split is None:
         return tree.get(keys(path))
@@ -216,7 +216,7 @@ def faults_of(scenario: Scenario, names: Iterable[str], option: str) -> list[Fau
 
 
 def subject_names(scenario: Scenario) -> list[str]:
-    """Names of the traffic entries, groups of VMs and ports of physical NICs in a scenario, each once."""
+    """Names of the traffic entries, VM groups and physical NIC ports in a scenario, without duplicates."""
     known = _lookup(scenario, (), "of").subjects()
     return list(dict.fromkeys(name for names in known.values() for name in names))
 
@@ -227,7 +227,7 @@ def _lookup(scenario: Scenario, names: Sequence[str], option: str) -> Lookup:
 
 
 def measures_of(scenario: Scenario, subject: str, names: Iterable[str] = (), option: str = "of") -> list[str]:
-    """Names of measures of a subject, ``latency_p99 of feed``: the given ones, or all of them.
+    """Names of measures of a subject (``latency_p99 of feed``): the given ones, or all of them.
 
     Args:
         scenario: the scenario.

@@ -44,7 +44,7 @@ Records: TypeAlias = "Mapping[RecordKey, RunRecord]"
 
 
 def simulated(point_id: str) -> str:
-    """The hash of a point's simulation: its id without the number behind it."""
+    """The hash of a point's simulation: its id without the suffix."""
     return point_id.partition("-")[0]
 
 
@@ -53,13 +53,13 @@ class Point:
     """A design point: one host with its workload, at one value of every axis."""
 
     id: str
-    """Hash of its simulation. A further point of a plan that differs only in its axes has a number behind it."""
+    """Hash of its simulation, with a number as suffix for a further point of the plan that differs only in axes."""
     axes: AxisValues
     """Value of every axis, as written."""
     spec: PointSpec
     warnings: tuple[str, ...]
     effort: int = 0
-    """Rough effort of a run, so that the longest starts first: see `hostsim.config.host.PointSpec.effort`."""
+    """Rough effort of a run, used to start the longest first; see `hostsim.config.host.PointSpec.effort`."""
 
     @property
     def simulated(self) -> str:
@@ -75,7 +75,7 @@ class Task:
     replication: int
     """0-based."""
     seed: int
-    """Root seed; equal for all points, so that they compare on common random numbers."""
+    """Root seed, the same for all points, which are compared on common random numbers."""
 
     @property
     def key(self) -> RecordKey:
@@ -88,16 +88,16 @@ class Fidelity:
     """Fidelity of a sweep: quick or full runs, root seed, number of replications."""
 
     quick: bool = False
-    """The scenario's shorter runs, and fewer of them."""
+    """True for the scenario's shorter and fewer runs."""
     seed: int = 1
     replications: int | None = None
-    """Runs of each point, in place of the scenario's number."""
+    """Number of runs of each point, instead of the scenario's number."""
     thorough: bool = False
-    """All runs at their whole length, and none saved: see the run option."""
+    """True if all runs have their full length and none is shared; see the run option."""
     max_processor_s: float | None = None
-    """Limit of the processor time of an expectation's runs; no replications are added beyond it."""
+    """Limit of processor time for an expectation's runs; no replications are added beyond it."""
     ensemble: Members | None = None
-    """Each replication runs the host of another member; None for the scenario's host."""
+    """Ensemble whose members the replications run; None for the scenario's host."""
 
     @property
     def looks(self) -> bool:
@@ -110,7 +110,7 @@ class Members(Protocol):
 
     @property
     def name(self) -> str:
-        """Its file, as the user named it."""
+        """The ensemble's file, as the user named it."""
         ...
 
     @property
@@ -119,11 +119,11 @@ class Members(Protocol):
         ...
 
     def moves(self, scenario: Scenario, axes: AxisValues) -> str:
-        """Text of the values that it changes at a point, which distinguishes points."""
+        """Text of the values changed at a point, which distinguishes points."""
         ...
 
     def changed(self, scenario: Scenario, replication: int) -> Scenario:
-        """A scenario on the host of a replication's member; raises InputError without one."""
+        """A scenario on the host of a replication's member; raises InputError without a member."""
         ...
 
     def refused(self, replication: int, error: InputError) -> InputError:
@@ -132,14 +132,14 @@ class Members(Protocol):
 
 
 class Search(Protocol):
-    """A sequential search: requests runs until it has its answer, as a pure function of the records.
+    """A sequential search: requests runs until it has an answer, as a pure function of the records.
 
     The order of the records does not matter. Its requests change only when a requested run ends.
     """
 
     @property
     def name(self) -> str:
-        """Name of the expectation that it answers, or of another target."""
+        """Name of its expectation or other target."""
         ...
 
     def wants(self, done: Records) -> list[Task]:
@@ -151,7 +151,7 @@ class Search(Protocol):
         ...
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The answer, once it needs no more runs."""
+        """The answer, once the search needs no more runs."""
         ...
 
 
@@ -162,10 +162,10 @@ class Plan:
     scenario: Scenario
     fidelity: Fidelity
     tasks: tuple[Task, ...]
-    """Runs known from the start, each once, in the order of points, with replications of a point together."""
+    """Runs known from the start, without duplicates, in the order of points, with the replications of a point together."""
     searches: tuple[Search, ...]
     swept: tuple[Point, ...] = ()
-    """Points of the sweep in its order, which are the rows of the table and the first tasks."""
+    """Points of the sweep in order, which are the rows of the table and the first tasks."""
 
 
 class PointMaker:
@@ -193,7 +193,7 @@ class PointMaker:
         self._hosts: dict[int, Scenario] = {}
 
     def point(self, values: AxisValues, length_ps: int | None = None) -> Point:
-        """The point at these values; axes that are not named have the first value of their sweep.
+        """The point at the given values; unnamed axes have the first value of their sweep.
 
         Args:
             values: of axes.
@@ -213,7 +213,7 @@ class PointMaker:
         return (spec.model_copy(update={"lengthening": 1.0}), warnings) if self.thorough else (spec, warnings)
 
     def _id(self, digest: str, axes: AxisValues) -> str:
-        """Id of a point; with an ensemble it differs, because its replications have other hosts.
+        """Id of a point; an ensemble changes it, because its replications run other hosts.
 
         A number that the user has set is the same in every replication, so that the point differs even for the shipped number.
         """
@@ -226,10 +226,10 @@ class PointMaker:
         ]
 
     def short(self, values: AxisValues) -> Point:
-        """The point at these values for a short probe, or at its whole length if its runs or traffic need it."""
+        """The point at the given values for a short probe, or with its full length if its runs or traffic need that."""
         from hostsim.errors import InputError
 
-        length_ps = self.length_ps // FAR // _MS * _MS  # a length that a scenario may also give to points of its sweep
+        length_ps = self.length_ps // FAR // _MS * _MS  # a length that a scenario may also use for points of its sweep
         if self.thorough or length_ps < LEAST_FAR_PS:
             return self.point(values)
         try:
@@ -238,7 +238,7 @@ class PointMaker:
             return self.point(values)
 
     def swept(self, values: AxisValues) -> tuple[Point, int]:
-        """A point of the sweep with its number of runs."""
+        """A point of the sweep, with its number of runs."""
         from hostsim.scenario.axis import point_key
 
         if point_key(self._axes(values).values()) in self._scenario.judged:
@@ -254,7 +254,7 @@ class PointMaker:
         return all(value in self._scenario.axes[name].values for name, value in self._axes(values).items())
 
     def alike(self, values: AxisValues, searched: str) -> AxisValues:
-        """The first equal point of the sweep for values on the line of a search; the values themselves without one.
+        """The first equal point of the sweep for values on a search's line, or the values themselves.
 
         So searches on equal hosts use the same points and have the same answer.
         """
@@ -281,7 +281,7 @@ class PointMaker:
         return {**self._scenario.first(), **values}
 
     def distinct(self, points: Iterable[Point]) -> list[Point]:
-        """The points, each once; points that differ only in their axes get different ids."""
+        """The points without duplicates; points that differ only in axes get different ids."""
         from hostsim.scenario.axis import point_key
 
         at: dict[str, Point] = {}
@@ -314,7 +314,7 @@ class PointMaker:
 
 
 def point_at(scenario: Scenario, values: AxisValues, fidelity: Fidelity | None = None) -> Point:
-    """One point of a scenario; unnamed axes have the first value of their sweep; full fidelity by default.
+    """One point of a scenario, by default at full fidelity; unnamed axes have the first value of their sweep.
 
     Raises:
         InputError: an unknown axis, or an impossible value.

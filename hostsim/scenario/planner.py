@@ -64,7 +64,7 @@ def searches_of(
     fixed: Sequence[Point] = (),
     replications: int | None = None,
 ) -> Iterator[Bisection]:
-    """The searches for the thresholds of some expectations of a scenario.
+    """The searches for the thresholds of expectations of a scenario.
 
     A search uses the runs of the previous one on the same line; which one that is does not depend on the selection.
 
@@ -85,7 +85,7 @@ def searches_of(
 def _before(
     scenario: Scenario, expectation: Expectation, maker: PointMaker, replications: int | None
 ) -> Bisection | None:
-    """The last earlier search of the file with the same line and bracket as that of an expectation."""
+    """The last earlier search of the file with the same line and bracket."""
     before = None
     for other in scenario.searched:
         if other.name == expectation.name:
@@ -106,7 +106,7 @@ def _line(form: Form, maker: PointMaker) -> tuple[object, ...]:
 MOST_FOR_PRECISION = 30
 """Cap of replications, unless a point starts with more."""
 FLAG = "precision"
-"""Flag of the runs of a point that reached the cap."""
+"""Flag of the runs of a point that reached the cap of replications."""
 
 
 class _End(Enum):
@@ -115,7 +115,7 @@ class _End(Enum):
     WAITS = "waits"
     """Waits for runs."""
     REACHED = "reached"
-    """All half-widths are small enough."""
+    """True if all half-widths are small enough."""
     SHORT = "short"
     """The cap is reached."""
     FAILED = "failed"
@@ -131,7 +131,7 @@ class _State:
 
 
 class Replications:
-    """Sequential replications of one point, until the interval of every listed metric is narrow enough, or the cap."""
+    """Sequential replications of one point until the interval of every listed metric is narrow enough, or up to the cap."""
 
     def __init__(self, point: Point, maker: PointMaker, targets: Sequence[Precision], first: int) -> None:
         """A search.
@@ -147,7 +147,7 @@ class Replications:
         self._first, self._most = first, max(MOST_FOR_PRECISION, first)
 
     def wants(self, done: Records) -> list[Task]:
-        """Missing runs of the next step: see `Search`."""
+        """Missing runs of the next step. See `Search`."""
         state = self._state(done)
         if state.end is not _End.WAITS:
             return []
@@ -155,11 +155,11 @@ class Replications:
         return [task for task in tasks if task.key not in done]
 
     def most(self) -> int:
-        """Largest number of runs: see `Search`."""
+        """Largest number of runs. See `Search`."""
         return self._most
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The number of replications, none after a failed run; a flag for the point at the cap: see `Search`."""
+        """The number of replications, none after a failed run; a point at the cap has a flag. See `Search`."""
         state = self._state(done)
         values = () if state.end is _End.FAILED else (float(state.count),)
         flags = {self._point.id: FLAG} if state.end is _End.SHORT else {}
@@ -180,11 +180,11 @@ class Replications:
             if count >= self._most or math.inf in needed:
                 short = [t.metric for t, enough in zip(self._targets, needed, strict=True) if enough > count]
                 return _State(count, _End.SHORT, (f"{', '.join(short)} not known as well as asked for",))
-            # at most twice as many, as the spread of few runs is uncertain
+            # at most twice as many, as the spread of a few runs is uncertain
             count = min(self._most, 2 * count, int(max(needed)))
 
     def _needed(self, target: Precision, records: Sequence[RunRecord]) -> float:
-        """Sufficient replications by the spread of the existing ones; infinite if no number suffices."""
+        """Sufficient number of replications by the spread of the existing ones; infinite if no number suffices."""
         values = [CATALOGUE[target.metric].evaluate(record) for record in records]
         if any(math.isnan(value) for value in values):
             return math.inf
@@ -202,7 +202,7 @@ class Replications:
 
 
 def _unit(count: int) -> float:
-    """Half-width of the interval of a number of values with deviation 1."""
+    """Half-width of the interval of a given number of values with deviation 1."""
     from scipy.special import stdtrit
 
     return float(stdtrit(count - 1, 0.975)) / math.sqrt(count)

@@ -20,7 +20,7 @@ from hostsim.units import MS, NS, SECOND, US
 __all__ = ["default_services", "effective_settings"]
 
 _NOT_SETTINGS = frozenset({"hardware", "guest", "peer", "model", "source", "assumed", "range", "prior"})
-"""Keys of parts with names or origins only."""
+"""Keys of parts that only have names or origins."""
 _SECTIONS = ("platform", "hardware", "peer", "host", "network", "vms", "traffic", "policies", "control_loops", "run")
 
 
@@ -59,7 +59,7 @@ def effective_settings(
         *(("vms", group, "guest") for group in tree.get(("vms",))),
     ]
     parts = {key: resolver.part(tree, key, inside.get(key, ())) for key in part_keys}
-    add_part(("peer",))  # every host has one, written or not
+    add_part(("peer",))  # every host has the setting, written or not
     for section in _SECTIONS:
         for path, value in _leaves(tree.get((section,)), (section,)):
             add(dotted(path), value, str(tree.place(path)))
@@ -126,12 +126,12 @@ def default_services(spec: PointSpec) -> Iterator[EffectiveSetting]:
 def _range(cost: Cost, hertz: float) -> str:
     if cost.range is None:
         return ""
-    # times are whole picoseconds, and cycles never are integers
+    # times are whole picoseconds, and cycles are never integers
     ends = [end if isinstance(end, int) else end * SECOND / hertz for end in cost.range]
     return f", {' to '.join(_words(round(end)) for end in ends)}"
 
 
 def _words(ps: int) -> str:
-    """A time in a unit that suits it, to three digits."""
+    """A time in a suitable unit, to three digits."""
     unit, name = next(((unit, name) for unit, name in ((MS, "ms"), (US, "us")) if ps >= unit), (NS, "ns"))
     return f"{ps / unit:.3g} {name}"

@@ -1,4 +1,4 @@
-"""Resolution of points: from a scenario file with changed values to a `PointSpec`, with components joined, effective settings, and checks across parts."""
+"""Resolution of points: from a scenario file with changed values to a `PointSpec`."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ class Resolution:
     """The result of resolving one point: its spec, or its faults."""
 
     spec: PointSpec | None
-    """None if there are faults."""
+    """The spec; None if there are faults."""
     faults: tuple[Fault, ...]
     warnings: tuple[str, ...]
     """Flags of its runs."""
     effects: Effects = field(default_factory=dict)
     """Judged settings, see `hostsim.scenario.check.effect`."""
     notices: tuple[str, ...] = ()
-    """Warnings except those of settings without effect."""
+    """Warnings, except those of settings without effect."""
     simulated: PointSpec | None = None
     """The spec of runs: settings without effect have their defaults."""
 
@@ -114,7 +114,7 @@ class Resolver:
         self._settings_files = SettingsFiles(folder, root)
 
     def with_files(self, tree: Tree, inside: Mapping[KeyPath, Changes]) -> tuple[Tree, list[Fault], list[str]]:
-        """The scenario merged with its settings files, and their faults and warnings.
+        """The scenario merged with its settings files, and the faults and warnings of these files.
 
         Args:
             tree: the scenario.
@@ -136,7 +136,7 @@ class Resolver:
         return (tree, [], []) if platform is None else self._settings_files.merged_into(tree, platform, has_e1000)
 
     def with_remedy(self, fault: Fault) -> Fault:
-        """A fault in a settings file, with the way to replace the value; any other fault unchanged."""
+        """A fault in a settings file with a hint on replacing the value; other faults are unchanged."""
         return self._settings_files.with_remedy(fault)
 
     def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, Changes]]:
@@ -193,7 +193,7 @@ class Resolver:
 
     @property
     def arrival_files(self) -> tuple[str, ...]:
-        """Files of arrivals and of rates that the resolved points replay, by path from the scenario's folder."""
+        """Files of arrivals and rates that the resolved points replay, by path from the scenario's folder."""
         return (*self._instants, *self._profiles)
 
     def instants(self, name: str) -> tuple[int, ...]:
@@ -207,7 +207,7 @@ class Resolver:
         return self._instants[name]
 
     def profile(self, name: str) -> tuple[dict[str, str], ...]:
-        """Phases of a file of rates, as a scenario writes them.
+        """Phases of a file of rates, as written in a scenario.
 
         Raises:
             InputError: not below the scenario's root; see `read_profile`.
@@ -246,7 +246,7 @@ class _PointBuilder:
                 self._file = self._file.model_copy(update={"network": settled(self._file.network)})
         self._vms = self._mapping(("vms",))
         self._vain: Collection[str] = ()
-        """Paths of settings that are resolved to their defaults."""
+        """Paths of settings that are replaced by their defaults."""
         self._nics: Mapping[str, NicSpec] = {}
         """Physical NICs by name."""
 
@@ -329,7 +329,7 @@ class _PointBuilder:
         return Resolution(spec, faults, warnings, judged, tuple(dict.fromkeys(notices)), simulated)
 
     def _simulated(self, spec: PointSpec, judged: Effects, platform: PlatformSpec) -> PointSpec:
-        """A spec with defaults for settings without effect, so that otherwise equal hosts share their runs."""
+        """A spec with defaults for settings without effect, so that equivalent hosts share their runs."""
         self._vain = {path for path, warning in judged.items() if warning and not depends_on_length(path)}
         if not self._vain:
             return spec
@@ -342,7 +342,7 @@ class _PointBuilder:
         return value if isinstance(value, dict) else {}
 
     def _settings(self, path: KeyPath) -> Mapping[str, Any]:
-        """The settings below a path, except those that get their defaults."""
+        """The settings below a path, except those replaced by their defaults."""
         given = self._mapping(path)
         if not self._vain:
             return given
@@ -423,7 +423,7 @@ class _PointBuilder:
         )
 
     def _with_queues(self, entry: PassthroughSettings | FunctionSettings) -> PassthroughSettings | FunctionSettings:
-        """A function of a NIC with the queues that the NIC gives it."""
+        """A virtual function with the queues that the NIC gives it."""
         if isinstance(entry, PassthroughSettings) or entry.nic not in self._nics:
             return entry
         return entry.model_copy(update={"queues": self._nics[entry.nic].function_queues})

@@ -46,19 +46,19 @@ class Precision:
     target: float
     """Largest half-width of the 95 % interval: a share of the mean, or a number in the metric's unit."""
     relative: bool
-    """True when ``target`` is a share of the mean."""
+    """True if ``target`` is a share of the mean."""
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Run length and number of replications of each point; lengths in picoseconds, warm-up included."""
+    """Run length and number of replications of each point; lengths are in picoseconds and include warm-up."""
 
     length_ps: int
     replications: int
     quick_length_ps: int
     quick_replications: int
     swept_length_ps: int
-    """Length for points of the sweep that no expectation needs; the three fields below are for them, too."""
+    """Length for points of the sweep that no expectation needs; the next three fields are for them, too."""
     swept_replications: int
     quick_swept_length_ps: int
     quick_swept_replications: int
@@ -67,20 +67,20 @@ class RunSpec:
 
     @property
     def shortest_ps(self) -> int:
-        """The shortest of the lengths."""
+        """The shortest run length."""
         return min(self.length_ps, self.quick_length_ps, self.swept_length_ps, self.quick_swept_length_ps)
 
 
 @dataclass(frozen=True, repr=False)
 class Scenario:
-    """A scenario: a scenario file with options, checked at every required point; a notebook shows a page."""
+    """A scenario file with options, checked at every required point; a notebook displays a page."""
 
     name: str
     question: str
     source: Source = field(repr=False, compare=False)
     """Its source, without options."""
     axes: Mapping[str, Axis]
-    """In the order of the file; the last varies fastest."""
+    """Axes in the order of the file; the last one varies fastest."""
     expectations: tuple[Expectation, ...]
     figures: tuple[Figure, ...]
     run: RunSpec
@@ -91,11 +91,11 @@ class Scenario:
     reload: Callable[[Scenario, Mapping[str, Any] | None, Mapping[str, Any] | None], Scenario] = field(
         repr=False, compare=False
     )
-    """Loads it again with additional overrides and axes (`hostsim.scenario.load.reload`)."""
+    """Loads the scenario again with additional overrides and axes (`hostsim.scenario.load.reload`)."""
     points: PointResolver = field(repr=False, compare=False)
     """Makes and caches its points."""
     overrides: Mapping[str, str] = field(default_factory=dict)
-    """Values of options that replace the file's, by dotted path, as written."""
+    """Values of options that replace those of the file, by dotted path, as written."""
     axis_texts: Mapping[str, str] = field(default_factory=dict)
     """Values of options for axes, as written."""
     judged: frozenset[PointKey] = frozenset()
@@ -116,7 +116,7 @@ class Scenario:
 
     @property
     def changed(self) -> dict[str, str]:
-        """Departures from the file that change the host or its traffic."""
+        """Changes of the host or its traffic from the file."""
         varied = {path for name, axis in self.axes.items() if name not in axis.paths for path in axis.paths}
         return {path: value for path, value in self.departures.items() if keys(path)[0] in HOST and path not in varied}
 
@@ -153,7 +153,7 @@ class Scenario:
 
     @property
     def plugins(self) -> tuple[PluginSpec, ...]:
-        """Plug-ins that it was loaded with."""
+        """Plug-ins with which it was loaded."""
         return self.resolver.registry.plugins
 
     def parameters(self, axes: AxisValues) -> dict[str, Scalar]:
@@ -182,7 +182,7 @@ class Scenario:
         return resolution.spec, resolution.warnings
 
     def simulated(self, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
-        """The spec of one point for its runs, and its warnings: `spec` with defaults for settings without effect."""
+        """The spec of one point for its runs, and its warnings; settings without effect have their defaults."""
         resolution = self._resolved(axes, length_ps)
         assert resolution.simulated is not None
         return resolution.simulated, resolution.warnings
@@ -213,7 +213,7 @@ class Scenario:
 
 
 def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Scalar]]:
-    """The leaf values of a tree, with their paths."""
+    """The leaf values of a tree with their paths."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _leaves(item, (*path, key))
@@ -222,7 +222,7 @@ def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Scalar]]:
 
 
 class PointResolver:
-    """Resolves the points of a scenario by the values of their axes, each point once.
+    """Resolves the points of a scenario by axis values, each point once.
 
     Valid points are cached: loading checks them, and every plan uses them again. A point is cached with the length of run of its first
     request; for a longer run its spec is copied, for a shorter one it is resolved again.
@@ -245,7 +245,7 @@ class PointResolver:
         known = self._sound.get(key)
         if known is None or (
             known.spec is not None and length_ps < known.spec.length
-        ):  # traffic may have no arrivals in it
+        ):  # traffic may have no arrivals in that time
             known = self._resolve(values, length_ps, place or Place("--axis"))
             if known.spec is not None:
                 self._sound[key] = known

@@ -140,7 +140,7 @@ SHIPPED = registry_of(())
 DEFAULT_PEER = "linux"
 """The default kind of peer."""
 ROOT_POOL = "Resources"
-"""Name of the root resource pool, which is the host itself, as vSphere calls it."""
+"""Name of the root resource pool, which is the host, as vSphere calls it."""
 Length = PositiveDuration
 """Simulated time of a run."""
 PartName = Annotated[
@@ -155,7 +155,7 @@ HardwareName = Annotated[
         }
     ),
 ]
-"""Name of a server; a mapping is separated before, by `hostsim.scenario.component.hardware_in_place`."""
+"""Name of a server; `hostsim.scenario.component.hardware_in_place` separates a mapping before."""
 Target = Annotated[
     str, Field(json_schema_extra={"x-allowed": "a percentage of the mean, 2 %, or a quantity and abs, 0.005 % abs"})
 ]

@@ -66,7 +66,7 @@ def select(
                 scenario = load_once(subject) if isinstance(subject, str | Path) else subject
             matches = [(scenario, _names(scenario))]
         for scenario, names in matches:
-            if names:  # loaded ones may differ in options alone
+            if names:  # loaded scenarios may differ only in options
                 key = (
                     str(scenario.file)
                     if isinstance(subject, str | Path) and not is_text(subject)
@@ -80,7 +80,7 @@ def select(
 
 
 def require_shipped(names: Iterable[str]) -> list[str]:
-    """The shipped scenarios of these names, each once, in the order of `shipped`; all by default.
+    """The shipped scenarios of these names, without duplicates, in the order of `shipped`; all by default.
 
     Raises:
         InputError: a shipped scenario of this name does not exist.
@@ -101,7 +101,7 @@ def require_shipped(names: Iterable[str]) -> list[str]:
 
 
 def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:
-    """Restrict a scenario to the named expectations and those that they are computed from."""
+    """Restrict a scenario to the named expectations and those from which they are computed."""
     known = {expectation.name: expectation for expectation in scenario.expectations}
     needed: set[str] = set()
     waiting = list(names)

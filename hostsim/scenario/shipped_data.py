@@ -50,7 +50,7 @@ class Subject:
 
     about: str
     facts: tuple[tuple[Citation, str], ...]
-    """What each place of a publication says, in our words."""
+    """Summary of each place of a publication, in our words."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class Bibliography:
 
     entries: Mapping[str, Publication]
     claims: tuple[tuple[tuple[str, ...], Citation], ...]
-    """Patterns of claim ids, each with the citation of those ids; the first that fits counts."""
+    """Patterns of claim ids, each with the citation of those ids; the first match counts."""
     measurements: Mapping[str, Citation]
     """Citations by the first part of a measurement's id."""
     texts: Mapping[str, tuple[Citation, ...]]
-    """Citations by the words that name them in a text; longer words count in place of shorter ones inside them."""
+    """Citations by the words that name them in a text; longer words have priority over shorter ones inside them."""
     subjects: Mapping[str, Subject]
-    """Subjects by the name that texts have for them, such as ``facts 2.1``; `texts` has their publications."""
+    """Subjects by their name in texts, such as ``facts 2.1``; `texts` has their publications."""
 
     def of_claim(self, name: str) -> tuple[Citation, ...]:
         """The citation of a claim or a measurement by its id; none for a user's expectation."""
@@ -76,7 +76,7 @@ class Bibliography:
         return (found,) if found is not None else ()
 
     def of_text(self, text: str) -> tuple[Citation, ...]:
-        """The citations that a text names, each once, in the order of the bibliography."""
+        """The citations that a text names, without duplicates, in the order of the bibliography."""
         folded = " ".join(text.split())
         named = [words for words in self.texts if _names(folded, words)]
         longest = [words for words in named if not any(words in other for other in named if other != words)]
@@ -167,7 +167,7 @@ def _pattern(words: str) -> re.Pattern[str]:
 
 
 def _names(text: str, words: str) -> bool:
-    """True when a text names words as a whole: ``facts 2.1`` and not ``facts 2.10``."""
+    """True if a text names the words as a whole: ``facts 2.1`` but not ``facts 2.10``."""
     return _pattern(words).search(text) is not None
 
 
@@ -212,7 +212,7 @@ def shipped_parts(kind: str) -> dict[str, Path]:
 
 
 def part_title(file: Path) -> str:
-    """The first sentence of the comment that a shipped file begins with."""
+    """The first sentence of the comment at the top of a shipped file."""
     lines = []
     for line in file.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
@@ -323,7 +323,7 @@ def measurements() -> dict[str, Measurement]:
             try:
                 band = Band(float(row.pop("low")), float(row.pop("high")))
                 found[row["id"]] = Measurement(**row, band=band)
-                found[row["id"]].number  # noqa: B018  a band or a direction
+                found[row["id"]].number  # noqa: B018 a band or a direction
             except (KeyError, TypeError, ValueError) as error:
                 fault = Fault(f"is not a row of measurements: {error}", str(row.get("id")), file=display_name(file))
                 raise InputError(replace(fault, line=rows.line_num)) from None
@@ -400,7 +400,7 @@ _PLACES = (
     (re.compile(r"(.*\.)?nics\..*\.model"), "nics"),
     (re.compile(r"traffic\..*\.kind"), "traffic"),
 )
-"""Where a value is looked up, by the path of its key."""
+"""Section in which a value is looked up, by the path of its key."""
 _SETTING = re.compile(r"(?:host\.advanced|host\.kernel|vms\.[^.]+\.vmx)\.(.+)")
 _NUMBERED = re.compile(r"^(ethernet|pciPassthru)\d+\.")
 _RELEASE = re.compile(r"(?:esxi?|vsphere)[- ]?(\d+(?:\.\d+)*)(?:u\d+)?", re.IGNORECASE)
@@ -411,11 +411,11 @@ class KnownName:
     """A row of the table."""
 
     changes: str
-    """What the model would do otherwise if it had it."""
+    """The change that modelling the name would bring."""
     nearest: str
     """The nearest that works."""
     source: str
-    """Where the name is documented."""
+    """The documentation of the name."""
 
 
 @functools.cache
@@ -434,7 +434,7 @@ def known_names() -> dict[str, dict[str, KnownName]]:
 
 
 def explained(error: InputError) -> InputError:
-    """The error with what is known of names that are not modelled, and without suggestions of another kind."""
+    """The error with information on names that are not modelled, and without suggestions of another kind."""
     return InputError(map(_explained, error.faults))
 
 
@@ -456,7 +456,7 @@ def _explained(fault: Fault) -> Fault:
 
 
 def _asked(fault: Fault, given: str) -> Iterator[tuple[str, str]]:
-    """Sections of the table with the name to look up there."""
+    """Sections of the table, with the name to look up."""
     if fault.message == "unknown setting" and (setting := _SETTING.fullmatch(fault.path)) is not None:
         yield "settings", _NUMBERED.sub(r"\1X.", setting[1])
         return

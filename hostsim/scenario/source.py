@@ -31,13 +31,13 @@ class Source:
     """A scenario as it was written, without options."""
 
     file: Path
-    """The file; for text and mappings a name in the working folder, which need not exist: relative paths start there."""
+    """The file; text and mappings have a name in the working folder, which need not exist: relative paths start there."""
     tree: Tree
     name: str
     """Its name in places: the file from the working folder, `TEXT` or `PYTHON`."""
 
     def located(self, error: InputError) -> InputError:
-        """The error with the Python path, ``scenario["vms"]["web"]["count"]``, of each fault in a mapping."""
+        """The error with the Python path (``scenario["vms"]["web"]["count"]``) of each fault in a mapping."""
         if self.name != PYTHON:
             return error
         return InputError(
@@ -81,7 +81,7 @@ def _named(tree: Tree, name: str) -> Source:
 
 
 class _Plain:
-    """The plain values of a Python mapping, as from a file and within the limits of a file."""
+    """The plain values of a Python mapping, as read from a file and within its limits."""
 
     def __init__(self) -> None:
         self._faults: list[Fault] = []

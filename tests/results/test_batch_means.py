@@ -86,7 +86,7 @@ def test_a_percentile_is_taken_of_each_stretch() -> None:
     assert interval.low == interval.high == pytest.approx(1.9)
     interval, note = batch_means_interval(with_packets(35), "latency_p95")
     assert (interval.mean, interval.half) == (pytest.approx(1.9), math.inf)
-    assert "too little" in note
+    assert "too few observations" in note
 
 
 def test_a_single_replication_is_judged_by_it_and_says_so() -> None:

@@ -1,4 +1,4 @@
-"""Executor protocol: the driver submits runs and gets records; and the executor of this process."""
+"""Executor protocol, by which the driver submits runs and gets records; and the executor in this process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 LOCAL = "local"
-"""Name of a cluster on this machine, in place of the address of a scheduler."""
+"""Name of a cluster on this machine, used instead of a scheduler's address."""
 
 
 class Executor(Protocol):
@@ -30,11 +30,11 @@ class Executor(Protocol):
 
     @property
     def capacity(self) -> int:
-        """Useful number of submitted tasks; at least 1, and it may change during a sweep."""
+        """Number of submitted tasks that is useful; at least 1, and it may change during a sweep."""
 
     @property
     def workers(self) -> int:
-        """Number of tasks that run at the same time; at least 1, and it may change during a sweep."""
+        """Number of concurrent tasks; at least 1, and it may change during a sweep."""
 
     def submit(self, task: Task) -> None:
         """Submits a task; the caller respects the capacity."""
@@ -48,7 +48,7 @@ class Executor(Protocol):
 
 
 def worker_count(jobs: int | None) -> int:
-    """Number of workers by ``--jobs``; by default one per processor that this process may use.
+    """Number of workers for ``--jobs``; by default one per available processor.
 
     Raises:
         InputError: it is not an integer from 1.

@@ -33,11 +33,11 @@ _log = logging.getLogger(__name__)
 
 _CONNECT_S = 10
 _CHECK_S = 2.0
-"""Interval at which the scheduler and its workers are checked while no run ends."""
+"""Interval of checks of the scheduler and its workers while no run ends."""
 _REMIND_S = 60.0
 """Interval of messages about missing workers."""
 _ATTEMPTS = 3
-"""Number of attempts before a task fails because every available worker is lost or has different code."""
+"""Number of attempts before a task fails because workers are lost or have different code."""
 
 Marked = tuple[str, str, RunRecord | None]
 """Digest of a worker's code, its address, and its record; None if its code differs."""
@@ -47,7 +47,7 @@ Ended = tuple[Any, Marked, BaseException | None]
 
 
 def run_marked(simulate: Simulate, parcel: Parcel, code: str) -> Marked:
-    """Runs a task on a worker, unless the worker's code has another digest than the one given."""
+    """Runs a task on a worker, unless the digest of the worker's code differs from the given one."""
     from distributed import get_worker
 
     mine, worker = code_digest(), str(get_worker().address)
@@ -75,7 +75,7 @@ class DaskExecutor:
         self._address = address
         self._tasks: dict[Any, Task] = {}
         self._held: list[Task] = []
-        self._bound: dict[Any, set[str]] = {}  # to workers, if different ones are known
+        self._bound: dict[Any, set[str]] = {}  # pass them to workers, if different ones are known
         self._attempts: dict[tuple[str, int], int] = {}
         self._ended: SimpleQueue[Ended] = SimpleQueue()
         self._strangers: set[str] = set()
@@ -166,7 +166,7 @@ class DaskExecutor:
             return None
         if type(error).__name__ == "KilledWorker":
             return failed_record(task, f"KilledWorker: {error}")
-        # a run never raises: either the worker lacks the code, or fetching the record failed
+        # a run never raises, so either the worker lacks the code, or fetching the record failed
         self._strangers |= {worker} if worker else _strangers(self._client)
         self._attempts[task.key] = self._attempts.get(task.key, 0) + 1
         if self._attempts[task.key] < _ATTEMPTS:
@@ -180,7 +180,7 @@ class DaskExecutor:
         )
 
     def _threads(self) -> dict[str, int]:
-        """Threads of each worker whose code is not known to differ."""
+        """Threads of each worker, except those known to have different code."""
         if self._client.status != "running":
             raise self._loss()
         try:
@@ -237,10 +237,10 @@ def _strangers(client: Any) -> set[str]:
 
 
 def _distributed(address: str) -> Any:
-    """The package, which sets levels of its loggers when it is imported."""
+    """The package; importing it sets levels of its loggers."""
     try:
         return importlib.import_module("distributed")
-    except Exception as error:  # a broken installation may raise anything
+    except Exception as error:  # a broken installation may raise any exception
         if isinstance(error, ModuleNotFoundError) and error.name == "distributed":
             raise _needs("distributed", address) from None
         reason = f"{type(error).__name__}: {error}"
@@ -283,7 +283,7 @@ def _local(distributed: Any, address: str, workers: int) -> Any:
             n_workers=workers,
             threads_per_worker=1,
             security=security,
-            dashboard_address="127.0.0.1:0",  # of the scheduler's HTTP server: any port
+            dashboard_address="127.0.0.1:0",  # port of the scheduler's HTTP server: any
             scheduler_kwargs={"dashboard": False},
         )
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["ProcessPoolExecutor", "worker_pool"]
 
 _START = threading.Lock()
-"""Serialises starts of workers: each replaces the main module of this process for a moment."""
+"""Lock for starts of workers: each replaces the main module of this process for a moment."""
 _CHECK_S = 1.0
-"""Interval at which pools are checked for being broken while no run ends."""
+"""Interval of checks for broken pools while no run ends."""
 _STATUS_0 = 256
 """Replaces exit status 0."""
 
@@ -86,7 +86,9 @@ class ProcessPoolExecutor:
         error = future.exception() if future.done() else BrokenProcessPool()
         if error is None:
             record, took_s = future.result()
-            if self._limits.time_s is not None and took_s > self._limits.time_s:  # pebble checks at intervals only
+            if (
+                self._limits.time_s is not None and took_s > self._limits.time_s
+            ):  # pebble itself checks only at intervals
                 record = failed_record(task, self._describe(TimeoutError(), pool))
         else:
             record = failed_record(task, self._describe(error, pool))
@@ -97,12 +99,12 @@ class ProcessPoolExecutor:
         return task, record
 
     def _describe(self, error: BaseException, pool: _Pool) -> str:
-        """The error of a run that has no record, in words."""
+        """The error of a run without a record, in words."""
         if isinstance(error, TimeoutError):
             return f"TimeoutError: the run takes longer than it may, {self._limits.time_s or 0:g} s"
         if not isinstance(error, ProcessExpired | BrokenProcessPool):
             return f"{type(error).__name__}: {error}"
-        # a pool whose worker died between two runs is broken and starts no other
+        # a pool whose worker died between two runs is broken and does not start another
         code = error.exitcode if isinstance(error, ProcessExpired) else pool.context.worker.exitcode or 0
         cause = signal.Signals(-code).name if code < 0 else f"exit status {code % _STATUS_0}"
         hint = "; that often means that the machine ran out of memory" if cause == "SIGKILL" else ""
@@ -124,7 +126,7 @@ def _run_timed(simulate: Simulate, parcel: Parcel) -> tuple[RunRecord, float]:
 
 
 Submit = Callable[..., Future[Any]]
-"""Submits a function and its arguments, and returns the future of its result."""
+"""Submits a function with its arguments; returns the future of its result."""
 
 
 @contextlib.contextmanager
@@ -162,14 +164,14 @@ def _call(function: Callable[..., Any], *args: Any) -> Future[Any]:
 
 
 class _Pool(ProcessPool):
-    """Pebble pool of worker processes; they import the function of a run before their memory is limited."""
+    """Pebble pool of worker processes, which import the function of a run before their memory is limited."""
 
     def __init__(self, workers: int, limits: ResourceLimits = NO_LIMITS, simulate: Simulate | None = None) -> None:
         self.context = _Context()
         super().__init__(workers, initializer=_prepare, initargs=(limits, simulate), context=self.context)
 
     def _stop_pool(self) -> None:
-        """Kills all workers before pebble closes their locks and waits for each: a starting worker would report lost locks."""
+        """Kills all workers before pebble closes their locks and waits, as a starting worker would report lost locks."""
         if self._pool_manager_loop is not None:  # it starts workers
             self._pool_manager_loop.join()
         for worker in tuple(self._pool_manager.worker_manager.workers.values()):
@@ -186,21 +188,21 @@ def _stop(*pools: ProcessPool) -> None:
 
 
 def _prepare(limits: ResourceLimits, simulate: Simulate | None) -> None:
-    """Prepares a worker; it already ignores SIGINT by pebble."""
+    """Prepares a worker, which already ignores SIGINT through pebble."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # pebble's handler would wait for compiled code to return
     limits.apply()
 
 
 class _WorkerProcess(SpawnProcess):
-    """A worker process of a pebble pool, ended with this process."""
+    """A worker process of a pebble pool that ends with this process."""
 
     def start(self) -> None:
-        """Starts the process without the caller's script, which would run again there, and with Ctrl-C ignored."""
+        """Starts the process with Ctrl-C ignored, and without the caller's script, which would run there again."""
         self.daemon = True
         with _START:
             main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
             blocked = None
-            if sys.platform != "win32":  # inherited, until the worker ignores the signal
+            if sys.platform != "win32":  # inherited until the worker ignores the signal
                 blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 super().start()
@@ -211,7 +213,7 @@ class _WorkerProcess(SpawnProcess):
 
     @property
     def exitcode(self) -> int | None:
-        """The exit status, never 0: pebble takes 0 as a requested end, and would wait for the task without limit."""
+        """The exit status, never 0: pebble takes 0 as a requested end, and would wait for the task forever."""
         return _STATUS_0 if super().exitcode == 0 else super().exitcode
 
 

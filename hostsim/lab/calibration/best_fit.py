@@ -1,4 +1,4 @@
-"""Best fit: the maximum a posteriori host of the published claims, by Gauss-Newton steps over real runs with common random numbers.
+"""Best fit: the maximum a posteriori host of the published claims, by Gauss-Newton steps over real runs.
 
 Every number is transformed to a standard normal variable by its prior, as for the chains of `hostsim.lab.calibration.posterior`. The fit minimises
 the sum of the squared residuals of the claims and of the squared variables: with linear claims, the maximum of the posterior. Derivatives are
@@ -36,23 +36,23 @@ from hostsim.scenario.scenario import Scenario
 __all__ = ["NOISE", "BestFit", "Choice", "Fitted", "Runs", "Step", "covariance", "linear_fit", "updated"]
 
 STEP = 0.7
-"""Step of a number for a derivative, in standard deviations of its prior."""
+"""Step of a variable for a derivative, in standard deviations of its prior."""
 WORST = 10.0
-"""Largest residual, in half-widths, also used for a claim without a value."""
+"""Largest residual in half-widths; also the residual of a claim without a value."""
 NOISE = 2.0
-"""Smallest difference that counts, in standard deviations of the noise of a run."""
+"""Smallest significant difference, in standard deviations of the noise of a run."""
 SHORT = 12
-"""Length of runs that test for any effect of a number, as a share of a run."""
+"""Length of the runs that test whether a number has an effect, as a share of a run."""
 MOST_EFFORT = 250 * 10**12
-"""Points of the least effort of each scenario for this test: limit of their total effort, or two points."""
+"""Limit of the total effort of the cheapest points of a scenario for this test; at least two points are used."""
 LEAST_NOISE = 0.05
-"""Smallest noise in half-widths, as few seeds may agree by chance."""
+"""Smallest noise in half-widths, as a few seeds may agree by chance."""
 TINY = 0.01
 """Smallest relative change that counts as an effect."""
 _SEEN = ("host_cpu", "guest_cpu", "throughput", "loss")
-"""Counters that show an effect."""
+"""Counters whose change shows an effect."""
 WIDTH = 0.3
-"""Largest step of a number, in standard deviations of its prior: claims are linear over about this distance."""
+"""Largest step of a variable, in standard deviations of its prior: claims are linear over about this distance."""
 SHRINK = 0.4
 """Factor of the width after a refused step."""
 LEAST_WIDTH = 0.1
@@ -62,7 +62,7 @@ LEAST_GAIN = 0.5
 FAR = 4.0
 """Largest difference for a derivative, in half-widths; beyond, the derivative is repeated with a smaller step that should move the claim by half of it."""
 AT_ONCE = 24
-"""Number of hosts of a scenario that run at the same time."""
+"""Number of hosts of a scenario that run concurrently."""
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 SEEDS_EFFORT = 80 * 10**12
 """Effort of all runs of a scenario that judge a step, which sets the number of root seeds; derivatives use half of them."""
@@ -87,7 +87,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Choice:
-    """A word of a choice, with the objective of the best fit with it."""
+    """A word of a choice, with the objective of the best fit for it."""
 
     name: str
     word: str
@@ -115,7 +115,7 @@ class Fitted:
 
 
 class Runs:
-    """Claims of hosts at fixed points, each host of a scenario run once and logged.
+    """Claims of hosts at fixed points; each host of a scenario is run once and logged.
 
     Attributes:
         hosts: the scenarios with their claims.
@@ -141,7 +141,7 @@ class Runs:
                 self.processor_s += entry["processor_s"]
 
     def values(self, variables: FloatArray) -> dict[str, float]:
-        """Values of constants and inputs by name."""
+        """Values of constants and inputs, by name."""
         found: dict[str, float] = {}
         for prior, variable in zip(self._priors, variables, strict=True):
             found |= dict.fromkeys(prior.members, prior.at(variable))
@@ -233,7 +233,7 @@ class BestFit:
 
     @property
     def _is_moved(self) -> BoolArray:
-        """False also for whole numbers, which keep their values: their steps are not small."""
+        """False also for integers, which keep their values, because their steps are not small."""
         return np.asarray(self.is_free & np.array([not prior.is_whole for prior in self.priors]))
 
     def fit(self, start: FloatArray, *, steps: int = 8) -> Fitted:
@@ -264,7 +264,7 @@ class BestFit:
         return Fitted(tuple(found), jacobian, noise, choices, self.runs.processor_s)
 
     def _choices(self, at: Step) -> Iterator[Choice]:
-        """The objective with every other word of a choice."""
+        """The objective with each other word of a choice."""
         for index, prior in enumerate(self.priors):
             if not prior.is_choice:
                 continue
@@ -282,7 +282,7 @@ class BestFit:
         return np.clip(np.nan_to_num(found, nan=WORST), -WORST, WORST)
 
     def values(self, variables: FloatArray, names: Collection[str]) -> FloatArray:
-        """Claims of a host by one run, of the scenarios of the requested claims; the others are NaN."""
+        """Claims of a host from one run of the scenarios of the requested claims; others are NaN."""
         hosts = [index for index, host in enumerate(self.runs.hosts) if set(host.names) & set(names)]
         return self._values(self.runs.evaluate([(variables, self.seed, host) for host in hosts]))
 
@@ -290,7 +290,7 @@ class BestFit:
         return np.array([observation.half for observation in self.observations])
 
     def _move(self, jacobian: FloatArray, at: Step, width: float) -> FloatArray:
-        """The step to the minimum of the linear model, limited to a width for each variable."""
+        """The step to the minimum of the linear model, with a limit for each variable."""
         from scipy.optimize import least_squares
 
         places = np.flatnonzero(np.any(jacobian != 0, axis=0) & self._is_moved)
@@ -352,7 +352,7 @@ class BestFit:
         return found
 
     def _moved(self, variables: FloatArray, place: int) -> FloatArray:
-        """The variables with one moved towards its median, far enough to change the number."""
+        """The variables with one moved towards its median by enough to change the number."""
         moved = variables.copy()
         sign = -1.0 if variables[place] > 0 else 1.0
         name = self.priors[place].members[0]
@@ -433,7 +433,7 @@ def covariance(jacobian: FloatArray, scales: FloatArray) -> FloatArray:
 
 
 def linear_fit(fit: BestFit, jacobian: FloatArray, best: Step, kept: BoolArray) -> FloatArray:
-    """The variables that fit some of the claims best by the linear model about a host, from the priors' medians."""
+    """The variables that best fit some of the claims in the linear model around a host, starting from the priors' medians."""
     from scipy.optimize import least_squares
 
     def model(variables: FloatArray) -> FloatArray:
@@ -445,14 +445,14 @@ def linear_fit(fit: BestFit, jacobian: FloatArray, best: Step, kept: BoolArray) 
 
 
 def _seeds(host: FixedPoints) -> int:
-    """Number of root seeds of a scenario, even: scenarios with less effort have more."""
+    """Number of root seeds of a scenario, which is even; scenarios with less effort have more seeds."""
     plan = host.plan(host.scenario, Fidelity(quick=True))
     effort = sum(task.point.effort for task in plan.tasks)
     return min(max(SEEDS_EFFORT // effort // 2 * 2, LEAST_SEEDS), MOST_SEEDS)
 
 
 def _cheapest(plan: Plan) -> Plan:
-    """The part of a plan that shows an effect."""
+    """The part of a plan that is used to test for effects."""
     tasks, spent = sorted(plan.tasks, key=lambda task: task.point.effort), 0
     kept: list[Task] = []
     for task in tasks:
@@ -464,7 +464,7 @@ def _cheapest(plan: Plan) -> Plan:
 
 
 def _shows(answer: Mapping[str, float], base: Mapping[str, float]) -> bool:
-    """True if at least a quarter of the points show a change that is not tiny, as one short run may differ by chance."""
+    """True if at least a quarter of the points change noticeably, as a single short run may differ by chance."""
     changes: dict[str, float] = {}
     for name, value in base.items():
         _, _, point = name.partition(".")
@@ -476,7 +476,7 @@ def _shows(answer: Mapping[str, float], base: Mapping[str, float]) -> bool:
 
 
 def _behind(host: FixedPoints) -> frozenset[str]:
-    """The names of all numbers behind the points of a scenario's claims."""
+    """The names of all numbers used at the points of a scenario's claims."""
     scenario: Scenario = host.scenario
     return frozenset(
         constant.name if constant.file else f"{scenario.name}.{constant.name}"

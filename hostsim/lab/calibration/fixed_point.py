@@ -25,11 +25,11 @@ from hostsim.scenario.shipped_data import claims
 __all__ = ["FixedPoints", "Measured", "crossing", "grid", "threshold_crossing"]
 
 SPREAD = (0.65, 0.85, 0.97, 1.05, 1.2)
-"""Values of the axis of a threshold, as shares of the published one: dense around it, and some for distant hosts."""
+"""Axis values of a threshold, as shares of the published value: dense around it, and a few for distant hosts."""
 FARTHEST = 3.0
-"""Largest distance of a crossing beyond the last value, in units of the last two values' distance."""
+"""Largest extrapolation of a crossing beyond the last value, in distances of the last two values."""
 _LOAD = "host_cpu"
-"""CPU utilisation above which a metric may become infinite: it rises linearly with the load up to the full host."""
+"""CPU utilisation from which a metric may become infinite; it rises linearly with load up to a saturated host."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Measured:
     metric: float
     """Value in its unit, or infinity."""
     load: float
-    """CPU utilisation of the host there, percent."""
+    """CPU utilisation of the host at this value, in percent."""
 
 
 def grid(published: float) -> tuple[int, ...]:
-    """The values of the axis at which the metric of a threshold is measured, independent of the bracket of its search, as hosts of a calibration differ more."""
+    """The axis values at which a threshold's metric is measured, independent of the search's bracket."""
     return tuple(sorted({max(round(share * published), 1) for share in SPREAD}))
 
 
@@ -78,14 +78,14 @@ def crossing(find: Find, measured: Sequence[Measured]) -> float:
 
 
 def _full(first: Measured, last: Measured, load: float) -> float:
-    """The value of the axis at which the linear load through two measurements reaches that of the full host."""
+    """The axis value at which the linear load through two measurements saturates the host."""
     slope = (last.load - first.load) / (last.value - first.value) if last.value > first.value else 0.0
     slope = slope if slope > 0 else last.load / last.value  # through the origin
     return last.value + (load - last.load) / slope
 
 
 def _extrapolated(below: Measured, above: Measured, limit: float, *, beyond: bool) -> float:
-    """The crossing by two measurements on one side of it: by the slope of the metric, and at the latest where the host is full."""
+    """The crossing extrapolated from two measurements on one side, limited by the saturation of the host."""
     first, low, last, high = below.value, below.metric, above.value, above.metric
     width = last - first
     farthest = last + FARTHEST * width if beyond else first - width
@@ -143,7 +143,7 @@ class FixedPoints:
             answers[name] = SearchAnswer(name, () if math.isnan(found) else (found,))
         judged = {
             verdict.expectation.name: verdict.value
-            # as plain records, as expectations ignore short stored runs
+            # plain records, as expectations ignore stored short runs
             for verdict in judge_expectations(_finite(host), dict(outcome.records), answers, fidelity)
         }
         return {name: math.nan if (number := judged[name]) is None else number for name in self.names}
@@ -158,7 +158,7 @@ class FixedPoints:
             yield name, (find, grid(sum(alike) / len(alike)))
 
     def _points(self, maker: PointMaker) -> Iterator[Point]:
-        """Every point has the length of a short probe of a search, as an emulator averages the noise of all hosts."""
+        """Every point has the length of a search's short probe, as an emulator averages the noise of all hosts."""
         for entry in self.scenario.expectations:
             if not isinstance(entry.form, Find):
                 yield from map(maker.short, entry.form.required_points())
@@ -167,7 +167,7 @@ class FixedPoints:
 
 
 def _finite(host: Scenario) -> Scenario:
-    """The host with raw response times, which stay finite if requests pile up, so that two overloaded hosts have a ratio."""
+    """The host with raw response times, which stay finite if requests accumulate, so that overloaded hosts have a ratio."""
     return replace(host, expectations=tuple(_finite_entry(entry) for entry in host.expectations))
 
 
@@ -183,7 +183,7 @@ def _at(find: Find, value: int) -> AxisValues:
 
 
 def _published(entry: Expectation, find: Find) -> float:
-    """The published value of a threshold; for a text the middle of its band, without a claim that of its bracket."""
+    """The published value of a threshold; for a text the middle of its band, and without a claim that of its bracket."""
     claim = claims().get(entry.name) if entry.is_claim else None
     low, high = (claim.band.low, claim.band.high) if claim else (None, None)
     if claim is not None:

@@ -33,14 +33,14 @@ __all__ = [
 ]
 
 LEAST_MOVED = 0.1
-"""Smallest move of a number by the fit, in standard deviations of its prior."""
+"""Smallest change of a number by the fit, in standard deviations of its prior."""
 
 INFORMATIVE = ("scale", "ratio", "direction")
 """Kinds of claims that can fail for other reasons than arithmetic of the wire or a coded rule."""
 
 
 class FittedInput(Spec):
-    """A constant or input whose value was chosen with the verdict of a claim known."""
+    """A constant or input whose value was chosen when the verdict of a claim was known."""
 
     claims: tuple[str, ...] = Field(min_length=1)
     """Ids of the claims with known verdicts."""
@@ -64,9 +64,9 @@ class FittedCount:
     effective: float
     """Effective number of parameters of the calibration."""
     moved: tuple[str, ...]
-    """Names of the constants and inputs that the calibration moved from their stated values; one name for each choice."""
+    """Names of the constants and inputs that the calibration changed from their stated values; one name for each choice."""
     chosen: tuple[str, ...]
-    """Names of numbers that were chosen with an outcome known."""
+    """Names of numbers that were chosen with a known outcome."""
     informative: tuple[str, ...]
     """Ids of the claims that can fail."""
 
@@ -103,7 +103,7 @@ def count_fitted() -> FittedCount:
 
 
 def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
-    """Read a file of numbers that were chosen with a verdict known; the shipped one by default.
+    """Read a file of numbers that were chosen with a known verdict; the shipped file by default.
 
     Raises:
         InputError: carries every fault with its line.
@@ -175,7 +175,7 @@ def _defaults() -> list[str]:
 
 
 def _informative() -> tuple[str, ...]:
-    """Claims that shipped scenarios expect, of a kind that can fail, and not computed from other expectations."""
+    """Claims of shipped scenarios that can fail by their kind and are not computed from other expectations."""
     forms = {
         entry.name: entry.form
         for scenario in _scenarios().values()

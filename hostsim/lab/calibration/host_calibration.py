@@ -1,4 +1,4 @@
-"""Calibration of your own host, from options to its result: ensemble, residuals, predictions, files.
+"""Calibration of your own host, from options to its results: ensemble, residuals, predictions, files.
 
 The files are platforms, servers, peers and guests with the constants of the member nearest the centre of the ensemble.
 """
@@ -57,7 +57,7 @@ _KINDS = {
     "peer": ("peers", "peer"),
     "vms": ("guests", "guest"),
 }
-"""Folder of the parts, and the key of their name, by the section of a scenario that names them."""
+"""Folder of the parts, and the key of their name, by the scenario section that names them."""
 
 
 def write_parts(
@@ -109,7 +109,7 @@ def _head(scenario: Scenario, name: str, kind: str, word: str, target: Path) -> 
 
 
 def _entries(constant: Constant, value: float, values: Any, reason: str) -> list[tuple[KeyPath, Any, Place]]:
-    """The changes of a file for a constant, with the range of the ensemble."""
+    """The changes of a part file for a constant, with the range of the ensemble."""
     value = _short(value)
     low, high = (_short(float(end)) for end in np.quantile(values, (0.05, 0.95)))
     low, high = min(low, value), max(high, value)
@@ -123,12 +123,12 @@ def _entries(constant: Constant, value: float, values: Any, reason: str) -> list
 
 
 def _stem(name: str) -> str:
-    """Name of the file that replaces a part: its name, with dashes for slashes of a path."""
+    """Name of the file that replaces a part: the part's name, with dashes instead of slashes."""
     return name.removesuffix(".yaml").removesuffix(".yml").strip("./").replace("/", "-")
 
 
 def _short(value: float) -> float:
-    """Rounds to the six digits of an ensemble's file."""
+    """Round to the six digits of an ensemble's file."""
     return float(f"{value:.6g}")
 
 
@@ -223,7 +223,7 @@ class Calibrated:
         return parts
 
     def draw(self, figure: Figure | None = None) -> Axes:
-        """Draw the residuals, by default into a new figure; returns the axes."""
+        """Draw the residuals, by default on a new figure; returns the axes."""
         from hostsim.views.plots.bars import draw_residuals
 
         rows = []
@@ -252,7 +252,7 @@ def calibrated(joint: Joint, host: OwnHost | None = None) -> Calibrated:
 
 
 def _centre(joint: Joint, summary: Summary) -> int:
-    """The member nearest the median of the ensemble; numbers are weighted by the reduction of their uncertainty, as the others follow their priors."""
+    """The member nearest the ensemble's median; numbers are weighted by the reduction of their uncertainty."""
     shares, numbers = joint.shares(), list(joint.last_wave())
     rows = np.array([shares[number] for number in numbers])
     weights = np.array([max(1 - one.kept**2, 0.0) for one in summary.learnt])
@@ -342,7 +342,7 @@ class Calibration:
         return pd.DataFrame.from_dict(dict(self.found.ensemble), orient="index").rename_axis("member")
 
     def plot(self) -> Axes:
-        """Draw the residuals, into a figure of pyplot if that is in use, so that notebooks show it."""
+        """Draw the residuals, on a figure of pyplot if that is in use, so that notebooks display it."""
         from hostsim.views.plots.style import shown_figure
 
         return self.found.draw(shown_figure())

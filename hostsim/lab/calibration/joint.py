@@ -1,4 +1,4 @@
-"""Joint calibration: all numbers at once against all observations, by waves of real runs, emulators and chains, to an ensemble of hosts.
+"""Joint calibration: all numbers against all observations, by waves of runs, emulators and chains.
 
 Wave 0 covers the priors. Each further wave runs hosts that chains draw with the current emulators, which improves them where the posterior
 is; the last wave is the ensemble. Two files of a folder have all results, from which a killed calibration resumes.
@@ -30,10 +30,10 @@ from hostsim.scenario.plan import Fidelity
 __all__ = ["Joint", "Waves", "claim_values"]
 
 WAVE = 1000
-"""Range of member numbers of a wave: member 2003 is the third of wave 2."""
+"""Range of the member numbers of a wave: member 2003 is the third of wave 2."""
 LOG, MEMBERS, IDENTITY = "log.csv", "members.csv", "calibration.json"
 FARTHEST = 60.0
-"""Distance beyond which an emulator need not distinguish hosts; infinite values count as this distance."""
+"""Distance beyond which an emulator need not distinguish hosts; infinite values have this distance."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Joint:
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """Names of the experiments, each once."""
+        """Names of the experiments, without duplicates."""
         return tuple(dict.fromkeys(observation.experiment for observation in self.observations))
 
     def run(

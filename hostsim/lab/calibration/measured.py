@@ -1,4 +1,4 @@
-"""Measurements of your own host: a CSV file of axis values, metric, value and interval, read as expectations of a scenario."""
+"""Measurements of your own host: a CSV file of axis values, metric, value and interval, read as expectations."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place)
 
 
 def _in_unit(value: Scalar, axis: Axis | None) -> Scalar:
-    """The value as the axis writes it; a plain number is in the unit of tables, if any."""
+    """The value as written by the axis; a plain number is in the unit of tables, if there is one."""
     unit = common_unit(axis.values) if axis is not None and isinstance(value, int | float) else ""
     return axis.known(f"{value:.12g} {unit}") if axis is not None and unit else value
 

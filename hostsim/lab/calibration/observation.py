@@ -1,4 +1,4 @@
-"""Observations that a calibration is conditioned on: published claims, or measurements of your own host, in half-widths of their bands."""
+"""Observations of a calibration: published claims or measurements of your own host, in half-widths of their bands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hostsim.results.expect import Expectation
 __all__ = ["Observation", "observations_of"]
 
 STRAIGHT = 10.0
-"""Largest linear distance in half-widths; beyond, its logarithm counts, so that a claim far from every host does not dominate, and its emulator still ranks distant hosts."""
+"""Largest linear distance in half-widths; beyond it the distance is logarithmic, so that distant claims do not dominate."""
 EDGE = 0.05
 """Half-width of a band with one end, as a share of that end."""
 
@@ -28,7 +28,7 @@ class Observation:
     half: float
     """Half of the band, in the quantity's unit."""
     is_aimed: bool
-    """True if a value nearer to the centre is better, as for a published number."""
+    """True if values nearer to the centre are better, as for a published number."""
     low: float = -STRAIGHT * math.asinh(1 / STRAIGHT)
     """Distance of the end of the band from the centre; infinite for an open end."""
     high: float = STRAIGHT * math.asinh(1 / STRAIGHT)
@@ -74,7 +74,7 @@ def observations_of(expectations: Iterable[tuple[str, Expectation]]) -> list[Obs
 
 def _observation(experiment: str, entry: Expectation) -> Observation | None:
     low, high = entry.band.low, entry.band.high
-    # a share or ratio that may be 0 is bounded above only
+    # a share or ratio that may be 0 has only an upper bound
     low = None if entry.kind == "direction" and low == 0 else low
     if low is not None and high is not None:
         if high <= low:

@@ -1,4 +1,4 @@
-"""Calibration to your own host: from a scenario and measurements to an ensemble of hosts, their predictions and the next measurement."""
+"""Calibration of your own host: from a scenario and measurements to an ensemble, predictions and the next measurement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hostsim.scenario.scenario import Scenario
 __all__ = ["LEAST", "Next", "OwnHost", "Predicted", "calibrate_host", "explained", "hosts_within", "prepare"]
 
 SHARES = (0.6, 0.2, 0.2)
-"""Shares of the budget: the design over the priors, and two waves by the emulators."""
+"""Shares of the budget for the design over the priors, and for two waves by emulators."""
 LEAST = 40
 """Smallest number of hosts for emulators."""
 MOST = 400
@@ -55,7 +55,7 @@ class Next:
 
 @dataclass(frozen=True)
 class OwnHost:
-    """A host that is calibrated to its measurements."""
+    """A host to be calibrated to its measurements."""
 
     joint: Joint
     scenario: Scenario
@@ -75,7 +75,7 @@ class OwnHost:
         return [_predicted(one, wave) for one in asked]
 
     def next_measurements(self) -> list[Next]:
-        """Possible next measurements, the one that narrows the prediction most first.
+        """Possible next measurements; the one that narrows the prediction most comes first.
 
         Members that agree with all measurements still differ in the prediction. A correlated measurement removes the part of its variance
         that a linear regression explains, reduced by the noise of the measurement, which is assumed to be the same share of the value as in
@@ -105,7 +105,7 @@ def _predicted(one: Expectation, wave: Mapping[int, Evaluated]) -> Predicted:
 
 
 def explained(outputs: FloatArray, aim: FloatArray, noise: float) -> float:
-    """Share of the variance of one number among hosts that a noisy measurement of another one explains.
+    """Share of the variance of one number among hosts that a noisy measurement of another number explains.
 
     Args:
         outputs: of the number to be measured.
@@ -162,7 +162,7 @@ def prepare(
 
 
 def hosts_within(budget_s: float, one_s: float) -> Waves:
-    """The waves that a budget has time for.
+    """The waves that fit in a budget.
 
     Args:
         budget_s: processor time.
@@ -185,7 +185,7 @@ def calibrate_host(
     budget: float | Waves,
     tell: Callable[[Evaluated], None] | None = None,
 ) -> None:
-    """Calibrate a host with as many hosts as the budget allows, by the time of the first one, or with given waves.
+    """Calibrate a host with as many hosts as the budget allows, or with given waves.
 
     Args:
         host: prepared before.

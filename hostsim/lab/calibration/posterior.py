@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Emulator", "Posterior", "Target", "features_of", "require_library", "sample", "single_thread", "train"]
 
 MOST_ACTIVE = 12
-"""Largest number of inputs of a process; the effect of others is in its linear terms and its noise."""
+"""Largest number of inputs of a process; other inputs only affect its linear terms and its noise."""
 FOLDS = 5
 """Number of folds of the cross-validation."""
 LEAST = 12
@@ -58,7 +58,7 @@ class Emulator:
             One number for each host.
         """
         found = np.full(len(shares), self._mean)
-        # the library's computation without its checks, as chains predict a hundred thousand times
+        # the library's computation without its checks, as chains make a hundred thousand predictions
         if self._lines is not None:
             found = (features_of(shares) if features is None else features) @ self._lines.coef_ + self._lines.intercept_
         if self._process is not None:
@@ -117,7 +117,7 @@ def require_library() -> None:
 
 
 def single_thread() -> AbstractContextManager[object]:
-    """Context in which linear algebra uses one thread: matrices are small, and several threads take ten times as long on busy processors."""
+    """Context with single-threaded linear algebra: matrices are small, and threads are ten times as slow on busy processors."""
     from threadpoolctl import threadpool_limits
 
     limits: AbstractContextManager[object] = threadpool_limits(limits=1)
@@ -131,7 +131,7 @@ def features_of(shares: FloatArray) -> FloatArray:
 
 
 def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | None = None) -> Emulator:
-    """Fit linear terms and process; with ``like``, its correlation lengths, so that a fold is cheap."""
+    """Fit linear terms and process; ``like`` gives the correlation lengths, which makes a fold cheap."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel

@@ -1,4 +1,4 @@
-"""Priors of constants and inputs, from sources and ranges, and hosts that are spread over them.
+"""Priors of constants and inputs, from sources and ranges, and hosts distributed over them.
 
 Claims of each host are computed at fixed points; no published value is used.
 """
@@ -43,9 +43,9 @@ class Prior:
     """
 
     name: str
-    """File and path of a constant; for an input that several scenarios share, the path in the first of them."""
+    """File and path of a constant; for an input of several scenarios, the path in the first of them."""
     members: tuple[str, ...]
-    """All names of the number: that of the constant, or those of the input in all scenarios that share it."""
+    """All names of the number: that of the constant, or those of the input in all scenarios."""
     value: float
     """The stated value: the ``prior`` beside the number, or else the number."""
     low: float
@@ -184,16 +184,16 @@ def _prior(group: Sequence[tuple[str, Constant]]) -> Prior:
 
 
 AT_ONCE = (4, 50)
-"""Smallest and largest number of members that run at the same time, so that no worker waits for the last run of a member."""
+"""Smallest and largest number of concurrent members, so that no worker waits for the last run of a member."""
 BATCH_S = 30.0
-"""Processor time of members that run at the same time, if they are short, as workers take time to start."""
+"""Total processor time of concurrent members if they are short, as workers take time to start."""
 Subjects = Sequence[tuple[Scenario, Collection[str]]]
 """Scenarios, each with the ids of its claims."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """Design over the priors: a scrambled Sobol sequence, so that members can be added, and each can be computed separately.
+    """Design over the priors: a scrambled Sobol sequence, which can be extended member by member.
 
     Member 0 is the host of the medians.
     """
@@ -245,7 +245,7 @@ def run_members(
     budget_s: float = math.inf,
     tell: Callable[[Evaluated], None] | None = None,
 ) -> list[Evaluated]:
-    """Run hosts of a design, each added to a log when it is finished; hosts of the log are not repeated.
+    """Run hosts of a design; each is added to a log when it finishes, and logged hosts are not repeated.
 
     Args:
         members: values of constants and inputs, by number of the member, in the order in which they are run.
@@ -359,7 +359,7 @@ def _cut_unfinished(log: Path) -> None:
 
 
 def _append(log: Path, names: Sequence[str], one: Evaluated) -> None:
-    """Add a row, flushed to disk, so that killing the command loses only running members."""
+    """Append a row and flush it to disk, so that a killed command loses only running members."""
     is_new = not log.exists()
     with log.open("a", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""The shipped calibration: the best fit to all published claims that do not follow from others, and its results for constants."""
+"""The shipped calibration: the best fit to all independent published claims, and the resulting constants."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def can_be(scenarios: Sequence[Scenario], ensemble: Ensemble) -> bool:
 Z90 = 1.6449
 """Half-width of an interval of 90 %, in standard deviations."""
 FACTORS = ".costs.generations."
-"""Part of the names of processor factors, which are never fitted, as claims cannot separate a processor from its software (docs/decisions/0148)."""
+"""Part of the names of processor factors, which are never fitted: claims cannot separate a processor from its software."""
 COST_UNIT = "cycles"
-"""Unit of the constants that have the common factor: the costs of software."""
+"""Unit of the constants with the common factor: the costs of software."""
 DRAWS = 1000
-"""Number of hosts drawn for a quantile, without runs."""
+"""Number of hosts drawn for a quantile; they are not run."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ class FittedNumber:
     moved: float
     """Distance from the stated value, in standard deviations of the prior."""
     kept: float
-    """Standard deviation of the posterior over that of the prior; 1 if no claim depends on it."""
+    """Standard deviation of the posterior relative to that of the prior; 1 if no claim depends on the number."""
     held_by: tuple[str, ...]
-    """Claims that it moves most, in half-widths."""
+    """Claims that the number changes most, in half-widths."""
 
 
 @dataclass(frozen=True)
@@ -189,12 +189,12 @@ def prepare_shipped(
 
 
 def _is_asked(entry: Expectation) -> bool:
-    """False for rules, which hold by construction, and for a ratio of two claims, which are fitted themselves."""
+    """False for rules, which are true by construction, and for a ratio of two claims that are themselves fitted."""
     return entry.kind != "rule" and not (isinstance(entry.form, Ratio) and isinstance(entry.form.of, str))
 
 
 def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:
-    """Results of a best fit for numbers and claims; each experiment is predicted by the others, with one run of their best host."""
+    """Results of a best fit for numbers and claims; each experiment is predicted from the others with one run."""
     best, jacobian = fitted.best, fitted.jacobian
     scales = np.array([observation.half for observation in fit.observations])
     spread = covariance(jacobian, scales)
@@ -217,7 +217,7 @@ def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:
 def draw_hosts(
     fit: BestFit, fitted: Fitted, discrepancy: float, count: int, seed: int = 1
 ) -> dict[int, dict[str, float]]:
-    """Draw an ensemble about the best fit: values of constants and inputs by name, by the number of the member.
+    """Draw an ensemble around the best fit: values of constants and inputs by name, for each member.
 
     A choice among words is drawn by the objective of each word. An impossible host is drawn again. All costs of a member have a factor in
     common, which represents the error of the model: values limited by costs vary by it, and those limited by a wire or a timer do not.
@@ -337,7 +337,7 @@ def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]
 
 
 def _error(one: Observation, value: float) -> float:
-    """Relative error of a prediction: from the published value, or beyond the nearest end of a band."""
+    """Relative error of a prediction: distance from the published value, or beyond the nearest end of a band."""
     if one.is_aimed:
         return (value - one.centre) / max(abs(value), 1e-9)
     low, high = one.ends
@@ -360,7 +360,7 @@ def _discrepancy(rows: Sequence[tuple[Any, float, float]]) -> float:
 
 
 def _ends(one: Observation, value: float, wide: float) -> tuple[float, float]:
-    """The interval of 90 %; multiplicative for a positive quantity, so that it stays positive."""
+    """The 90 % interval; multiplicative for a positive quantity, which keeps it positive."""
     if value > 0 and one.centre > 0:
         factor = math.exp(min(Z90 * wide / value, 5.0))
         return value / factor, value * factor

@@ -1,4 +1,4 @@
-"""Summary of a joint calibration: priors and posteriors, determined numbers, errors of emulators, and predictions of left-out experiments."""
+"""Summary of a joint calibration: posteriors, determined numbers, emulator errors, leave-one-out predictions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Learnt", "LeftOut", "Observed", "Pull", "Summary", "interval_score",
 LEVEL = 0.9
 """Level of the intervals."""
 CHAINS = 400
-"""Number of hosts of a summarised posterior, without runs."""
+"""Number of hosts of a summarised posterior; they are not run."""
 QUANTILES = (0.05, 0.5, 0.95)
 """Quantiles that summarise a number over an ensemble or a posterior."""
 MIDDLE = (0.25, 0.75)
-"""Quantiles about the middle half of a posterior."""
+"""Quantiles that bound the middle half of a posterior."""
 LEAST_MOVED = 0.3
 """Smallest move of a mean, in standard deviations of the prior, as chains of a few hundred hosts have a noise of a tenth."""
 
@@ -72,9 +72,9 @@ class LeftOut:
     median: float
     high: float
     hosts: tuple[float, float]
-    """The interval without the discrepancy: hosts and noise only, as by an ensemble."""
+    """The interval without the discrepancy: hosts and noise only, as for an ensemble."""
     prior: tuple[float, float]
-    """The interval by the prior."""
+    """The interval according to the prior."""
 
     @property
     def holds(self) -> bool:

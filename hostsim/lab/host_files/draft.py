@@ -1,4 +1,4 @@
-"""Draft of a host from its files: ``hardware.yaml``, ``scenario.yaml``, ``measured.csv``, arrivals, and ``found.csv`` with all readings.
+"""Draft of a host from its files: ``hardware.yaml``, ``scenario.yaml``, measurements, arrivals and all readings.
 
 Each value of the draft is followed by its place in the files. A missing key is a comment that begins with ``unknown``: nothing is guessed, so
 that a draft is not valid until its required keys have values.
@@ -80,7 +80,7 @@ class Draft:
 
     @property
     def unknown(self) -> list[str]:
-        """The required keys that are in no file, by dotted path."""
+        """The required keys that no file states, by dotted path."""
         missing = [f"{HARDWARE}: cpu.{key}" for key in _CPU if f"cpu.{key}" not in self._values and key != "threads"]
         nics = self._nics
         for nic in nics:
@@ -99,7 +99,7 @@ class Draft:
         return {reading.to: reading for reading in reversed(self.found.readings) if reading.given is not None}
 
     def _groups(self, kind: str) -> list[str]:
-        """Names of NICs, switches or VMs in the files, in their order."""
+        """Names of NICs, switches or VMs in the order of the files."""
         names = (reading.to.split(".")[1] for reading in self.found.readings if reading.to.startswith(f"{kind}."))
         return list(dict.fromkeys(names))
 
@@ -122,12 +122,12 @@ class Draft:
 
     @cached_property
     def _without_uplinks(self) -> list[str]:
-        """Switches of VMs for which the files have no uplink whose link is up."""
+        """Switches of VMs for which the files have no uplink with a link that is up."""
         used = dict.fromkeys(str(reading.given) for reading in self.found.readings if reading.to.endswith(".networks"))
         return [name for name in used if name not in self._switches]
 
     def conflicts(self) -> list[str]:
-        """Keys with several values in the files; the draft has the first."""
+        """Keys with contradictory values in the files; the draft has the first value."""
         values: dict[str, dict[str, Reading]] = {}
         for reading in self.found.readings:
             if (
@@ -143,7 +143,7 @@ class Draft:
         ]
 
     def _ordered(self) -> list[Reading]:
-        """All readings, file by file in the order of their lines and columns."""
+        """All readings, by file, line and column."""
         files = {
             file: index for index, file in enumerate(dict.fromkeys(reading.file for reading in self.found.readings))
         }
@@ -223,7 +223,7 @@ class Draft:
             lines += [f"  {vm}:", "    count: 1", *self._keys(path, _VM, "    ", optional={"vcpus"})]
             ports = [reading for reading in self.found.readings if reading.to == f"{path}.networks"]
             own = list({port.subject: port for port in ports if port.file == ports[0].file}.values()) if ports else []
-            if ports and ports[0].column:  # esxtop has a column for each port, all with the name of the VM
+            if ports and ports[0].column:  # esxtop has a column for each port, all with the VM's name
                 own = [port for port in ports if port.file == ports[0].file]
             if own:
                 places = _comment(", ".join(dict.fromkeys(one.place for one in own)))

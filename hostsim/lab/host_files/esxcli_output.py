@@ -1,4 +1,4 @@
-"""Reader of the output of commands on a host: ``esxcli network nic`` and ``hardware cpu``, ``vsish``, ``vmware -v``, one after another.
+"""Reader of the output of ``esxcli network nic``, ``esxcli hardware cpu``, ``vsish`` and ``vmware -v``.
 
 A file may be the output of one command, a session of a terminal with several, or a piece of a ``vm-support`` bundle such as
 ``commands/nicinfo.sh.txt``. Blocks are recognised by their first lines; other text is ignored.
@@ -18,17 +18,17 @@ _NIC = re.compile(r"(?:vmnic|vusb)\d+")
 _KEY = re.compile(r"\s*(?P<key>[#\w][^:{}]*?)\s*:\s*(?P<value>.*?)\s*")
 _TABLE = re.compile(r"\s*Name\s+PCI(?: Device)?\s+Driver\b.*")
 _HEADING = re.compile(r"PCI(?: Device)?|Admin Status|Link(?: Status)?|MAC Address|\S+")
-"""A heading of a list of NICs. Those of `esxcfg-nics -l` and of pages may be one space apart."""
+"""A heading of a list of NICs. Headings of `esxcfg-nics -l` may be a single space apart."""
 _STATS = re.compile(r"\s*NIC statistics for (?P<nic>\S+)\s*", re.IGNORECASE)
 _CPU = re.compile(r"\s*CPU:\s?(?P<number>\d{1,5})\s*")
 _VSISH = re.compile(r"\s*(?P<title>\S.*?)\s*\{\s*")
 _VERSION = re.compile(r".*\bVMware ESXi (?P<version>\d+\.\d+(?:\.\d+)?)\b.*")
 _NAMED = re.compile(r".*(?:\bNIC:\s*|-n[= ]|--nic-name[= ]|/pNics/)(?P<nic>vmnic\d+)\b.*")
-"""A line with the NIC of the following text: a command, or the heading of ``nicinfo.sh``."""
+"""A line that names the NIC of the following text: a command, or the heading of ``nicinfo.sh``."""
 _PORT = re.compile(r".*/net/portsets/(?P<switch>[^/\s]+)/ports/(?P<port>\d+)/.*")
 _CLIENT = re.compile(r"\s*(?:clientName|client name)\s*:\s*(?P<name>.+?)\s*", re.IGNORECASE)
 _PLATFORM = {"4.0", "4.1", "5.0", "5.1", "5.5", "6.0", "6.5", "6.7", "7.0", "8.0"}
-"""Releases of which hostsim has a platform."""
+"""Releases for which hostsim has a platform."""
 _FAMILIES = {
     (6, 26): "nehalem",
     (6, 46): "nehalem",
@@ -42,12 +42,12 @@ _FAMILIES = {
 }
 """Generations of the platform files by family and model of CPUID (Intel 64 Software Developer's Manual, volume 4, table 2-1)."""
 _AMD_FAMILIES = {(23, 49): "zen2", (25, 1): "zen3", (25, 17): "zen4"}
-"""The same of AMD: EPYC 7002, 7003 and 9004 (Linux arch/x86/kernel/cpu/amd.c; WikiChip on Genoa)."""
+"""Generations of AMD: EPYC 7002, 7003 and 9004 (Linux arch/x86/kernel/cpu/amd.c; WikiChip on Genoa)."""
 _SKYLAKE_SP, _LAST_SKYLAKE = (6, 85), 4
-"""Skylake-SP is one of three generations with this model; later steppings are Cascade Lake."""
+"""Skylake-SP shares this model with two later generations; higher steppings are Cascade Lake."""
 _CASCADE_LAKE = range(5, 8)
 _HEAD = 2000
-"""Number of lines that are searched for a known block."""
+"""Number of lines in which a known block is sought."""
 _GLOBAL = {"CPU Packages", "CPU Cores", "CPU Threads"}
 
 
@@ -82,10 +82,10 @@ class _Reader:
         self._clients: dict[str, str] = {}
         """Users of ports by switch and number."""
         self._pending: list[tuple[int, str, str]] = []
-        """Lines of ``nic get`` before that with the name."""
+        """Lines of ``nic get`` before the line with the NIC's name."""
         self._columns: list[tuple[str, int]] = []
         self._aligned = False
-        """True if the columns are those of dashes below the headings, so that a cell may be empty."""
+        """True if columns are given by the dashes below the headings, so that a cell may be empty."""
         self._cpus: dict[str, dict[str, tuple[int, str]]] = {}
         self._totals: dict[str, tuple[int, int]] = {}
 
@@ -212,7 +212,7 @@ class _Reader:
                 self._add(number, nic, name, value)
 
     def _cells(self, number: int, line: str) -> dict[str, str]:
-        """The cells of a row: its words, the description last; by the dashes below the headings if a cell is empty."""
+        """The cells of a row: its words with the description last; by the dashes if a cell is empty."""
         names = [name for name, _ in self._columns]
         words = dict(zip(names, map(str.strip, line.split(None, len(names) - 1)), strict=False))
         if words.get("MTU", "").isdecimal() and words.get("Speed", "")[:1].isdecimal():
@@ -225,7 +225,7 @@ class _Reader:
         return {"Name": name}
 
     def _flush(self) -> None:
-        """State the lines of ``esxcli network nic get``, whose name comes late."""
+        """Record the lines of ``esxcli network nic get``, which gives the name late."""
         lines, self._pending = self._pending, []
         nic = next((value for _, key, value in lines if key == "Name"), self._nic)
         for number, key, value in lines:
@@ -253,7 +253,7 @@ class _Reader:
         elif self._subject.startswith("stats of a vmxnet3 vNIC rx queue"):
             client = self._clients.get(self._port, "")
             subject = client or self._port or "a vNIC that is not named"
-            size = re.match(r"\d{1,5}", value)  # a remark may follow it
+            size = re.match(r"\d{1,5}", value)  # a remark may follow the number
             if key == "1st ring size" and size is not None and client:
                 vm = re.sub(r"\.eth\d+$", "", client)
                 self._add(number, subject, key, value, f"vms.{self._found.called('vm', vm)}.rx_ring", int(size[0]))
@@ -273,7 +273,7 @@ class _Reader:
             self._found.note(f"{self._file}:{number}: hostsim has no platform for ESXi {version}")
 
     def _state_cpu(self) -> None:
-        """State the processors: packages, cores, threads, generation and clock."""
+        """Record the processors: packages, cores, threads, generation and clock."""
         for name, values in self._cpus.items():
             for key, (number, value) in values.items():
                 self._add(number, name, key, value)

@@ -1,4 +1,4 @@
-r"""Reader of ``esxtop -b``: CSV whose first line has the paths of counters, ``\\HOST\Object(instance)\Counter``, and each other line a sample.
+r"""Reader of ``esxtop -b``: CSV with counter paths in the first line, and a sample in each other line.
 
 Sources of the grammar: captures and scripts in public repositories. A capture may have a message of the terminal before its first line,
 an incomplete last line, and, after editing in a spreadsheet, no quotes and no host name.
@@ -30,9 +30,9 @@ _NETWORLD = re.compile(r"\bNetWorld-")
 _UPLINK = re.compile(r"vmnic\d+")
 MOST_COLUMNS = 200_000
 MOST_CELLS = 40_000_000
-"""Largest number of values, 300 MiB of memory."""
+"""Largest number of values; they take 300 MiB of memory."""
 _MOST_JUNK = 20
-"""Number of lines that are searched for the head of the table."""
+"""Number of lines in which the head of the table is sought."""
 _ROUNDING = 0.005
 """esxtop writes two decimals."""
 _CPU = {"% Used": "guest_cpu", "% Ready": "guest_ready", "% CoStop": "guest_costop"}
@@ -45,7 +45,7 @@ class _Column:
     """A counter of the header."""
 
     number: int
-    """Column from 1; the first has the time."""
+    """Column from 1; the first column has the time."""
     path: str
     object: str
     instance: str
@@ -89,7 +89,7 @@ def read_esxtop(lines: Iterable[str], file: str, found: Found) -> None:
 
 
 def _header(source: Iterator[str], file: str) -> tuple[list[_Column], int]:
-    """The counters, and the number of their line."""
+    """The counters, and the line number of the header."""
     for number, line in zip(range(1, _MOST_JUNK + 1), source, strict=False):
         at = line.find(_START)
         if at < 0:
@@ -149,7 +149,7 @@ def _samples(source: Iterator[str], file: str, header: int, count: int, found: F
 
 
 def _numbers(cells: list[str]) -> tuple[FloatArray, int]:
-    """The numbers of a line, NaN for empty cells, and the number of invalid cells."""
+    """The numbers of a line, with NaN for empty cells, and the number of invalid cells."""
     try:
         row = np.array(cells, dtype=np.float64)
         unread = 0
@@ -216,12 +216,12 @@ def _source(file: str, columns: list[_Column]) -> str:
 
 
 def _parts(column: _Column) -> list[str]:
-    """Switch, port and user of a port; of a VM's port switch, port, world and VM."""
+    """Switch, port and user of a port; for a VM's port also the world and the VM."""
     return column.instance.split(":", 3) if column.object == "Network Port" else []
 
 
 def _largest(samples: FloatArray) -> float:
-    """The largest sample; NaN without any."""
+    """The largest sample; NaN without samples."""
     known = samples[np.isfinite(samples)]
     return float(known.max()) if len(known) else math.nan
 

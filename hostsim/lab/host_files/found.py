@@ -16,7 +16,7 @@ from hostsim.results.estimate import LEAST_BATCHES, batch_means, student
 __all__ = ["MOST_READINGS", "Arrivals", "Found", "Reading", "Series", "group_name", "mean_of", "rate_of"]
 
 MOST_READINGS = 200_000
-"""Largest number of readings; a capture of esxtop with 1,000 VMs has half as many columns."""
+"""Largest number of readings; an esxtop capture with 1,000 VMs has half as many columns."""
 
 
 @dataclass(frozen=True)
@@ -26,21 +26,21 @@ class Reading:
     file: str
     line: int
     subject: str
-    """Its object: ``vmnic0``, ``Group Cpu(1:web)``."""
+    """The object: ``vmnic0``, ``Group Cpu(1:web)``."""
     name: str
-    """Its name in the file."""
+    """The name in the file."""
     value: str | int | float
-    """Value; for a counter the mean of its samples."""
+    """The value; for a counter the mean of its samples."""
     samples: int = 0
     """Number of samples; 0 for a plain value."""
     half: float | None = None
     """Half-width of the 95 % interval of the mean, or None."""
     to: str = ""
-    """Key of the draft, or measure, that uses it; empty if unused."""
+    """Key of the draft or measure that uses the reading; empty if unused."""
     given: Any = None
     """Value of that key."""
     column: int = 0
-    """Column of a table, from 1; 0 elsewhere."""
+    """Column of a table, from 1; 0 for other formats."""
 
     @property
     def place(self) -> str:
@@ -58,7 +58,7 @@ class Series:
     rounding: float
     """Half of the rounding step of the file's numbers, in the measure's unit."""
     source: str
-    """Place of the samples, in words."""
+    """Origin of the samples, in words."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,8 @@ class Found:
         whole = table[:, np.isfinite(table).all(axis=0)]
         if whole.shape[1]:
             values = whole.mean(axis=0) if mean else whole.sum(axis=0)
-            # rounding errors of several columns are independent: their sum grows as the root of their number
+            # rounding errors of several columns are independent, so their sum grows with the square root of their
+            # number
             spread = rounding * len(columns) ** 0.5 / (len(columns) if mean else 1)
             self.series.append(Series(metric, values, spread, source))
 
@@ -159,5 +160,5 @@ def mean_of(samples: FloatArray, rounding: float) -> tuple[float, float | None, 
 
 
 def rate_of(mbits: int) -> str:
-    """A line rate in the words of a hardware file: ``10 Gbit/s``."""
+    """A line rate in the notation of a hardware file: ``10 Gbit/s``."""
     return f"{mbits / 1000:g} Gbit/s" if mbits >= 1000 else f"{mbits} Mbit/s"

@@ -1,4 +1,4 @@
-"""Reader of ``net-stats -A``: JSON with the ports, the worlds and the PCPUs of a host, once for each interval."""
+"""Reader of ``net-stats -A``: JSON with the ports, worlds and PCPUs of a host for each interval."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NETPOLL = re.compile(r"vmnic\d+-pollWorld")
 _NETWORLD = re.compile(r"\bNetWorld-")
 _PORT = re.compile(r"(?P<vm>.+)\.eth\d+", re.DOTALL)
 _HUNDREDTH, _ONE = 0.005, 0.5
-"""Rounding of shares, which have two decimals, and of packets a second."""
+"""Rounding errors of shares, which have two decimals, and of packets per second."""
 _MOST_DEPTH = 8
 _WORLDS = {"used": "guest_cpu", "ready": "guest_ready", "cstp": "guest_costop"}
 Values = dict[str, float]
@@ -66,7 +66,7 @@ def read_net_stats(text: str, file: str, found: Found) -> None:
 
 
 class _Lines:
-    """First lines of ports and worlds, which the JSON parser does not have."""
+    """First lines of ports and worlds, which the JSON parser does not provide."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[str, int] = {}
@@ -112,7 +112,7 @@ def _worlds(entry: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any]]:
 
 
 def _by_name(entries: Iterable[Any]) -> dict[str, dict[str, Any]]:
-    """Entries by name; a repeated name, as VMs may share one, is followed by its id."""
+    """Entries by name; a repeated name is followed by its id, as VMs may have the same name."""
     found: dict[str, dict[str, Any]] = {}
     for entry in map(_dict, entries):
         name = entry.get("name")
@@ -129,7 +129,7 @@ def _is_uplink(port: Mapping[str, Any]) -> bool:
 
 
 def _measure(intervals: list[dict[str, Any]], file: str, found: Found) -> Callable[[str, str], str]:
-    """Add the measures; returns a function from the name of a port or world and of a counter to its measure."""
+    """Add the measures; returns a function from a port or world and a counter to its measure."""
 
     def over(values: Iterator[float]) -> FloatArray:
         return np.array(list(values), dtype=np.float64)
@@ -232,7 +232,7 @@ def _draft(intervals: list[dict[str, Any]], file: str, lines: _Lines, found: Fou
             continue
         if _is_uplink(port):
             if group_name(name) != name:
-                continue  # no name of a NIC
+                continue  # not the name of a NIC
             if isinstance(switch, str):
                 state(name, "switch", f"network.{found.called('switch', switch)}.uplinks", name)
             driver = str(_dict(port.get("vmnic")).get("devname", "")).partition(".")[2]

@@ -1,4 +1,4 @@
-"""Reader of captures of packets: their instants and sizes, from pcap, pcapng, or the text that ``tshark`` writes.
+"""Reader of packet captures: instants and sizes from pcap, pcapng, or the text output of ``tshark``.
 
 Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Only the headers of records are read, never the contents of packets.
 """
@@ -25,11 +25,11 @@ PCAP_STARTS = {
     b"\x4d\x3c\xb2\xa1": ("<", 1),
     b"\xa1\xb2\x3c\x4d": (">", 1),
 }
-"""First bytes of a pcap file: its byte order, and nanoseconds in a unit of its times."""
+"""First bytes of a pcap file: byte order, and nanoseconds per unit of time."""
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 """First bytes of a pcapng file."""
 _PACKETS = {6: "IIIII", 2: "HxxIIII"}
-"""Heads of blocks with a packet and its time: enhanced, and the obsolete one. The simple block has no time."""
+"""Types of blocks with a packet and its time: enhanced, and the obsolete one. The simple block has no time."""
 _LONGEST_RECORD = 1 << 20
 MOST_PACKETS = 10_000_000
 _SECOND_NS = 1_000_000_000
@@ -39,14 +39,14 @@ _FIELD = re.compile(r'"?(?:frame|[a-z_]+)\.[a-z0-9_.]+"?')
 _TIMES, _SIZE = ("frame.time_epoch", "frame.time_relative"), "frame.len"
 _SUMMARY = re.compile(r"\s*\d+\s+(?P<time>\d{1,9}\.\d{1,12})\s+\S+\s+(?:→|->)\s.*")
 Packet = tuple[int, int]
-"""Nanoseconds since the epoch of the file, and bytes of the frame; 0 where they are unknown."""
+"""Nanoseconds since the epoch of the file, and bytes of the frame; 0 if unknown."""
 
 
 class Source(Protocol):
     """A stream of bytes."""
 
     def read(self, count: int, /) -> bytes:
-        """A number of bytes, or fewer at its end."""
+        """A number of bytes, or fewer at the end of the file."""
 
 
 def read_pcap(stream: Source, file: str, found: Found) -> None:
@@ -62,7 +62,7 @@ def read_pcap(stream: Source, file: str, found: Found) -> None:
 
 
 def is_tshark(text: str) -> bool:
-    """True if the first lines are times of packets, as ``tshark -T fields -e frame.time_epoch`` writes them, or its list of packets."""
+    """True if the first lines are packet times, as from ``tshark -T fields -e frame.time_epoch``, or a packet list."""
     lines = [line for line in lines_of(text[:4096])[:5] if line.strip()]
     if lines and _columns(lines[0]) is not None:
         return True
@@ -71,7 +71,7 @@ def is_tshark(text: str) -> bool:
 
 
 def read_tshark(text: str, file: str, found: Found) -> None:
-    """Read the instants, and the sizes in a second column if any, or in those that the first line names.
+    """Read the instants, and the sizes from a second column, or from the columns named in the first line.
 
     Raises:
         InputError: a line that is not a time, or no packets.
@@ -98,14 +98,14 @@ def read_tshark(text: str, file: str, found: Found) -> None:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Places of the time and of the size in lines with several fields."""
+    """Positions of time and size in lines with several fields."""
 
     separator: str
     time: int
     size: int | None
 
     def of(self, line: str) -> str:
-        """The time and the size of a line, or an empty text."""
+        """The time and the size of a line; a missing one is an empty text."""
         try:
             cells = next(csv.reader([line], delimiter=self.separator), [])
         except csv.Error:
@@ -115,7 +115,7 @@ class _Columns:
 
 
 def _columns(head: str) -> _Columns | None:
-    """The columns of a first line with names, as ``tshark -E header=y`` writes it; None without a time."""
+    """The columns of a first line with names, as from ``tshark -E header=y``; None without a time."""
     first = _FIELD.match(head)
     if first is None:
         return None
@@ -203,7 +203,7 @@ def _pcapng(read: _Reader) -> Iterator[Packet]:
 
 
 def _unit(options: bytes, order: str) -> Callable[[int], int]:
-    """Conversion of an interface's times to nanoseconds, by its option ``if_tsresol``; microseconds by default."""
+    """Conversion of an interface's times to nanoseconds, by its option ``if_tsresol``; the default is microseconds."""
     at = 0
     while at + 4 <= len(options):
         code, length = struct.unpack(order + "HH", options[at : at + 4])

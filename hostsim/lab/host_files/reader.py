@@ -1,4 +1,4 @@
-"""Selection of the reader of a file by its content, with size limits for untrusted files."""
+"""Selection of a file's reader by content, with size limits for untrusted files."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from hostsim.scenario.yaml.foreign_text import decoded, format_of
 __all__ = ["MAX_CAPTURE", "MAX_JSON", "read_host_files"]
 
 MAX_CAPTURE = 512 << 20
-"""Largest capture of esxtop or of packets after decompression; one of a large host has 300 MB in an hour."""
+"""Largest decompressed capture of esxtop or packets; an hour of a large host takes 300 MB."""
 MAX_JSON = 64 << 20
 """Largest output of net-stats."""
 MAX_LINES = 100_000
-"""Most lines of the output of other commands, such as a list of settings."""
+"""Largest number of lines of other command output, such as a list of settings."""
 MOST_FILES = 200
 _HEAD = 64 << 10
 _LONGEST_LINE = 32 << 20
-"""Longest line of a capture; one of esxtop has about 60 bytes for each counter."""
+"""Longest line of a capture; esxtop needs about 60 bytes for each counter."""
 _KINDS = "esxtop -b, net-stats -A, esxcli network nic and hardware cpu, vsish, pcap, pcapng, tshark"
 _SETTINGS = {
     "a .vmx file": "vms: GROUP: {vmx: {file: NAME}}",
     "the output of `esxcli system settings advanced list`": "host: {advanced: {file: NAME}}",
 }
-"""Formats that scenarios read directly, and their keys."""
+"""Formats that scenarios read directly, with the keys for them."""
 
 
 def read_host_files(files: Iterable[str | Path]) -> Found:
@@ -158,7 +158,7 @@ class _Limited:
         self.most = MAX_BYTES
 
     def peek(self, count: int) -> bytes:
-        """The first bytes, without consuming them."""
+        """The first bytes, which remain unread."""
         self._start = self._take(count)
         return self._start
 
@@ -182,7 +182,7 @@ class _Limited:
 
 
 def _lines(stream: _Limited, name: str) -> Iterator[str]:
-    """The lines of a capture, in UTF-8 or by their byte order mark, one after another."""
+    """The lines of a capture one by one, in UTF-8 or by the byte order mark."""
     rest = b""
     start = stream.read(1 << 20)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start[:64]:

@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 Cycle = tuple[float, float, float]
-"""Interrupts: rate, mean number of packets for each, mean delay of a packet."""
+"""Interrupts: rate, mean number of packets per interrupt, mean delay of a packet."""
 
 
 def mg1_wait(load: float, cv2: float) -> float:
-    """Mean wait in M/G/1, first come first served (Pollaczek-Khinchine); ``cv2`` is the squared variation of service."""
+    """Mean wait in M/G/1 with first come, first served (Pollaczek-Khinchine); ``cv2`` is the squared variation of service."""
     return load / (1 - load) * (1 + cv2) / 2
 
 
@@ -75,13 +75,13 @@ def nonpreemptive_waits(first: float, second: float) -> tuple[float, float]:
 
 
 def preemptive_sojourns(first: float, second: float) -> tuple[float, float]:
-    """Mean sojourns of two classes with exponential service, the first cutting the second short, which resumes; by their loads."""
+    """Mean sojourn times of two classes with exponential service, by load; the first preempts the second, which resumes."""
     total = first + second
     return 1 / (1 - first), 1 / (1 - first) + total / ((1 - first) * (1 - total))
 
 
 def batch_wait(load: float, batch: int, cv2: float) -> float:
-    """Mean wait in M^m/G/1: batches of a fixed number come together."""
+    """Mean wait in M^m/G/1: batches of a fixed number of customers arrive together."""
     return (load * (1 + cv2) + batch - 1) / (2 * (1 - load))
 
 
@@ -140,7 +140,7 @@ def paced_interrupts(rate: float, interval: float) -> Cycle:
 
 
 def ticked(rate: float, ticks: float) -> Cycle:
-    """A tick at a fixed rate announces all packets since the last tick, if any."""
+    """A tick at a fixed rate announces all packets since the last tick, if there are any."""
     some = -math.expm1(-rate / ticks)
     return ticks * some, rate / ticks / some, 1 / (2 * ticks)
 

@@ -1,4 +1,4 @@
-"""Interrupt coalescing oracles: rate of interrupts, packets each announces, and delay."""
+"""Interrupt coalescing oracles: rate of interrupts, packets per interrupt, and delay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hostsim.units import SECOND, US
 __all__ = ["interrupt_moderation", "periodic_polling", "static_coalescing"]
 
 _WARM_UP = 2 * RATE_WINDOW
-"""The depth of rate-based coalescing follows the rate after one window."""
+"""Settling time, as the depth of rate-based coalescing follows the rate after one window."""
 
 
 def _interrupts(cycle: closed_form.Cycle) -> tuple[Quantity, ...]:
@@ -29,7 +29,7 @@ def _interrupts(cycle: closed_form.Cycle) -> tuple[Quantity, ...]:
 
 
 def _cycle(rig: Receiver, clock: Clock, length: int) -> Sequence[float]:
-    """Rate of interrupts from the first to the last (a window of a fixed length would cut an interval at each end), and so on."""
+    """Statistics from the first to the last interrupt, as a fixed window would cut an interval at each end."""
     clock.advance(length)
     flow = rig.flow
     flow.latency.flush()
@@ -89,7 +89,7 @@ def interrupt_moderation() -> Iterator[Oracle]:
         )
         for rate in (4e3, 1e4, 1e5)
     ]
-    deepest = closed_form.coalesced(4e5, 40, 250e-6)  # 100 packets would be due to an interrupt, and 40 are the most
+    deepest = closed_form.coalesced(4e5, 40, 250e-6)  # 100 packets would be due at an interrupt, and 40 is the maximum
     cases.append(
         (4e5, "Rate-based vNIC coalescing", "guest.interrupts", rbc, "40 packets an interrupt, or 250 us", deepest)
     )

@@ -24,7 +24,7 @@ RATE = 50_000
 """Packets a second."""
 STAGES = ("NIC ring", "split-receive queue", "vNIC ring")
 _COSTS_US = {"driver_rx": 4, "split_enqueue": 2, "vnic_deliver": 8, "guest_rx_packet": 5}
-"""NetPoll, split-receive contexts and guests are busy for 0.6, 0.4 and 0.4 of the time; all other costs are 0."""
+"""Utilisations: NetPoll 0.6, split-receive contexts and guests 0.4; all other costs are 0."""
 
 
 class _TimedRing(Ring[Any]):
@@ -56,7 +56,7 @@ class _TimedRing(Ring[Any]):
         return train
 
     def held_at(self, now: int) -> int:
-        """Return the number of packets in the ring, including those that a poll takes later."""
+        """Return the number of packets in the ring, including those that a running poll will take."""
         self.settle(now)
         self._ahead = [(taken, ready) for taken, ready in self._ahead if taken > now]
         return self.held + sum(instant <= now for _, ready in self._ahead for instant in ready)

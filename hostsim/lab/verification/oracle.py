@@ -34,7 +34,7 @@ class Quantity:
     """A quantity of an oracle: a mean with its closed-form value."""
 
     name: str
-    """In words, with its unit: ``mean wait, services``."""
+    """The quantity in words, with its unit: ``mean wait, services``."""
     theory: float
     most_half: float = 0.01
     """Largest half-width of the interval, as a share of ``theory``."""
@@ -52,7 +52,7 @@ class Oracle:
     """In words."""
     quantities: tuple[Quantity, ...]
     simulate: Callable[[Streams, float], Sequence[float]]
-    """One replication: an estimate of each quantity from its streams and its share of the full length."""
+    """One replication: estimates of the quantities from random streams and a share of the full length."""
 
     def run(self, seed: int, replication: int, portion: float) -> tuple[float, ...]:
         """Run one replication with random streams that differ from those of other oracles."""

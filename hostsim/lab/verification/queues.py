@@ -50,7 +50,7 @@ Reader = Callable[[RunRecord], Sequence[float]]
 def _host(
     rate: float, bursts: float, read: Reader, settings: dict[str, str], fill: float = 0
 ) -> Callable[[Streams, float], Sequence[float]]:
-    """A replication of the queue host: ``rate`` arrivals a service, ``bursts`` of them over all replications.
+    """A replication of the queue host: ``rate`` arrivals per service, ``bursts`` of them over all replications.
 
     ``fill`` is the number of services until an overflowing ring is full; they are cut as warm-up.
     """
@@ -167,7 +167,7 @@ def bulk_service() -> Iterator[Oracle]:
 
 
 def _lengths(streams: Streams, *scope: str, cv2: float = 1.0) -> Lengths:
-    """Lengths with mean one service: exponential by default, or with another squared variation."""
+    """Lengths with a mean of one service: exponential by default, or with another squared variation."""
     values: dict[str, object] = {"mean": f"{SERVICE_PS} ps"}
     if cv2 != 1:
         values |= {"distribution": "gamma", "cv": math.sqrt(cv2)} if cv2 else {"distribution": "constant"}
@@ -175,7 +175,7 @@ def _lengths(streams: Streams, *scope: str, cv2: float = 1.0) -> Lengths:
 
 
 def _run(clock: Clock, length: int, *flows: Flow) -> list[tuple[float, int]]:
-    """Advance time; returns the mean latency of each flow after warm-up, in picoseconds, and its number of packets."""
+    """Advance time; returns the mean latency (ps) and number of packets of each flow after warm-up."""
     clock.advance(length // WARM_UP)
     before = []
     for flow in flows:
@@ -190,7 +190,7 @@ def _run(clock: Clock, length: int, *flows: Flow) -> list[tuple[float, int]]:
 
 
 def _mean_sojourn(host: Scheduler, streams: Streams, rate: float, bursts: float, cv2: float = 1.0) -> float:
-    """Mean sojourn time of Poisson arrivals at a host, in mean service times, with ``rate`` arrivals in each of these."""
+    """Mean sojourn time of Poisson arrivals at a host, in mean service times; ``rate`` is per mean service time."""
     arrivals = poisson(rate * PER_SECOND, streams.stream("arrivals"))
     pool = Pool(host, "bursts", arrivals, _lengths(streams, cv2=cv2))
     [(mean, _)] = _run(host.clock, round(bursts / rate * SERVICE_PS), pool.flow)
@@ -300,12 +300,12 @@ def processor_sharing() -> Iterator[Oracle]:
 
 
 def _shared(streams: Streams, bursts: float, cv2: float, load: float, quantum: int) -> float:
-    """Mean sojourn time, in mean service times, of worlds with equal shares that take turns of one quantum."""
+    """Mean sojourn time, in mean service times, of worlds with equal shares that alternate by quanta."""
     return _mean_sojourn(bare_host(1, quantum=quantum, lag_quanta=0), streams, load, bursts, cv2)
 
 
 def polling() -> Iterator[Oracle]:
-    """Oracles of polling systems: one world that visits several rings in turn."""
+    """Oracles of polling systems: one world visits several rings in turn."""
     for service, queues, load, bursts in (
         ("exhaustive", 2, 0.5, 1.5e6),
         ("exhaustive", 4, 0.7, 5.6e6),

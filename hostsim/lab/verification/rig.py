@@ -1,4 +1,4 @@
-"""Test rigs of the oracles: hosts from scenario files, and parts that no scenario file can describe.
+"""Test rigs of the oracles: hosts from scenario files, and parts that scenario files cannot describe.
 
 Clock, scheduler, PCPUs, worlds, rings, timers, arrivals, vNICs and latency logs are the simulator's; this module only connects them. Times
 are in picoseconds.
@@ -53,9 +53,9 @@ __all__ = [
 SERVICE_PS = 10_000_000
 """Mean length of a burst in `queue.yaml`: the unit of time of the closed forms."""
 PER_SECOND = SECOND / SERVICE_PS
-"""Services a second: the rate in a scenario file for one arrival per mean service."""
+"""Services per second: the rate in a scenario file for one arrival per mean service."""
 WARM_UP = 16
-"""The first of this many parts of every run is cut: a fixed share, independent of the measured values."""
+"""Divisor of every run's length for the warm-up cut, which is independent of the measured values."""
 
 
 def point(file: str, **settings: str) -> PointSpec:
@@ -113,7 +113,7 @@ ROOM = 1 << 40
 
 
 def bare_host(pcpus: int, *, quantum: int = 1000 * SECOND, lag_quanta: int = 10**9) -> Scheduler:
-    """A scheduler with one node, no costs, no preemption among vCPUs, and by default a quantum beyond any burst."""
+    """A scheduler with one node, without costs and vCPU preemption; by default the quantum exceeds any burst."""
     spec = point("queue.yaml")
     costs = CostTable(spec.costs, spec.hardware.cpu)
     costs.vcpu_lead = 1 << 100
@@ -129,7 +129,7 @@ def bare_host(pcpus: int, *, quantum: int = 1000 * SECOND, lag_quanta: int = 10*
 
 
 def poisson(rate: float, random: np.random.Generator) -> Arrivals:
-    """Poisson arrivals, ``rate`` a second."""
+    """Poisson arrivals at ``rate`` per second."""
     return make_arrivals(ArrivalSpec(process="poisson"), rate, random)
 
 
@@ -175,7 +175,7 @@ class _Job(World):
 
 
 class Pool:
-    """Bursts of work with a world for each, so that only the scheduler decides their order."""
+    """Bursts of work, each in its own world, so that only the scheduler decides their order."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class Receiver:
 
 
 class Guest(Receiver):
-    """A guest that never halts and takes announced packets in no time."""
+    """A guest that never halts and takes announced packets without spending time."""
 
     def __init__(self, clock: Clock, scheme: CoalescingScheme, arrivals: Arrivals) -> None:
         super().__init__()
@@ -315,7 +315,7 @@ class Poller(World):
         return self._switch
 
     def end(self, now: int) -> None:
-        if self._allowed is None:  # has just switched to this ring
+        if self._allowed is None:  # it has just switched to this ring
             held = self._settle(now).held
             self._allowed = {"exhaustive": float("inf"), "gated": float(held), "limited": 1}[self._service]
 

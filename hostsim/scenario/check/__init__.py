@@ -1,1 +1,1 @@
-"""Validation across parts: references between parts, and what must fit on the host."""
+"""Validation across parts: references between parts, and capacity of the host."""

@@ -1,4 +1,4 @@
-"""Resource pools and CPU admission control: what VMs and pools reserve must be there when they are powered on or made.
+"""Resource pools and CPU admission control: reservations must be available at power-on and when pools are made.
 
 Documented in vSphere Resource Management ("CPU Admission Control", "Expandable Reservations Example", "Admission Control") and, for a VM with
 high latency sensitivity, in "Full CPU Reservation" (8.0). Affinity is not considered, as documented.
@@ -23,7 +23,7 @@ _POOL_REFUSES = "The available CPU resources in the parent resource pool are ins
 
 
 def pool_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
-    """Faults of resource pools and of their names: unknown pools, pools in themselves, limits below reservations."""
+    """Faults of resource pools and their names: unknown pools, pools inside themselves, limits below reservations."""
     known = [ROOT_POOL, *file.resource_pools]
     if ROOT_POOL in file.resource_pools:
         message = "is the name of the root resource pool, which is the host itself"
@@ -54,7 +54,7 @@ def _is_in_itself(file: PointFile, name: str) -> bool:
 
 
 def pools(file: PointFile) -> tuple[ResourcePoolSpec, ...]:
-    """The resource pools of a file without faults, those in the host first, then those in these."""
+    """The resource pools of a file without faults, those directly in the host first, then their children."""
     found: list[ResourcePoolSpec] = []
     around = [ROOT_POOL]
     while around:
@@ -88,13 +88,13 @@ class _Reserved:
 
 
 class _Admission:
-    """Reservations of a host, made in order."""
+    """Reservations of a host, in the order in which they are made."""
 
     def __init__(self, capacity_mhz: int) -> None:
         self._accounts = {"": _Reserved(None, capacity_mhz)}
 
     def refusal(self, pool: str, requested_mhz: int) -> tuple[str, int] | None:
-        """Reserve CPU in a pool, from its ancestors where it may expand; or return the message of the refusal, and the MHz that there are."""
+        """Reserve CPU in a pool, and in its ancestors if it is expandable; on refusal, return a message and the available MHz."""
         steps: list[tuple[_Reserved, int]] = []
         wanted, name, borrowed = requested_mhz, pool, 0
         while True:
@@ -114,21 +114,21 @@ class _Admission:
             wanted -= here
             name = account.pool.parent
         for account, amount in steps:
-            # what a pool borrows is reserved in its parent, and belongs to the pool from then on
+            # a pool borrows from its parent, and owns the borrowed CPU from then on
             account.taken_mhz += amount
         for (account, _), (_, lent) in pairwise(steps):
             account.capacity_mhz += lent
         return None
 
     def add(self, pool: ResourcePoolSpec) -> None:
-        """Add a pool whose own reservation has been made."""
+        """Add a pool with its own reservation already made."""
         self._accounts[pool.name] = _Reserved(pool, pool.reservation_mhz)
 
 
 def admission_faults(
     tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
 ) -> Iterator[Fault]:
-    """Reservations that admission control refuses: pools are made in their order, then VMs are powered on in theirs.
+    """Reservations that admission control refuses: pools are made in order, then VMs are powered on in order.
 
     The host's capacity is the nominal clock of all its cores; hyperthreads add nothing. What ESXi reserves for itself is not subtracted.
     """

@@ -1,4 +1,4 @@
-"""Capacity checks: VMs must fit on their host, queues on a NIC, packets in a frame, streams on a wire; warnings of very slow traffic."""
+"""Capacity checks: VMs on a host, queues on a NIC, packets in a frame, streams on a wire; warnings of slow traffic."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ __all__ = [
 
 _LAST_PORT = 65535
 _RINGS = {"vmxnet3": (32, 32), "e1000": (80, 8)}
-"""Smallest number of descriptors of each device's driver, and its unit; the largest is 4096."""
+"""Smallest number of descriptors of each device's driver, and its granularity; the largest number is 4096."""
 
 
 def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[Fault]:
-    """Faults of NICs: driver options that a NIC does not support, and switches that the platform does not have."""
+    """Faults of NICs: unsupported driver options, and switches that the platform does not have."""
     for name, options in file.host.nics.items():
         path: KeyPath = ("host", "nics", name)
         nic = hardware.nics[name]
@@ -71,7 +71,7 @@ def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: Pl
 def _exclusive_faults(
     tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
 ) -> Iterator[Fault]:
-    """Processors of VMs that need a core each, against the cores of their nodes; each node reserves one for all other worlds."""
+    """Faults of VMs that need exclusive cores, of which each node keeps one for all other worlds."""
     cpu = hardware.cpu
     taken = 0
     for group in groups:
@@ -90,7 +90,7 @@ def _exclusive_faults(
 
 
 def _affinity_faults(tree: Tree, groups: Iterable[VmGroupSpec]) -> Iterator[Fault]:
-    """Affinities with fewer PCPUs than vCPUs, which the product refuses too, and beside VMs that take cores for themselves."""
+    """Faults of affinity: fewer PCPUs than vCPUs, which ESXi also refuses, or VMs with exclusive cores beside it."""
     exclusive = [group.name for group in groups if group.settings.exclusive and group.count]
     for group in groups:
         count = len(group.settings.affinity)
@@ -103,7 +103,7 @@ def _affinity_faults(tree: Tree, groups: Iterable[VmGroupSpec]) -> Iterator[Faul
 
 
 def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec) -> Iterator[Fault]:
-    """Faults of VMs: too large for the host, or with contradicting settings."""
+    """Faults of VMs: larger than the host, or with contradictory settings."""
     cpu = hardware.cpu
     groups = list(groups)
     yield from _exclusive_faults(tree, file, groups, hardware)
@@ -135,15 +135,15 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
 
 @dataclass(frozen=True)
 class _Host:
-    """Limits that traffic is compared with."""
+    """Limits for traffic."""
 
     tree: Tree
     file: PointFile
     hardware: HardwareSpec
     switches: Mapping[str, list[VSwitchSpec]]
-    """By group of VMs, the switch of each NIC."""
+    """Switch of each NIC, by group of VMs."""
     load: dict[str, float]
-    """Bits a second of earlier streams on the wire of each NIC."""
+    """Bits per second of earlier streams on the wire of each NIC."""
     groups: Mapping[str, VmGroupSpec]
     """Groups of VMs by name."""
     traffic: Mapping[str, Traffic]
@@ -157,7 +157,7 @@ def traffic_faults(
     hardware: HardwareSpec,
     traffic: Mapping[str, Traffic],
 ) -> Iterator[Fault]:
-    """Faults of traffic: packets larger than a frame, impossible connections, and streams faster than their wire."""
+    """Faults of traffic: packets larger than a frame, impossible connections, streams faster than the wire."""
     groups = list(groups)
     switches = {group.name: links(group, file.network, file.host.nics) for group in groups}
     host = _Host(tree, file, hardware, switches, {}, {group.name: group for group in groups}, traffic)
@@ -167,7 +167,7 @@ def traffic_faults(
 
 @singledispatch
 def _faults(flow: Traffic, path: KeyPath, host: _Host) -> Iterable[Fault]:
-    """Faults of traffic on a host; a derived kind is checked as its base."""
+    """Faults of traffic on a host; a derived kind is checked like its base."""
     return ()
 
 
@@ -198,7 +198,7 @@ def _(flow: Connected, path: KeyPath, host: _Host) -> Iterable[Fault]:
 
 
 def _cost_faults(host: _Host, path: KeyPath, flow: Connected) -> Iterator[Fault]:
-    """Connections for single files in guests whose files have no cost of one."""
+    """Faults of connections that fetch a single file, in guests without a cost for opening one."""
     if isinstance(flow, HttpSpec) and not flow.keep_alive:
         for name in flow.to:
             if host.groups[name].guest.connection is None:
@@ -233,7 +233,7 @@ def _stream_faults(
     load: dict[str, float],
     pace: str = "rate",
 ) -> Iterator[Fault]:
-    """A stream of datagrams against its frames and the wire of the first uplink with its earlier ``load``. Replayed instants are not checked."""
+    """Faults of a stream of datagrams: frame size, and rate of the first uplink, which has an earlier ``load``."""
     if octets + UDP_HEADERS > switch.mtu:
         allowed = f"at most {switch.mtu - UDP_HEADERS} B: one frame at an MTU of {switch.mtu}"
         yield host.tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
@@ -251,7 +251,7 @@ def _stream_faults(
 
 
 def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fault]:
-    """A bridge against its vNICs, and its frames against both switches and their uplinks."""
+    """Faults of a bridge: its vNICs, and frames on both switches and their uplinks."""
     tree, file = host.tree, host.file
     for group in flow.to:
         networks, switches = file.vms[group].networks, host.switches[group]
@@ -286,7 +286,7 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
 
 
 def _forwarder_faults(host: _Host, path: KeyPath, flow: BridgedSpec, group: str) -> Iterator[Fault]:
-    """Functions of NICs that pass no frames of others, and what a process that polls has not."""
+    """Faults of virtual functions, which do not pass frames with other addresses, and of polling processes."""
     tree, spec = host.tree, host.groups[group]
     for key in ("enters", "leaves"):
         device = spec.settings.devices[getattr(flow, key)].device
@@ -320,14 +320,14 @@ def _forwarder_faults(host: _Host, path: KeyPath, flow: BridgedSpec, group: str)
             and other.enters != flow.enters
             and other.leaves != flow.leaves
         ):
-            continue  # a process of its own, with queues of its own
+            continue  # its own process, with its own queues
         message = f"keeps NICs and a vCPU of {group} to a process that polls, and {name} goes there too"
         allowed = "groups without other traffic than a process that polls the other way on another vCPU"
         yield tree.fault((*path, "forwarded_by"), message, allowed)
 
 
 def _worker_faults(host: _Host, path: KeyPath, flow: WorkSpec) -> Iterator[Fault]:
-    """CPU work on more vCPUs than a VM has."""
+    """Faults of CPU work on more vCPUs than a VM has."""
     least = min(host.groups[group].vcpus for group in flow.to)
     if flow.vcpus != "all" and flow.vcpus > least:
         group = next(group for group in flow.to if host.groups[group].vcpus == least)
@@ -336,7 +336,7 @@ def _worker_faults(host: _Host, path: KeyPath, flow: WorkSpec) -> Iterator[Fault
 
 
 def _datagram_faults(host: _Host, path: KeyPath, flow: UdpStreamSpec) -> Iterator[Fault]:
-    """Datagrams to or from each VM against their frames and wires; the two directions are independent."""
+    """Faults of datagrams of each VM: frames and wires; the two directions are independent."""
     for group in flow.to:
         switch = host.switches[group][flow.vnic]
         share = host.file.vms[group].count / len(switch.uplinks)
@@ -346,7 +346,7 @@ def _datagram_faults(host: _Host, path: KeyPath, flow: UdpStreamSpec) -> Iterato
 
 
 def _number_faults(host: _Host, path: KeyPath, flow: Connected | UdpStreamSpec) -> list[Fault]:
-    """Traffic through a vNIC that a group does not have."""
+    """Faults of traffic through a vNIC that a group does not have."""
     counts = {group: len(host.switches[group]) for group in flow.to}
     least = min(counts.values())
     if flow.vnic < least:
@@ -357,7 +357,7 @@ def _number_faults(host: _Host, path: KeyPath, flow: Connected | UdpStreamSpec) 
 
 
 def _connection_faults(host: _Host, path: KeyPath, flow: Connected) -> Iterator[Fault]:
-    """Connections against the segments of their switches and the range of ports."""
+    """Faults of connections: segment sizes of their switches, and the range of ports."""
     tree, connections = host.tree, flow.ports
     segment = max(segment_size(host.switches[group][flow.vnic].mtu) for group in flow.to)
     least = min(segment_size(host.switches[group][flow.vnic].mtu) for group in flow.to)
@@ -379,7 +379,7 @@ def _connection_faults(host: _Host, path: KeyPath, flow: Connected) -> Iterator[
 
 
 def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
-    """Warnings of features that vNICs request and physical NICs do not have."""
+    """Warnings of features that vNICs request and the physical NICs lack."""
     netqueue = "netNetqueueEnabled"
     for name, group in file.vms.items():
         for number, switch in enumerate(group.networks):
@@ -398,17 +398,17 @@ def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
 
 
 def _rings(file: PointFile, switch: str) -> int:
-    """The most rings that a queue with RSS has on an uplink of a switch."""
+    """Largest number of rings of an RSS queue on an uplink of a switch."""
     options = (file.host.nics.get(nic) for nic in file.network[switch].uplinks)
     return max((entry.rss_rings for entry in options if entry is not None), default=1)
 
 
 _FASTEST = float(SECOND)
-"""Arrivals a second at a distance of one picosecond."""
+"""Arrivals per second at intervals of one picosecond."""
 
 
 def load_faults(tree: Tree, file: PointFile, traffic: Mapping[str, Traffic], length_ps: int) -> Iterator[Fault]:
-    """Traffic without any arrival in a run or with several in a picosecond, and connections with equal ports.
+    """Faults of arrivals (none in a run, or several in a picosecond), and of connections with equal ports.
 
     Args:
         tree: the scenario.
@@ -432,7 +432,7 @@ def _words(length_ps: int) -> str:
 
 
 def _pace_faults(tree: Tree, path: KeyPath, flow: Traffic, streams: int, length_ps: int) -> Iterator[Fault]:
-    """Arrivals against the length of a run, of all streams together and of each."""
+    """Faults of arrivals in a run, of all streams together and of each stream."""
     run = _words(length_ps)
     pace = flow.pace
     if pace is None:
@@ -462,7 +462,7 @@ def _delay_faults(tree: Tree, path: KeyPath, flow: Connected, vms: int, length_p
 
 
 def _port_faults(tree: Tree, file: PointFile, traffic: Mapping[str, Traffic]) -> Iterator[Fault]:
-    """Indistinguishable connections of a VM: to the same port of the server, from the same port of the peer."""
+    """Faults of indistinguishable connections of a VM, with equal ports of server and peer."""
     taken: dict[tuple[str, int, int], list[tuple[str, range]]] = {}
     for name, flow in traffic.items():
         if not isinstance(flow, Connected):

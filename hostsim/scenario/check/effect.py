@@ -81,7 +81,7 @@ def assumption_warnings(
         if not group.count or not group.settings.vnics or not rate:
             continue
         vnic = group.settings.vnics[0]
-        # above the ceiling of calls, an ESXi VM sends several packets with each call
+        # above the limit of calls, an ESXi VM sends several packets per call
         if vnic.split_rx and is_open and peer.tx_coalescing is None and rate > settings.tx_call_rate:
             name = file.peer if tree.get(("peer",)) is not None else f"{file.peer} (the default)"
             yield (
@@ -91,7 +91,7 @@ def assumption_warnings(
 
 
 def extrapolation_warnings(hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[str]:
-    """The warning of a processor that no cost of a packet was measured on.
+    """The warning of a processor without any measured packet cost.
 
     Args:
         hardware: the server; the platform has its processor family.
@@ -107,7 +107,7 @@ def extrapolation_warnings(hardware: HardwareSpec, platform: PlatformSpec) -> It
 
 
 def _rate(flow: MulticastSpec) -> float:
-    """Mean number of packets in a second."""
+    """Mean number of packets per second."""
     instants = flow.arrivals.timestamps_ps
     if not instants:
         return flow.pace.rate
@@ -116,11 +116,11 @@ def _rate(flow: MulticastSpec) -> float:
 
 
 Effects: TypeAlias = Mapping[str, str]
-"""By path of each judged setting at a point: the warning that it has no effect, or an empty text."""
+"""Warning for each judged setting at a point, by path; empty if the setting has an effect."""
 
 _NUMBERED = re.compile(r"(ethernet|pciPassthru)(\d+)\.")
 _LOOKS = 10
-"""The first check of dynamic tuning is after this fraction of its period, see `hostsim.model.control.dense_mode`."""
+"""Fraction of its period after which dynamic tuning checks first, see `hostsim.model.control.dense_mode`."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class _Point:
         return any(vnic.settings.device == device for vnic in self.vnics)
 
     def dealt(self) -> bool:
-        """True if a NIC has receive queues for vNICs beside the default queue."""
+        """True if a NIC has receive queues for vNICs in addition to the default queue."""
         plain = {nic for switch in self.spec.vswitches.values() if not switch.vxlan for nic in switch.uplinks}
         nics = self.spec.hardware.nics
         return any(
@@ -174,7 +174,7 @@ class _Point:
 
 
 def side_channel_reason(kernel: Mapping[str, object], threads: int, family: str) -> str:
-    """Why side-channel aware scheduling takes no hyperthreads away; nothing where it does."""
+    """The reason if side-channel aware scheduling disables no hyperthreads; empty otherwise."""
     if kernel.get("hyperthreadingMitigation") != "TRUE":
         return "it is off"
     if kernel.get("hyperthreadingMitigationIntraVM") == "FALSE":
@@ -237,7 +237,7 @@ def _contexts(point: _Point) -> bool:
 
 
 def _is_posted(flow: Traffic) -> bool:
-    """True of open-loop traffic from the peer."""
+    """True for open-loop traffic from the peer."""
     if isinstance(flow, UdpStreamSpec):
         return flow.direction == "receive"
     return isinstance(flow, MulticastSpec | BridgedSpec)
@@ -247,7 +247,7 @@ _POSTED = _needs(lambda point: any(map(_is_posted, point.flows)), "no open-loop 
 
 
 def _switched(point: _Point, flow: Traffic) -> bool:
-    """True of traffic between vNICs, which the virtual switch forwards."""
+    """True for traffic between vNICs, which the virtual switch forwards."""
     if not isinstance(flow, VmTraffic):
         return False
     ends = ((flow.sender, flow.vnic), (flow.to, flow.to_vnic))
@@ -266,7 +266,7 @@ def _gets_multicast(point: _Point, vnic: _Vnic) -> bool:
 
 
 def _first_look(point: _Point) -> bool:
-    """True if dynamic tuning checks the host before the run ends; a slow warm-up lengthens the run."""
+    """True if dynamic tuning makes a check before the run ends; a slow warm-up lengthens the run."""
     return point.spec.settings.tune_interval < _LOOKS * point.spec.length
 
 
@@ -280,7 +280,7 @@ _CUSTOM = _needs(
 
 
 def _looks_beyond(point: _Point) -> bool:
-    """True where the balancer looks beyond core complexes once in a period of its own."""
+    """True if the balancer has a separate period for balancing beyond core complexes."""
     return point.spec.hardware.cpu.core_complex is not None and not point.spec.settings.llc_sched
 
 
@@ -356,7 +356,7 @@ ADVANCED: dict[str, Rule] = {
         _needs(lambda point: any(point.spec.hardware.nics[nic].tso for nic in point.uplinks), "no uplink does TSO"),
     ),
 }
-"""Rules of advanced settings; unlisted ones always have an effect."""
+"""Rules of advanced settings; others always have an effect."""
 KERNEL: dict[str, Rule] = {
     "hyperthreadingMitigation": lambda point: side_channel_reason(
         point.file.host.kernel, point.threads, point.spec.hardware.cpu.family
@@ -408,14 +408,14 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
 
 
 def _unicast_into(flow: Traffic) -> int | None:
-    """Number of the vNIC that datagrams come to by unicast; None of other traffic."""
+    """Number of the vNIC that receives unicast datagrams; None for other traffic."""
     if isinstance(flow, VmDatagramsSpec):
         return flow.to_vnic
     return flow.vnic if isinstance(flow, UdpStreamSpec) and flow.direction == "receive" else None
 
 
 def _prefers_threads(point: _Point, group: VmGroupSpec) -> str:
-    """Why counting hyperthreads changes nothing for the VMs of a group."""
+    """The reason if counting hyperthreads changes nothing for the VMs of a group."""
     cpu = point.spec.hardware.cpu
     if cpu.threads == 1:
         return "the server has no hyperthreads"
@@ -424,13 +424,13 @@ def _prefers_threads(point: _Point, group: VmGroupSpec) -> str:
 
 
 def _blocks(point: _Point, group: VmGroupSpec, room: int) -> int:
-    """Number of NUMA nodes that a VM is on at first, where each takes so many vCPUs."""
+    """Initial number of NUMA nodes of a VM, if each node takes the given number of vCPUs."""
     nodes = len(group.settings.nodes) or point.spec.hardware.cpu.nodes
     return min(nodes, -(-group.vcpus // room))
 
 
 def _offload(point: _Point, group: VmGroupSpec, key: str) -> str:
-    """The reason if an offload that a guest has off has no effect."""
+    """The reason if disabling a guest offload has no effect."""
     there = [flow for flow in point.flows if group.name in flow.to]
     sends = [flow for flow in point.flows if isinstance(flow, VmTraffic) and group.name in flow.sender]
     connected = [flow for flow in there if isinstance(flow, Connected)]
@@ -456,7 +456,7 @@ def _offload(point: _Point, group: VmGroupSpec, key: str) -> str:
 
 
 def _queues(group: VmGroupSpec, nics: Mapping[str, NicSpec]) -> str:
-    """The reason if a number of queue pairs that a guest sets has no effect."""
+    """The reason if a guest's number of queue pairs has no effect."""
     settings = group.settings
     pairs = [vnic.queue_pairs(group.vcpus) for vnic in settings.vnics]
     for entry in settings.passthrough:
@@ -468,7 +468,7 @@ def _queues(group: VmGroupSpec, nics: Mapping[str, NicSpec]) -> str:
 
 
 def _nic(point: _Point, name: str, key: str) -> str:
-    """The reason if an option of a NIC's driver has no effect."""
+    """The reason if a NIC driver option has no effect."""
     if key == "max_vfs":
         return "" if name in point.shared else f"no VM has a function of {name} (pciPassthruX.pfId)"
     if key == "mtu" and name in point.uplinks and name not in point.shared:
@@ -524,7 +524,7 @@ def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec
 
 
 def depends_on_length(path: str) -> bool:
-    """True for a setting that may have an effect in a longer run of the same point."""
+    """True if a setting may have an effect in a longer run of the same point."""
     return path == "host.advanced.Net.NetTuneHostMode"
 
 
@@ -574,7 +574,7 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
     for switch, spec in file.network.items():
         groups = {name for name, other in file.network.items() if other.port_group_of == switch}
         for key in _changed(spec, VSwitchSpec(uplinks=spec.uplinks)):
-            if spec.port_group_of is not None and key in OF_SWITCH:  # judged where the switch has it
+            if spec.port_group_of is not None and key in OF_SWITCH:  # judged with the switch's own setting
                 continue
             used = connected if key in _OF_PORTS else connected | ({switch} if groups & connected else set())
             reason = "no link is down" if key == "standby" and not spec.link_down else ""
@@ -597,7 +597,7 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
 
 
 def _is_used(file: PointFile, pool: str) -> bool:
-    """True where a VM is in a pool, or in one of those in it."""
+    """True if a VM is in the pool or in one of its descendants."""
     inside = {pool}
     for name in [*file.resource_pools] * len(file.resource_pools):
         if file.resource_pools[name].parent in inside:
@@ -606,11 +606,11 @@ def _is_used(file: PointFile, pool: str) -> bool:
 
 
 _OF_PORTS = ("shaping", "teaming", "standby", "vlan")
-"""Keys of a virtual switch that its port groups do not have of it."""
+"""Keys that port groups override on their virtual switch."""
 
 
 def _state(setting: SettingSpec, value: object) -> str | None:
-    """None for a default, the reason for a setting that is not modelled, an empty text for one that is."""
+    """None for a default, the reason for a setting that is not modelled, an empty text for a modelled one."""
     read = setting.read(value)
     if not setting.modelled:
         return "it is not modelled" if setting.is_missed(read) else None

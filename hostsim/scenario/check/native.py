@@ -1,4 +1,4 @@
-"""Checks of a native host: one kernel has the whole machine, and hypervisor features are refused.
+"""Checks of a native host: one kernel owns the machine, and hypervisor features are refused.
 
 Its NICs are the uplinks of the virtual switches of its group of VMs; such a switch is only a wire with its MTU. So a scenario of one VM
 changes from a hypervisor to a native host by its platform alone.
@@ -22,7 +22,7 @@ from hostsim.scenario.yaml.source_tree import Tree
 __all__ = ["kernel_nics", "native_faults"]
 
 _PLACEMENT = "numa.nodeAffinity"
-"""The only key of a VM that a native kernel has: the nodes of its processors (``numactl --cpunodebind``)."""
+"""The only VM key of a native kernel: the nodes of its processors (``numactl --cpunodebind``)."""
 _NOTHING = "nothing: the platform has no hypervisor"
 
 
@@ -115,7 +115,7 @@ def _network_faults(tree: Tree, file: PointFile, group: str) -> Iterator[Fault]:
 
 
 def _processor_faults(tree: Tree, groups: Iterable[VmGroupSpec], cpu: CpuSpec) -> Iterator[Fault]:
-    """Faults of a kernel with more processors than its nodes have; those of a whole server are checked elsewhere."""
+    """Faults of a kernel with more processors than its nodes; a whole server is checked elsewhere."""
     for group in groups:
         nodes = group.settings.nodes
         most = len(nodes) * cpu.node_cores * cpu.threads

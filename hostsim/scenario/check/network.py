@@ -34,11 +34,11 @@ __all__ = [
 ]
 
 OF_SWITCH = ("mtu", "vxlan", "nioc", "link_down")
-"""Keys that a port group has of its switch."""
+"""Keys that a port group inherits from its switch."""
 
 
 def in_use(switch: VSwitchSpec) -> tuple[str, ...]:
-    """Return the uplinks that carry traffic: standby adapters in the place of those whose link is down; the first one with explicit failover."""
+    """Return the active uplinks: standby adapters replace those with a link down; with explicit failover only the first."""
     up = [name for name in switch.uplinks if name not in switch.link_down]
     spare = [name for name in switch.standby if name not in switch.link_down]
     if switch.teaming == "explicit_failover":
@@ -47,7 +47,7 @@ def in_use(switch: VSwitchSpec) -> tuple[str, ...]:
 
 
 def settled(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
-    """Return the switches with the uplinks that they use, port groups with what they have of their switches; all of them are sound."""
+    """Return the switches with their active uplinks, and port groups with inherited keys; all of them are valid."""
     found: dict[str, VSwitchSpec] = {}
     for name, switch in network.items():
         if switch.port_group_of is not None:
@@ -59,7 +59,7 @@ def settled(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
 
 
 def without_teaming(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
-    """Return settled switches without the keys that their uplinks follow from: hosts that use the same uplinks share their runs."""
+    """Return settled switches without the keys that determine uplinks, so that hosts with equal uplinks share their runs."""
     keys = ("teaming", "standby", "link_down")
     plain = {key: VSwitchSpec.model_fields[key].default for key in keys}
     return {
@@ -69,11 +69,11 @@ def without_teaming(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec
 
 
 _RESERVABLE = 0.75
-"""Share of the slowest uplink that system traffic may reserve together (vSphere Networking, "Bandwidth Allocation for System Traffic")."""
+"""Largest share of the slowest uplink that system traffic may reserve (vSphere Networking, "Bandwidth Allocation for System Traffic")."""
 
 
 def team_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
-    """Faults of teams and port groups: names that there are not, adapters of other switches, links that all are down.
+    """Faults of teams and port groups: unknown names, adapters of other switches, all links down.
 
     Args:
         tree: the scenario.
@@ -123,7 +123,7 @@ def _gbit(rate: float) -> str:
 def uplink_faults(
     tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec, platform: PlatformSpec
 ) -> Iterator[Fault]:
-    """Faults of virtual switches whose uplinks do not have what is allocated of them.
+    """Faults of virtual switches whose uplinks cannot provide the allocated bandwidth.
 
     Args:
         tree: the scenario.
@@ -162,7 +162,7 @@ def _reservation_faults(tree: Tree, path: KeyPath, nioc: NiocSpec, rates: list[f
 def _group_faults(
     tree: Tree, path: KeyPath, switch: str, nioc: NiocSpec, here: Mapping[str, tuple[int, int]], uplinks: int
 ) -> Iterator[Fault]:
-    """Allocations of groups without a vNIC on the switch; reservations that admission control refuses at power-on.
+    """Faults of allocations: groups without a vNIC on the switch, and reservations that admission control refuses.
 
     ``here`` has the vNICs of a VM on the switch, and the number of VMs, by group.
     """
@@ -187,7 +187,7 @@ def _group_faults(
 
 
 def local_policy(switch: VSwitchSpec, group: str) -> str:
-    """Return the policy of a VM's port that would slow traffic to another VM of the host down, in words; empty without one."""
+    """Return the port policy that would slow down VM-to-VM traffic, in words; empty without one."""
     if switch.shaping is not None:
         return "traffic shaping"
     if switch.nioc is not None and switch.nioc.of_group(group).limit is not None:
@@ -234,14 +234,14 @@ def vm_traffic_faults(
 
 
 def _ends(flow: VmTraffic) -> Iterator[tuple[str, str, int]]:
-    """The ends of traffic: the key that names the NIC, each group of VMs, and the number of the NIC."""
+    """The ends of traffic: the key that names the NIC, the group of VMs, and the number of the NIC."""
     for names, key in ((flow.sender, "vnic"), (flow.to, "to_vnic")):
         for name in names:
             yield key, name, getattr(flow, key)
 
 
 def _functions(flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> list[str]:
-    """Names of the physical NICs whose functions are ends of traffic."""
+    """Names of physical NICs with functions that are ends of traffic."""
     nics = []
     for _, name, number in _ends(flow):
         group = groups[name]
@@ -251,7 +251,7 @@ def _functions(flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> list[str]:
 
 
 def _end_faults(tree: Tree, path: KeyPath, flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> Iterator[Fault]:
-    """Groups at both ends, missing NICs, and whole NICs."""
+    """Faults of traffic: the same group at both ends, missing NICs, and whole NICs."""
     both = next((name for name in flow.sender if name in flow.to), None)
     if both is not None:
         yield tree.fault((*path, "sender"), f"also receives: {both}", "groups that are not in to", given=repr(both))
@@ -279,7 +279,7 @@ def _nic_switch_faults(
     known: Mapping[str, NicSpec],
     nics: list[str],
 ) -> Iterator[Fault]:
-    """Ends that the switch inside a NIC does not reach, and what it does not do."""
+    """Faults of ends that the NIC's internal switch does not reach, and of unsupported features."""
     nic = nics[0]
     reaches = f"functions of {nic}, and vNICs on a virtual switch that has no other uplink"
     if len(nics) > 1:
@@ -333,7 +333,7 @@ def _switch_faults(
     switches: Mapping[str, VSwitchSpec],
     switch: str,
 ) -> Iterator[Fault]:
-    """VMs on different switches, and packets that are too large."""
+    """Faults of VMs on different switches, and of packets that are too large."""
     for names, number in ((flow.sender, flow.vnic), (flow.to, flow.to_vnic)):
         for name in names:
             other = groups[name].networks[number]
@@ -351,7 +351,7 @@ def _switch_faults(
 
 
 def _size_faults(tree: Tree, path: KeyPath, flow: VmTraffic, mtu: int) -> Iterator[Fault]:
-    """Packets that are too large for the ends, and windows that are too small."""
+    """Faults of packets that are too large for the ends, and of windows that are too small."""
     if isinstance(flow, VmDatagramsSpec) and flow.packet_size + UDP_HEADERS > mtu:
         allowed = f"at most {mtu - UDP_HEADERS} B: one frame at an MTU of {mtu}"
         yield tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
@@ -362,7 +362,7 @@ def _size_faults(tree: Tree, path: KeyPath, flow: VmTraffic, mtu: int) -> Iterat
 def _guest_faults(
     tree: Tree, path: KeyPath, flow: VmDatagramsSpec, groups: Mapping[str, VmGroupSpec]
 ) -> Iterator[Fault]:
-    """Guests without costs of a requested path, and missing devices or vCPUs of polling processes."""
+    """Faults of guests without costs for a requested path, and of missing devices or vCPUs of polling processes."""
     for name in flow.sender if flow.sent_by == "poll" else ():
         group = groups[name]
         settings = group.settings.vnics[flow.vnic]
@@ -386,7 +386,7 @@ def _guest_faults(
 def _device_faults(
     tree: Tree, name: str, flow: VmDatagramsSpec, groups: Mapping[str, VmGroupSpec], traffic: Mapping[str, Traffic]
 ) -> Iterator[Fault]:
-    """Other traffic on the device or vCPU of a polling process."""
+    """Faults of other traffic on the device or vCPU of a polling process."""
     ends = (("sent_by", flow.sent_by, flow.sender, flow.vnic), ("taken_by", flow.taken_by, flow.to, flow.to_vnic))
     for key, how, names, number in ends:
         if how != "poll":
@@ -404,7 +404,7 @@ def _device_faults(
 
 
 def _uses(flow: Traffic) -> set[tuple[str, int]]:
-    """The vNICs whose interrupts or vCPUs traffic needs, by group; -1 for CPU work."""
+    """The vNICs with interrupts or vCPUs that traffic needs, by group; -1 for CPU work."""
     if isinstance(flow, VmTraffic):
         return {(name, flow.vnic) for name in flow.sender} | {(name, flow.to_vnic) for name in flow.to}
     if isinstance(flow, TiersSpec):
@@ -445,7 +445,7 @@ def tier_faults(
 def _tier_group_faults(
     tree: Tree, path: KeyPath, flow: TiersSpec, groups: Mapping[str, VmGroupSpec]
 ) -> Iterator[Fault]:
-    """Groups that do not exist, have no VMs or are in two tiers."""
+    """Faults of groups that do not exist, have no VMs, or are in two tiers."""
     seen, is_there = set(flow.to), any(groups[name].count for name in flow.to)
     for number, tier in enumerate(flow.behind):
         key = (*path, "behind", number, "to")
@@ -470,7 +470,7 @@ def _network_faults(
     groups: Mapping[str, VmGroupSpec],
     switches: Mapping[str, VSwitchSpec],
 ) -> Iterator[Fault]:
-    """VNICs that there are not, or that are on other switches than the tier before; calls that are longer than a segment."""
+    """Faults of vNICs that do not exist or are on another switch than the previous tier, and of calls longer than a segment."""
     home = groups[flow.to[0]].networks
     if flow.vnic >= len(home):
         yield tree.fault((*path, "vnic"), "is not a vNIC", "the number of a vNIC of all groups", given=str(flow.vnic))
@@ -490,7 +490,7 @@ def _network_faults(
 
 
 def _join_faults(tree: Tree, path: KeyPath, flow: TiersSpec, groups: Mapping[str, VmGroupSpec]) -> Iterator[Fault]:
-    """Instances that join before others, or more than there are."""
+    """Faults of instances that join out of order, or exceed their number."""
     tiers = [(path, flow.to, flow.joins)]
     tiers += [((*path, "behind", number), tier.to or (), tier.joins) for number, tier in enumerate(flow.behind)]
     for key, names, joins in tiers:

@@ -33,7 +33,7 @@ def _unknown(tree: Tree, path: KeyPath, name: str, known: Iterable[str], what: s
 
 
 def _unknown_driver(tree: Tree, name: str, nic: NicSpec, platform: PlatformSpec) -> Fault:
-    """The fault of a NIC whose driver the platform does not have; for a model of the catalogue, at the line that names it."""
+    """The fault of a NIC without a driver on the platform; for a catalogue model, at the line that names it."""
     path: KeyPath = ("nics", name, "driver")
     here = tree.place(path[:2])
     if here.file == tree.place(path).file:
@@ -59,7 +59,7 @@ def _names(value: Any) -> list[str]:
 
 
 def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
-    """Faults of the network: unknown groups, virtual switches and physical NICs; streams that no single switch can replicate.
+    """Faults of the network: unknown groups, switches and NICs; streams that no single switch can replicate.
 
     Args:
         tree: the scenario, valid or not.
@@ -121,7 +121,7 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
 
 
 def numa_nodes(cpu: CpuSpec) -> str:
-    """The NUMA nodes of a server, as an error allows them."""
+    """The NUMA nodes of a server, as allowed values of an error."""
     of_socket = "one" if cpu.nodes_per_socket == 1 else str(cpu.nodes_per_socket)
     return f"a NUMA node 0..{cpu.nodes - 1}: {of_socket} for each socket"
 
@@ -160,7 +160,7 @@ ORDERED = {
 }
 """Pairs of settings; the first must not exceed the second."""
 _OPEN = ("unlimited", "-1")
-"""Value of a limit that means no limit."""
+"""Value of a limit that means unlimited."""
 _AFFINITY = "sched.cpu.affinity"
 _PCPUS = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 
@@ -221,7 +221,7 @@ def _is_affinity(text: str, pcpus: int) -> bool:
 def passthrough_faults(
     tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec, platform: PlatformSpec
 ) -> Iterator[Fault]:
-    """Faults of passthrough: missing or used NICs, and features that such a VM cannot have; a group without VMs has no faults."""
+    """Faults of passthrough: missing or used NICs, and features that such a VM cannot use."""
     owners: dict[str, str] = {}
     uplinks = {
         nic: switch
@@ -266,7 +266,7 @@ def _function_faults(
     platform: PlatformSpec,
     owners: Mapping[str, str],
 ) -> Iterator[Fault]:
-    """Faults of virtual functions (SR-IOV): NICs that have none, or fewer than VMs ask for, and ports that cannot be shared.
+    """Faults of virtual functions (SR-IOV): NICs with none or too few, and ports that cannot be shared.
 
     Args:
         tree: the scenario.
@@ -310,7 +310,7 @@ def _function_faults(
 
 
 def _enough(name: str, nic: NicSpec, wanted: int) -> str:
-    """What is allowed where VMs ask for more functions than a port has."""
+    """The allowed number if VMs request more functions than a port has."""
     if wanted <= nic.functions:
         return f"host.nics.{name}.max_vfs: an integer {wanted}..{nic.functions}"
     if nic.functions:

@@ -1,1 +1,1 @@
-"""Expectations of a scenario file: their schema, and the searches and stopping rules that answer them."""
+"""Expectations of a scenario file: their schema, searches and stopping rules."""

@@ -1,4 +1,4 @@
-"""Bisection: the search for a threshold on an integer axis, each replication separately on common random numbers.
+"""Bisection: search for a threshold on an integer axis, separately in each replication on common random numbers.
 
 If the measure is known on both sides, the next step is its interpolated crossing of the limit (docs/design/searches.md).
 """
@@ -19,9 +19,9 @@ from hostsim.scenario.plan import Point, PointMaker, RecordKey, Records, Task
 __all__ = ["Bisection"]
 
 MOST_SMALL_STEPS = 2
-"""Largest number of interpolated steps in a row that do not halve the bracket; a bisecting step follows."""
+"""Largest number of consecutive interpolated steps that do not halve the bracket; a bisecting step follows."""
 CLOSE = 4
-"""Width of a bracket that two bisecting steps close; these use runs of the whole length."""
+"""Width of a bracket that two bisecting steps close; these use full-length runs."""
 CLOSE_SHARE = 0.04
 """Brackets up to this share of their far side use runs of the whole length, too: a short run errs by a percent or two, and an error costs
 more whole runs than it saves."""
@@ -33,9 +33,9 @@ class _Side:
 
     value: int
     measure: float = math.nan
-    """The metric there, if known."""
+    """Value of the metric there, if known."""
     is_whole: bool = True
-    """True for a run of the whole length."""
+    """True for a full-length run."""
 
 
 class _Step(Enum):
@@ -43,7 +43,7 @@ class _Step(Enum):
 
     BISECT = "bisect"
     GUIDED = "guided"
-    """The expected crossing of the limit."""
+    """Probe at the expected crossing of the limit."""
     CONFIRM = "confirm"
     """Confirmation of a short run after the bracket has closed around it."""
 
@@ -54,13 +54,13 @@ class _State:
 
     near: tuple[_Side, ...]
     far: tuple[_Side, ...]
-    """Both in the order in which the bracket narrowed."""
+    """Both lists are in the order in which the bracket narrowed."""
     small_steps: int = 0
-    """Number of previous steps that did not halve the bracket."""
+    """Number of preceding steps that did not halve the bracket."""
     is_corrected: bool = False
-    """True after a whole run contradicted a short one; no short runs follow."""
+    """True after a full-length run contradicted a short one; no short runs follow."""
     failed: str | None = None
-    """The reason if it cannot continue."""
+    """The reason if the search cannot continue."""
 
     @property
     def width(self) -> int:
@@ -86,13 +86,14 @@ class _State:
             return next(((side.value, _Step.CONFIRM) for side in (near, far) if not side.is_whole), None)
         if self.small_steps >= MOST_SMALL_STEPS or not 0 < near.measure < limit < far.measure < math.inf:
             return (near.value + far.value) // 2, _Step.BISECT
-        # near the limit a utilisation grows evenly, and a response time by a factor with each step: both are nearly straight on this scale
+        # near the limit a utilisation grows linearly, and a response time by a constant factor per step: both are
+        # nearly straight on this scale
         share = math.log(limit / near.measure) / math.log(far.measure / near.measure)
         step = min(max(round(share * self.width), 1), self.width - 1)
         return near.value + (step if far.value > near.value else -step), _Step.GUIDED
 
     def after(self, side: _Side, *, holds: bool) -> _State:
-        """The state after a probe: inside the bracket, or at a side of it by a run of the whole length."""
+        """The state after a probe inside the bracket, or after a full-length run at one of its sides."""
         near, far = self.near, self.far
         if side.value == near[-1].value:
             near, is_corrected = near[:-1], not holds
@@ -142,7 +143,7 @@ class Bisection:
         self._replications = range(replications or maker.replications)
         self._alike = line = maker.alike({**find.at, find.axis: find.written(find.start)}, find.axis)
         self._values: dict[int, AxisValues] = {}
-        """Axes at each requested value."""
+        """Axis values at each requested value."""
         others = {axis: value for axis, value in line.items() if axis != find.axis}
         self._line = [
             point
@@ -160,7 +161,7 @@ class Bisection:
         """Cache of the latest records: every finished run repeats the search of each replication, and records may be files."""
 
     def wants(self, done: Records) -> list[Task]:
-        """The next run of each unfinished replication: see `Search`."""
+        """The next run of each unfinished replication. See `Search`."""
         return [task for replication in self._replications if (task := self._next(replication, done)) is not None]
 
     def _next(self, replication: int, done: Records) -> Task | None:
@@ -176,7 +177,7 @@ class Bisection:
         return own * len(self._replications) + (self._before.most() if self._before else 0)
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The threshold of each replication, the points on both sides of it, and reasons for doubt: see `Search`."""
+        """The threshold of each replication, the points on both sides of it, and notes on doubts. See `Search`."""
         states = [self._walk(replication, done)[0] for replication in self._replications]
         failures = [f"replication {r}: {state.failed}" for r, state in enumerate(states) if state.failed is not None]
         if failures:
@@ -206,7 +207,7 @@ class Bisection:
         return SearchAnswer(self.name, tuple(values), tuple(cases), noted, bounds=bounds)
 
     def _axes(self, value: int) -> AxisValues:
-        """The axes of the point at a value; those of an equal point in the sweep, if any."""
+        """The axes of the point at a value, or of an equal point in the sweep."""
         if value not in self._values:
             written = {self._find.axis: self._find.written(value)}
             own, alike = {**self._find.at, **written}, {**self._alike, **written}
@@ -235,12 +236,12 @@ class Bisection:
         return CATALOGUE[self._find.metric].evaluate(done[self._point(value).id, replication])
 
     def _raw(self, value: int, replication: int, done: Records) -> dict[str, float]:
-        """The raw measure at a side, if the measure is settled; else empty."""
+        """The raw measure at a side if the measure is settled; else empty."""
         name = CATALOGUE[self._find.metric].raw
         return {"raw": CATALOGUE[name].evaluate(done[self._point(value).id, replication])} if name else {}
 
     def _raw_notes(self, cases: Sequence[AxisValues]) -> tuple[str, ...]:
-        """A note on the raw measure at a side where the settled one is infinite."""
+        """A note on the raw measure at a side with an infinite settled measure."""
         raw = [float(case["raw"]) for case in cases if "raw" in case and case["value"] == math.inf]
         if not raw:
             return ()
@@ -277,7 +278,7 @@ class Bisection:
                 after = state.after(_Side(value, measure, is_whole), holds=measure < find.below)
                 # free information is not a step
                 state = replace(after, small_steps=state.small_steps) if free.pop(value, None) else after
-            elif is_whole:  # on neither side of the threshold: continuing would be a guess
+            elif is_whole:  # known to be on neither side of the threshold: continuing would be a guess
                 state = replace(state, failed=self._without_value(value))
             else:
                 silent.add(value)
@@ -287,7 +288,7 @@ class Bisection:
     def _choose(
         self, value: int, why: _Step, state: _State, replication: int, free: Mapping[int, Point], silent: Container[int]
     ) -> tuple[int, Point]:
-        """The value to probe instead of a proposed one, and its point."""
+        """The value to probe instead of a proposed one, with its point."""
         known = [known for known in free if state.has(known)]
         if known:
             value = min(known, key=lambda known: (abs(known - value), known))
@@ -320,7 +321,7 @@ class Bisection:
         }
 
     def _without_value(self, value: int) -> str:
-        """The reason of a search that ended at a run without a value of the metric."""
+        """The reason of a search that ended at a run without the metric."""
         metric, axis = CATALOGUE[self._find.metric], self._find.axis
         at = f"{axis} = {self._find.written(value)}"
         if metric.least > 1:
@@ -355,7 +356,7 @@ class Bisection:
             if record is None or record.error is not None:
                 continue
             value = self._find.read(point.axes[self._find.axis])
-            assert value is not None  # no point of the line lacks a value
+            assert value is not None  # every point of the line has a value
             beyond = value >= state.far[-1].value if self._find.largest else value <= state.far[-1].value
             measure = CATALOGUE[self._find.metric].evaluate(record)
             if not math.isnan(measure) and (measure < self._find.below) == beyond:

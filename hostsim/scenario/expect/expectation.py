@@ -30,7 +30,7 @@ __all__ = [
 
 
 _NO_COUNT = ("ratio", "boolean", "R2", "%")
-"""Units of claims that no axis value answers."""
+"""Units of claims that values of an axis cannot have."""
 
 
 class Reader(Lookup):
@@ -81,7 +81,7 @@ class Reader(Lookup):
             self._unknown(answer, path, allowed, self._named)
 
     def expectation(self, index: int, part: ExpectPart) -> Expectation | None:
-        """Read one expectation; None when it has faults."""
+        """Read one expectation; None if it has faults."""
         path: KeyPath = ("expect", index)
         before = len(self.faults)
         form, unit = part.read(self, path)
@@ -112,7 +112,7 @@ class Reader(Lookup):
         return made if len(self.faults) == before else None
 
     def _check_unit(self, claim: Claim | Measurement, form: Form, unit: str, path: KeyPath) -> None:
-        """Checks that the answer of a form has the unit of a claim; an axis value is a count."""
+        """Checks that the answer of a form has the unit of the claim; an axis value is a count."""
         if isinstance(form, Find):
             if claim.unit.partition(" ")[0] in _NO_COUNT:
                 self.fault(path, f"is in {claim.unit}, its answer a value of {form.axis}", "a question in its unit")
@@ -122,7 +122,7 @@ class Reader(Lookup):
             self.fault(path, f"is in {claim.unit}, its answer in {unit}", allowed)
 
     def precision(self, name: str, text: str) -> Precision | None:
-        """Read the target precision of a metric; None when it has faults."""
+        """Read the target precision of a metric; None if it has faults."""
         path: KeyPath = ("run", "precision", name)
         unit = self.metric(name, path)
         written = text.strip()
@@ -159,7 +159,7 @@ class Reader(Lookup):
                     )
 
     def _unknown(self, name: str, path: KeyPath, allowed: str, known: Sequence[str]) -> None:
-        """Report an unknown name, unless it is a claim that is misspelt at its own place."""
+        """Report an unknown name, unless it is a misspelt claim that is reported at its own place."""
         nearest = nearest_name(name, known)
         if nearest not in self._misspelt:
             self.fault(path, "unknown expectation", allowed, nearest, given=repr(name))
@@ -192,7 +192,7 @@ class LoadTrial:
 
 
 def _written(value: Any) -> str:
-    """A value as a scenario file has it, without quotes."""
+    """A value as written in a scenario file, without quotes."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_written, value))}]"
     return value if isinstance(value, str) else show_value(value)

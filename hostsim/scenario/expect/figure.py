@@ -27,7 +27,7 @@ Amount = int | float | str
 _AMOUNTS = {"anyOf": [{"type": ["number", "string"]}, {"type": "array", "items": {"type": ["number", "string"]}}]}
 """JSON Schema of one amount, or a list of them."""
 TIME, PARTS = "time", 32
-"""What x is called where it is the simulated time, and the parts of a run by default."""
+"""Name of x if it is simulated time, and default number of parts of a run."""
 _LOOKS = {"title", "size"}
 """Keys of every figure."""
 
@@ -140,7 +140,7 @@ def read_figure(
             return TableSpec(name, part.answers, title=part.title, size=part.size, conditions=conditions)
         labels = {answer: asked[answer].label for answer in part.answers if answer in asked and asked[answer].label}
         return AnswersSpec(name, part.answers, part.title, part.size, part.label, labels)
-    assert part.x is not None  # the schema allows nothing else
+    assert part.x is not None  # the schema allows no other value
     is_time = part.x == TIME and TIME not in look.axes
     if part.parts is not None and not is_time:
         look.fault((*path, "parts"), "divides something other than time", "x: time; or no parts")
@@ -192,7 +192,7 @@ def read_figure(
 
 
 def _names(look: Lookup, axes: tuple[str, ...]) -> dict[str, AxisNames]:
-    """The labels of these axes and their values."""
+    """The labels of axes and of their values."""
     named = {axis: look.axes[axis].names for axis in axes if axis in look.axes}
     return {axis: names for axis, names in named.items() if names != AxisNames()}
 

@@ -1,4 +1,4 @@
-"""Lookup of the names in expectations and figures: axes, metrics, points and bounds, collecting every fault."""
+"""Lookup of names in expectations and figures: axes, metrics, points and bounds; collects every fault."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"\s*[-+]?\.?\d")
 
 
 class Lookup:
-    """Looks up names of one scenario file, among its axes and in the catalogue of metrics."""
+    """Looks up names of one scenario file among its axes and in the catalogue of metrics."""
 
     def __init__(self, tree: Tree, axes: Mapping[str, Axis], scenario: Tree | None = None) -> None:
         """Look up names of a file.
@@ -100,7 +100,7 @@ class Lookup:
             self._own_traffic(one, path)
 
     def _own_traffic(self, subject: Subject, path: KeyPath) -> None:
-        """Check that traffic of a group of VMs, or of a VM, belongs to no others."""
+        """Check that traffic of a group of VMs, or of a VM, has no other participants."""
         group = subject.name.partition("[")[0]
         groups = {name: self._groups_of(name) for name in self._keys("traffic")}
         own = [name for name, members in groups.items() if group in members]
@@ -145,7 +145,7 @@ class Lookup:
         return list(dict.fromkeys([*found, *(map(str, options) if isinstance(options, Mapping) else ())]))
 
     def point(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
-        """A value for every axis except some: the given one, or the first of the sweep."""
+        """A value for every axis except some: the given value, or the first of the sweep."""
         left_out = set(without)
         written = self.written(given, path, left_out)
         return {name: written.get(name, axis.values[0]) for name, axis in self.axes.items() if name not in left_out}
@@ -160,7 +160,7 @@ class Lookup:
         return {name: self._known(name, value) for name, value in given.items()}
 
     def first(self, names: Iterable[str]) -> dict[str, Scalar]:
-        """The first values of these axes, if known."""
+        """The first values of the given axes, if known."""
         wanted = set(names)
         return {name: axis.values[0] for name, axis in self.axes.items() if name in wanted}
 
@@ -186,7 +186,7 @@ class Lookup:
             self.fault(path, "has a unit where there is none", allowed, given=repr(written))
             return None
         try:
-            # 12 digits, without rounding errors of the conversion
+            # 12 digits hide rounding errors of the conversion
             return float(f"{read_quantity(written, kind) / read_quantity(f'1 {word}', kind):.12g}")
         except ValueError as error:
             message, _, allowed = str(error).partition("|")

@@ -1,4 +1,4 @@
-"""Recorded loads: files with one ascending instant in seconds per line, as in ``tshark``, or with instants and rates, as from a monitor."""
+"""Recorded loads: files of ascending instants in seconds (as from ``tshark``), or of instants with rates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["read_instants", "read_profile"]
 
 _MOST_FAULTS = 5
 _LATEST = 1e11
-"""Largest seconds of an epoch, some thousand years."""
+"""Largest number of seconds since an epoch, about a thousand years."""
 
 
 def read_instants(file: Path) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Reader of lists of advanced settings of a real host: the output of ``esxcli system settings advanced list``, and of PowerCLI.
+"""Reader of a real host's advanced settings: output of ``esxcli system settings advanced list`` or PowerCLI.
 
 Only settings of ``/Net``, ``/Cpu`` and ``/Numa`` are kept; the rest of a host's list speaks of disks, memory and users. A list is written
 in blocks of lines, or by ``--formatter`` as CSV, JSON or XML; PowerCLI's ``Get-AdvancedSetting`` gives names with dots, by ``Export-Csv``.
@@ -24,7 +24,7 @@ __all__ = ["read_advanced"]
 _LINE = re.compile(r"\s*(?P<key>[A-Z][A-Za-z ]*):(?:\s(?P<value>.*))?")
 _PATH = re.compile(r"/(?P<name>[\w-]+(?:/[\w.-]+)+)")
 _PROMPT = re.compile(r"\s*(?:\[[\w.-]+@[^\]]*\]|(?:[\w.-]+@\S+|~|PS [A-Z]:[^>]*)\s?[#$>]).*")
-"""A line of a shell, copied with the output of a command."""
+"""A shell line that was copied with the output of a command."""
 _KEPT = ("net.", "cpu.", "numa.")
 _ALLOWED = "output of `esxcli system settings advanced list`, blocks of Path, Type, Int Value and so on"
 _TEXTS = ("Description", "String Value", "Default String Value", "Valid Characters")
@@ -32,14 +32,14 @@ _TEXTS = ("Description", "String Value", "Default String Value", "Valid Characte
 _KEYS = (*_TEXTS, "Type", "Int Value", "Default Int Value", "Min Value", "Max Value", "Host Specific", "Impact")
 """Keys of a block other than its path."""
 _DOCUMENT = re.compile(r"\s*(?:<\?xml|<output|\[\s*(?:\{|\]|$)|\{)")
-"""How a document of XML or JSON begins."""
+"""Beginnings of XML and JSON documents."""
 _COLUMN = re.compile(r"(?<=[a-z])(?=[A-Z])")
-"""Where the names of columns have a blank in blocks of lines: ``IntValue``, ``Int Value``."""
+"""Places of blanks in column names of blocks of lines: ``IntValue`` is ``Int Value``."""
 
 
 @dataclass
 class _Block:
-    """What a list says of one setting, by the keys of a block of lines."""
+    """A listed setting, by the keys of a block of lines."""
 
     line: int
     values: dict[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class _Block:
 
 
 def read_advanced(text: str, file: str) -> FileSettings:
-    """Read the settings of such a list; returns them and its faults. A list without settings is that of a host at its defaults.
+    """Read the settings of such a list; returns them and its faults.
 
     Args:
         text: of the file.
@@ -85,7 +85,7 @@ def _blocks_of(text: str, file: str, faults: list[Fault]) -> Iterable[_Block]:
         if table is not None:
             return table
     except (ValueError, RecursionError, csv.Error, expat.ExpatError):
-        pass  # it is not what it seems to be
+        pass  # the text is not in the format of its beginning
     line = next(number for number, line in enumerate(lines, 1) if line.strip())
     seen = format_of(text)
     message = f"is {seen}, not a list of advanced settings" if seen else "is not a list of advanced settings"
@@ -97,7 +97,7 @@ def _blocks_of(text: str, file: str, faults: list[Fault]) -> Iterable[_Block]:
 
 
 def _blocks(lines: Iterable[str], file: str, faults: list[Fault]) -> Iterator[_Block]:
-    """Blocks of lines; what comes before the first one, such as a prompt or a banner, is passed over."""
+    """Blocks of lines; text before the first one, such as a prompt or a banner, is skipped."""
     block: _Block | None = None
     last = ""
     for number, line in enumerate(lines, 1):
@@ -112,7 +112,7 @@ def _blocks(lines: Iterable[str], file: str, faults: list[Fault]) -> Iterator[_B
             continue
         if match is None or has_controls(line):
             if not has_controls(line) and (last in _TEXTS or _PROMPT.fullmatch(line)):
-                continue  # the second line of a text
+                continue  # continuation line of a text
             given = ascii(line.strip()[:60])
             faults.append(Fault("is not a line of a list of settings", "", given, "Key: value", file=file, line=number))
             continue
@@ -129,7 +129,7 @@ def _blocks(lines: Iterable[str], file: str, faults: list[Fault]) -> Iterator[_B
 
 
 def _record(record: Iterable[tuple[Any, Any]], line: int) -> _Block | None:
-    """The block of a record; None where it is not one of a setting."""
+    """The block of a record; None if it is not one of a setting."""
     values = {_COLUMN.sub(" ", str(key)): _plain(value) for key, value in record if key and value is not None}
     if "Path" not in values and "Name" in values and "Value" in values:  # PowerCLI
         values["Path"] = "/" + values["Name"].replace(".", "/")
@@ -151,7 +151,7 @@ def _plain(value: Any) -> str:
 
 
 def _table(text: str) -> list[_Block] | None:
-    """The rows of CSV; None where no line has the columns of a list of settings."""
+    """The rows of CSV; None if no line has the columns of a list of settings."""
     lines = io.StringIO(text, newline="")
     skipped, header = 0, ""
     for header in lines:
@@ -191,7 +191,7 @@ def _json(text: str, line: int) -> Iterator[_Block]:
         if block is None:
             raise ValueError("is not a list of settings")
         name = str(record.get("Path", record.get("Name")))
-        at = max(text.find(json.dumps(name), place), place)  # the parser keeps no lines
+        at = max(text.find(json.dumps(name), place), place)  # the parser does not keep line numbers
         line, place = line + text.count("\n", place, at), at
         yield _Block(line, block.values, dict.fromkeys(block.values, line))
 
@@ -254,7 +254,7 @@ def _is_integer(text: str) -> bool:
 
 
 def _entry(block: _Block, file: str, faults: list[Fault]) -> FileSetting | None:
-    """The setting of a block; None where it is of no interest, or faulty."""
+    """The setting of a block; None if it is irrelevant or faulty."""
     path = block.values["Path"]
     if re.match(r"/[^/]+/.", path) and not path.replace("/", ".")[1:].casefold().startswith(_KEPT):
         return None

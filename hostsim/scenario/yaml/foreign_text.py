@@ -1,4 +1,4 @@
-"""Texts of other programs: encoding, lines, and the format of unusable ones."""
+"""Text files of other programs: encoding, lines, and recognition of unusable formats."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _DECLARED = re.compile(rb'^\s*\.encoding\s*=\s*"?([\w.:-]{1,40})"?\s*$', re.IGNO
 _SPELLINGS = ((r"^windows-31j$", "cp932"), (r"^windows-", "cp"), (r"^x-mac-", "mac"))
 """Names of encodings with another spelling in Python."""
 _PLAIN = b'memSize = "\\x41+AGE-"\xe9'
-"""Letters that an encoding must keep so that keys are found, and one further byte."""
+"""Letters that an encoding must preserve so that keys are found, and one further byte."""
 _HEAD = 4096
-"""Number of bytes that are searched for that line."""
+"""Number of bytes searched for that line."""
 _FORMATS = (
     (r'"?\(PDH-CSV', "the output of `esxtop -b`"),
     (r'\{\s*"sysinfo"', "the output of `net-stats -A`"),
@@ -41,11 +41,11 @@ _FORMATS = (
     (r'"?[\w .]+"?(?:,"?[^",\n]*"?){2,}\s*$', "CSV"),
     (r"\w[\w-]*:(?: .*)?$", "YAML"),
 )
-"""Beginnings of texts of other formats, the more specific first."""
+"""Beginnings of texts in other formats, the more specific first."""
 
 
 def decoded(data: bytes) -> str:
-    """The text of a file in the encoding that its byte order mark or its own line ``.encoding`` names, else UTF-8.
+    """The text of a file, in the encoding of its byte order mark or its line ``.encoding``, else UTF-8.
 
     Invalid bytes become U+FFFD: relevant names and values have none, and others, such as notes, are ignored.
     """
@@ -61,7 +61,7 @@ def decoded(data: bytes) -> str:
 
 
 def _codec(name: str) -> str:
-    """The codec of an encoding as products spell it; UTF-8 if it is unknown or changes ASCII letters."""
+    """The codec of an encoding as spelt by products; UTF-8 if it is unknown or changes ASCII letters."""
     for spelling, codec in _SPELLINGS:
         spelled = re.sub(spelling, codec, name, flags=re.IGNORECASE)
         try:
@@ -73,7 +73,7 @@ def _codec(name: str) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, with the line ends of Unix, Windows and old Macs only."""
+    """The lines of a text, split only at the line ends of Unix, Windows and old Macs."""
     lines = re.split(r"\r\n|\r|\n", text)
     return lines[:-1] if lines[-1] == "" else lines
 

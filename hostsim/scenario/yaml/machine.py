@@ -29,14 +29,14 @@ __all__ = [
 ]
 
 DEVICE = re.compile(r"(?P<kind>ethernet|pcipassthru)(?P<number>\d{1,3})\.(?P<key>.+)", re.IGNORECASE)
-"""A key of a vNIC or of a device that is passed through."""
+"""A key of a vNIC or of a passed-through device."""
 _LINE = re.compile(r'\s*(?P<key>[^\s="#]+)\s*=\s*"(?P<value>[^"]*)"\s*(?:#.*)?')
 _ESCAPE = re.compile(r"\|([0-9A-Fa-f]{2})")
 _KEPT = ("sched.cpu.", "sched.mem.", "numa.", "cpuid.corespersocket", "cpuid.numsmt", "memsize", "numvcpus")
 _WORDS = {
     word.casefold(): word for word in ("ethernet", "pciPassthru", "sched", "numa", "cpuid", "memSize", "numvcpus")
 }
-"""First words of relevant keys, by their lower case."""
+"""First words of relevant keys, by lower case."""
 _NAMED = frozenset(
     [
         "address",
@@ -80,9 +80,9 @@ _USUAL = {
     "numa.nodeaffinity": ("all", ""),
     "virtualdev": ("",),
 }
-"""Values without a request, of keys of a vNIC and of the VM."""
+"""Values of keys of a vNIC or a VM that request nothing."""
 _OWN_NOTES = "numa.autosize.vcpu.maxpervirtualnode"
-"""Keys that the hypervisor writes for itself, such as those with the suffix ``.cookie``."""
+"""Keys that the hypervisor writes for its own use, such as those with the suffix ``.cookie``."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ class FileSetting:
     value: int | str
     line: int
     is_default: bool = False
-    """True if the file marks it as the default."""
+    """True if the file marks the value as the default."""
     nearest: str = ""
-    """The probable name, if its first word is unknown."""
+    """The probable name, if the first word is unknown."""
 
 
 FileSettings = tuple[tuple[FileSetting, ...], tuple[Fault, ...]]
@@ -151,7 +151,7 @@ def _is_kept(key: str, value: str) -> bool:
 
 
 def _spelt(text: str) -> str:
-    """A value in the spelling of the platform's choices: booleans in capitals, escaped characters (``|22``) decoded."""
+    """A value in the spelling of the platform's choices: upper-case booleans, escaped characters (``|22``) decoded."""
     plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
     return plain.upper() if plain.upper() in ("TRUE", "FALSE") else plain
 
@@ -160,7 +160,7 @@ def _meant(key: str) -> str:
     """The probable key, if its first word resembles a relevant one; else empty."""
     head, dot, rest = key.partition(".")
     word = head.rstrip("0123456789").casefold()
-    if word == "ethernet":  # without a number or a name
+    if word == "ethernet":  # without number and name
         return f"ethernet0.{rest}" if DEVICE.fullmatch(key) is None else ""
     near = difflib.get_close_matches(word, [other for other in _WORDS if other != word], n=1, cutoff=0.85)
     return _WORDS[near[0]] + head[len(word) :] + dot + rest if near and word not in _WORDS else ""
@@ -177,18 +177,18 @@ _STAND_INS = {
 }
 """Devices that are not modelled, and the nearest modelled one."""
 _OLD_SCHEMES = ("adapt", "calibrate")
-"""Schemes of coalescing of older versions."""
+"""Coalescing schemes of older versions."""
 _OF_VMXNET3 = ("pnicFeatures", "coalescingScheme", "coalescingParams", "udpRSS")
 """Keys without effect on an e1000."""
 _SHOWN = 8
-"""Number of names in a warning."""
+"""Largest number of names in a warning."""
 _NEAR = 0.9
-"""Similarity above which an unknown name was probably mistyped; product names differ more."""
+"""Smallest similarity of a mistyped name to a known one; product names differ more."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Values of the scenario for the group of VMs of a file."""
+    """Values of the scenario for the VM group of a file."""
 
     name: str
     networks: int
@@ -196,11 +196,11 @@ class Group:
     own: Mapping[str, object]
     """Keys that the scenario sets, which have priority over the file."""
     has_e1000: bool
-    """The guest has a driver of an e1000."""
+    """True if the guest has an e1000 driver."""
 
 
 def canonical(setting: SettingSpec, value: int | str) -> int | str:
-    """A value of a file as the platform spells it, as products ignore case."""
+    """A value of a file in the spelling of the platform, as products ignore case."""
     words = setting.choices or ((setting.default,) if isinstance(setting.default, str) else ())
     return next((word for word in words if word.casefold() == str(value).casefold()), value)
 
@@ -214,14 +214,14 @@ def is_passed_over(setting: SettingSpec, value: int | str) -> bool:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names with commas, the first few of many."""
+    """Names separated by commas, truncated to the first few."""
     names = list(names)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
 def without_effect_warning(file: str, entries: list[FileSetting], known: Collection[str]) -> Iterator[str]:
-    """One warning of all settings of a file without effect.
+    """One warning of all settings in a file without effect.
 
     Args:
         file: its name in warnings.
@@ -246,14 +246,14 @@ def without_effect_warning(file: str, entries: list[FileSetting], known: Collect
 
 @dataclass
 class Machine:
-    """The settings of a file sorted for a group of VMs."""
+    """The settings of a file, sorted for a group of VMs."""
 
     file: str
     """Name of the file in warnings."""
     group: Group
     platform: PlatformSpec
     settings: dict[str, FileSetting] = field(default_factory=dict)
-    """Settings by the names of the platform."""
+    """Settings by their names on the platform."""
     vcpus: FileSetting | None = None
     warnings: list[str] = field(default_factory=list)
     _missed: list[FileSetting] = field(default_factory=list)
@@ -302,7 +302,7 @@ class Machine:
     # --- vNICs
 
     def _vnics(self, found: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
-        """The settings of the present vNICs, which get the networks in the order of their numbers."""
+        """The settings of the connected vNICs, which get the networks in numerical order."""
         group = self.group
         present = {number: value for number, entries in found.items() if (value := _value(entries, "present"))}
         left_out = [number for number in found if number not in present] if present else []
@@ -364,7 +364,7 @@ class Machine:
                 yield replace(entry, name=name)
 
     def _device(self, entry: FileSetting, name: str) -> FileSetting:
-        """The virtual device that is simulated."""
+        """The simulated virtual device."""
         asked = str(entry.value).casefold()
         value = _STAND_INS.get(asked, asked)
         if value == "e1000" and not self.group.has_e1000:
@@ -378,10 +378,10 @@ class Machine:
             )
         return replace(entry, value=value)
 
-    # --- devices that are passed through
+    # --- passed-through devices
 
     def _passed(self, found: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
-        """The settings of passed-through NICs and functions of NICs; other devices are left out with one warning."""
+        """The settings of passed-through NICs and NIC functions; one warning lists the other devices, which are ignored."""
         unknown: list[str] = []
         for number, entries in sorted(found.items()):
             name = f"pciPassthru{number}"
@@ -417,12 +417,12 @@ def _key(entry: FileSetting) -> str:
 
 
 def _value(entries: Iterable[FileSetting], key: str) -> str:
-    """The value of a key of a device; empty without one."""
+    """The value of a device's key; empty without one."""
     return next((str(entry.value) for entry in entries if _key(entry) == key.casefold()), "")
 
 
 def _is_foreign(name: str) -> bool:
-    """True for a PCI address, which does not identify a server's NIC, and for a device without a name."""
+    """True for a PCI address, which does not identify a server's NIC, and for an unnamed device."""
     return not name or ":" in name
 
 

@@ -45,13 +45,13 @@ def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     mark = error.problem_mark or error.context_mark
     end = min(mark.index, len(text)) if mark else 0
     if text[end : end + 1] in ("", "\n"):
-        end = max(len(text[:end].rstrip()) - 1, 0)  # at the end, the parser is after the last line
+        end = max(len(text[:end].rstrip()) - 1, 0)  # at the end, the parser is beyond the last line
     start = text.rfind("\n", 0, end) + 1
     number, here = text.count("\n", 0, start) + 1, _line_at(text, start)
     opened = error.context_mark.line + 1 if error.context_mark else number
     if "mapping values are not allowed" in (error.problem or "") and start:
         before = text.rfind("\n", 0, start - 1) + 1
-        if _has_no_colon(_line_at(text, before)):  # this line was read as part of the same text
+        if _has_no_colon(_line_at(text, before)):  # this line was parsed as part of the same text
             given = repr(_line_at(text, before).strip()[:60])
             message = "is not a key: the colon, or the space behind it, is missing"
             return Fault(message, given=given, allowed="key: value", file=file, line=number - 1)
@@ -104,16 +104,16 @@ def _words(problem: str, context: str, here: str, opened: int) -> tuple[str, str
 MAX_DEPTH = 40
 """Limit of the nesting."""
 MAX_VALUES = 20_000
-"""Limit of keys and list entries of a file."""
+"""Largest number of keys and list entries in a file."""
 MAX_KEYS = 1_000
-"""Limit of keys of a mapping."""
+"""Largest number of keys of a mapping."""
 MAX_TEXT = 10_000
-"""Limit of characters of a text."""
+"""Largest number of characters of a text."""
 _MOST_FAULTS = 100
 """Number of faults after which reading stops."""
 
 KeyPath = tuple[str | int, ...]
-"""Path of a value in a tree: keys of mappings, positions in lists."""
+"""Path of a value in a tree: keys of mappings, and positions in lists."""
 
 
 @dataclass(frozen=True)
@@ -251,12 +251,12 @@ class _Reader:
             return 0
         if kind == "int":
             return int(text)
-        # 1e5 is an integer like 100000; 2.0 is not
+        # 1e5 is an integer, like 100000; 2.0 is not
         return int(value) if "." not in text and value.is_integer() and abs(value) < 2**53 else value
 
 
 def unprintable(text: str) -> str | None:
-    """The first invisible character with an effect on a terminal: controls, and characters that change the writing direction."""
+    """The first invisible character with an effect on a terminal: controls, and changes of the writing direction."""
     if text.isprintable():
         return None
     return next(
@@ -317,7 +317,7 @@ def read(file: Path, name: str | None = None) -> Text:
 
 
 def write_yaml(tree: Any) -> str:
-    """The text of a tree of mappings, lists and scalars, keys in their order."""
+    """The text of a tree of mappings, lists and scalars, with keys in order."""
     return yaml.safe_dump(_plain(tree), sort_keys=False, allow_unicode=True, width=160, default_flow_style=None)
 
 

@@ -1,4 +1,4 @@
-"""Settings files of products that a scenario names: ``vmx: {file: web.vmx}``, ``advanced: {file: settings.txt}``.
+"""Settings files of products in a scenario: ``vmx: {file: web.vmx}``, ``advanced: {file: settings.txt}``.
 
 The settings of a file are merged below those of the scenario; faults and tables have the lines of the file. A name in a product's file is
 never a fault: one warning lists the settings without effect.
@@ -33,16 +33,16 @@ from hostsim.scenario.yaml.validation import MOST_FAULTS
 __all__ = ["FILE", "SettingsFiles"]
 
 FILE = "file"
-"""The key that names a file, beside the settings."""
+"""The key with the file's name, beside the settings."""
 _ADVANCED: KeyPath = ("host", "advanced")
 MOST_LINES_OF_A_VM = 5_000
-"""Most lines of a ``.vmx`` file; a real one has a few hundred."""
+"""Largest number of lines of a ``.vmx`` file; a real one has a few hundred."""
 MOST_LINES_OF_A_LIST = 100_000
-"""Most lines of a list of ``esxcli``; that of a real host has some twenty thousand."""
+"""Largest number of lines of an ``esxcli`` list; a real one has about twenty thousand."""
 
 
 class SettingsFiles:
-    """The settings files that a scenario names, each read once."""
+    """The settings files of a scenario, each read once."""
 
     def __init__(self, folder: Path, root: Path) -> None:
         self._folder, self._root = folder, root
@@ -70,7 +70,7 @@ class SettingsFiles:
         return tree, faults, warnings
 
     def with_remedy(self, fault: Fault) -> Fault:
-        """A fault of a value in a file, with the way to replace it in the scenario; any other fault unchanged."""
+        """A fault of a value in a file with a hint on replacing it in the scenario; other faults are unchanged."""
         files = map(display_name, (*self._vmx, *self._advanced))
         if not fault.path.startswith(("vms.", "host.advanced.")) or fault.file not in files:
             return fault
@@ -78,7 +78,7 @@ class SettingsFiles:
         return replace(fault, allowed=f"{fault.allowed}; {remedy}" if fault.allowed else remedy)
 
     def _file(self, tree: Tree, path: KeyPath, faults: list[Fault]) -> Path | None:
-        """The file that the mapping at a path names."""
+        """The file named by the mapping at a path."""
         key = (*path, FILE)
         name = tree.get(key)
         if not isinstance(name, str):
@@ -167,12 +167,12 @@ def _read(file: Path, reader: Callable[[str, str], FileSettings], most: int) -> 
 
 
 def _number(value: int | str) -> int | str:
-    """A number that is written as text; any other text unchanged."""
+    """A number written as text becomes a number; other text is unchanged."""
     return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 10 else value
 
 
 def _put(tree: Tree, path: KeyPath, entries: Mapping[str, FileSetting], file: str) -> Tree:
-    """The tree with settings of a file merged below those at a path, without the name of the file."""
+    """The tree with a file's settings merged below those at a path, without the file's name."""
     own = {key: value for key, value in tree.get(path).items() if key != FILE}
     taken = {name: entry for name, entry in entries.items() if name not in own}
     places = {(*path, name): Place(file, entry.line) for name, entry in taken.items()}

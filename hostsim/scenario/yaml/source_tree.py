@@ -1,4 +1,4 @@
-"""Source trees: plain values with their places, a line of a file or an option of the command line.
+"""Source trees: plain values with their places, which are lines of a file or options of the command line.
 
 Also dotted paths: ``vms.receiver.vmx.ethernet0.emuRxMode`` is three keys and then one, as names of settings contain dots.
 """
@@ -30,11 +30,11 @@ __all__ = [
 ]
 
 NUMBER_KEYS = ("cycles", "time", "value")
-"""Keys with the number of a constant."""
+"""Keys whose value is the number of a constant."""
 SETTINGS = frozenset({"vmx", "advanced", "kernel"})
-"""Keys below which the rest of a path is one key."""
+"""Keys after which the rest of a path is one key."""
 _NAMED = ("vms", "resource_pools", "traffic", "network")
-"""Keys below which names are the user's, and may equal a section of settings."""
+"""Keys below which the user chooses the names, which may equal a section of settings."""
 
 
 def keys(path: str) -> KeyPath:
@@ -53,7 +53,7 @@ def dotted(path: KeyPath) -> str:
 
 
 def show_value(value: Any) -> str:
-    """A value as in faults and tables."""
+    """A value as displayed in faults and tables."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, tuple):
@@ -74,7 +74,7 @@ class Place:
     """A file as the user named it, or an option: ``--set``, ``--axis``."""
     line: int | None = None
     whole_path: KeyPath | None = None
-    """The path from the scenario's root, for a value that an option changed inside a part (hardware, guest), and in a Python mapping."""
+    """The path from the scenario's root, for a value that an option changed inside a part, and in a Python mapping."""
 
     def __str__(self) -> str:
         return self.file if self.line is None else f"{self.file}:{self.line}"
@@ -82,10 +82,10 @@ class Place:
 
 @dataclass(frozen=True)
 class AssumedValue:
-    """An assumed value: an input without a published source, written ``{value, assumed, range}``, with ``prior`` if a calibration moved it."""
+    """An assumed value: an input without a published source, written ``{value, assumed, range}``, optionally with ``prior``."""
 
     path: str
-    """Dotted path for ``--set``."""
+    """Both ends; for a word, all allowed words, including the value."""
     value: Scalar
     reason: str
     range: tuple[Scalar, ...]
@@ -97,7 +97,7 @@ class AssumedValue:
 
 @dataclass(frozen=True)
 class Tree:
-    """A source tree: plain values with their places; a change makes a new tree that shares unchanged values."""
+    """A source tree: plain values with places; a change makes a new tree that shares unchanged values."""
 
     data: Any
     places: Mapping[KeyPath, Place]
@@ -108,7 +108,7 @@ class Tree:
 
     @classmethod
     def of(cls, file: Path, name: str) -> Tree:
-        """The tree of a YAML file that faults call ``name``.
+        """The tree of a YAML file, with its name for faults.
 
         Raises:
             InputError: see `hostsim.scenario.yaml.reader.read`.
@@ -168,7 +168,7 @@ class Tree:
 
 
 def over(upper: Mapping[KeyPath, Place], lower: Mapping[KeyPath, Place]) -> Mapping[KeyPath, Place]:
-    """Places of both, the upper ones first, without a copy: a file may have thousands, and a sweep changes it at every point."""
+    """Places of both trees, the upper ones first, without a copy: a file may have thousands, and every point changes it."""
     layers = [
         layer for places in (upper, lower) for layer in (places.maps if isinstance(places, ChainMap) else [places])
     ]
@@ -184,7 +184,7 @@ def _put(data: Any, path: KeyPath, value: Any) -> Any:
 
 
 def merge(parent: Tree, delta: Tree) -> Tree:
-    """Merge a delta over its parent, key by key down to the values; a constant is replaced together with its origin.
+    """Merge a delta over its parent, key by key down to the values; a constant is replaced with its origin.
 
     ``~`` for a key removes the parent's value.
     """

@@ -1,4 +1,4 @@
-"""Validation by pydantic models, with errors as faults of the YAML: place, given value, allowed values, nearest known name.
+"""Validation by pydantic models, with errors as faults of the YAML file.
 
 Allowed values come from the JSON Schema of the model, so faults and editors agree.
 """
@@ -53,12 +53,12 @@ def _step(root: JsonSchema, node: JsonSchema, key: str | int) -> JsonSchema | No
 
 
 def _branches(node: JsonSchema) -> list[JsonSchema]:
-    """The members of a union; with a discriminating key, each names its own value of the key."""
+    """The members of a union, each by its value of the discriminating key, if there is one."""
     return [*node.get("anyOf", []), *node.get("oneOf", [])]
 
 
 def _schema_of_error(root: JsonSchema, loc: KeyPath) -> JsonSchema | None:
-    """The schema at pydantic's location, which includes the member of a union."""
+    """The schema at a location of pydantic, which includes the member of a union."""
     node: JsonSchema | None = _resolved(root, root)
     for key in loc:
         if node is None:
@@ -143,19 +143,19 @@ _MESSAGES = {
 }
 
 MOST_FAULTS = 100
-"""Largest number of reported faults of a file or a part of one: searching for nearest names takes time."""
+"""Largest number of reported faults of a file or part, as the search for nearest names takes time."""
 
 _UNTOLD = ("union_tag_invalid", "union_tag_not_found")
-"""Errors of a union's key, whose location pydantic gives as the union's."""
+"""Errors of a union's key, which pydantic locates at the union."""
 
 _TRANSFERS = re.compile(rf"\s*{NUMBER}\s*[MG]T/s\s*")
-"""A rate of transfers of a bus, with the unit of data sheets."""
+"""A transfer rate of a bus, with the unit used in data sheets."""
 _OF_A_BUS = (
     "; transfers of a bus: 1600 MT/s of memory are transfers: 1.6e9 /s, and a slot has pcie: {generation, lanes}"
 )
 
 _BOUNDS = {"greater_than": "above", "greater_than_equal": "from", "less_than": "below", "less_than_equal": "up to"}
-"""Words for the bound of a quantity, whose schema is text."""
+"""Words for the bound of a quantity, whose schema type is text."""
 
 
 def validate(model: type[Model], tree: Tree, at: KeyPath = (), data: Any = None) -> tuple[Model | None, list[Fault]]:
@@ -180,7 +180,7 @@ def _faults(model: type[BaseModel], tree: Tree, at: KeyPath, errors: Sequence[An
     by_path: dict[KeyPath, list[Any]] = {}
     for error in errors:
         if error["type"] == "too_short" and any(_is_inside(other["loc"], error["loc"]) for other in errors):
-            continue  # pydantic counts valid entries only
+            continue  # pydantic counts only valid entries
         by_path.setdefault(_path(tree, at, error), []).append(error)
     listed = [_fault(model, tree, at, path, group) for path, group in itertools.islice(by_path.items(), MOST_FAULTS)]
     if len(by_path) > MOST_FAULTS:
@@ -244,7 +244,7 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
 
 
 def _choices(root: JsonSchema, node: JsonSchema) -> list[str]:
-    """The allowed texts, if limited."""
+    """The allowed texts, if they are limited."""
     branches = [_resolved(root, branch) for branch in _branches(node)]
     found = [choice for branch in branches for choice in _choices(root, branch)]
     found += [choice for choice in node.get("enum", [node.get("const")]) if isinstance(choice, str)]
@@ -259,13 +259,13 @@ def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:
 
 
 _OPEN = (*SETTINGS, "precision")
-"""Mappings with new keys by ``--set``; their readers check the key."""
+"""Mappings to which ``--set`` may add keys; their readers check the key."""
 _OPTIONS: KeyPath = ("host", "nics")
-"""Mappings with new keys only at this place: the NICs of a hardware file are fixed."""
+"""Mappings to which keys may be added only in this place: the NICs of a hardware file are fixed."""
 
 
 def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ()) -> Fault | None:
-    """Follow a path through a model's file; returns the fault of an invalid path. Entries of open mappings must exist.
+    """Follow a path through a model's file; returns the fault of an invalid path.
 
     Args:
         model: of the file.
@@ -275,7 +275,7 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
     """
     here = tree.get(path)
     if here is not None and not isinstance(here, dict):
-        return None  # a value exists; the schema, which takes 0.1 s, is only for other paths
+        return None  # the value exists; the schema, which takes 0.1 s, is needed only for other paths
     root = schema_of(model)
     node = root
     for i, key in enumerate(path):
@@ -299,6 +299,6 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
 
 
 def in_order(faults: list[Fault], first_file: str) -> list[Fault]:
-    """Sort faults, without repetition: of the file by line, then of its components, then of options."""
+    """Sort faults and remove repetitions: faults of the file by line, then of components, then of options."""
     unique = list(dict.fromkeys(faults))
     return sorted(unique, key=lambda f: (f.file != first_file, f.file.startswith("--"), f.file, f.line or 0))
