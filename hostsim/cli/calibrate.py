@@ -155,7 +155,7 @@ def _calibrate_shipped(output: Path | None, options: RunOptions, *, dry_run: boo
     fitted = fit.fit(start)
     found = shipped_fit(fit, fitted)
     found.write(folder)
-    write_ensemble(folder / "ensemble.csv", draw_hosts(fit, fitted, found.discrepancies["scale"], MEMBERS))
+    write_ensemble(folder / "ensemble.csv", draw_hosts(fit, fitted, found.left_out, MEMBERS))
     typer.echo(_fit_answer(found))
     typer.echo(f"all of it: {folder}")
 

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from hostsim.engine.record import FloatArray
-from hostsim.lab.calibration.best_fit import BestFit, Runs, Step, covariance, updated
+from hostsim.lab.calibration.best_fit import BestFit, Fitted, Runs, Step, covariance, updated
 from hostsim.lab.calibration.observation import Observation
 from hostsim.lab.calibration.prior import Prior
+from hostsim.lab.calibration.shipped_claims import factor_spreads
+from hostsim.lab.calibration.summary import LeftOut
 
 PRIORS = (
     Prior("a.slope", ("a.slope",), 0.0, -10.0, 10.0, ""),
@@ -121,6 +123,38 @@ def test_an_update_explains_the_last_step_and_keeps_zeros() -> None:
     after = updated(before, at, then)
     assert after[0, 1] == 0.0
     assert after[0] @ then.variables == pytest.approx(9.0)
+
+
+def spread_of_the_factor(*claims: tuple[float, float]) -> float:
+    """Mean of the posterior spread, of claims published as 10 with an elasticity each and a prediction from the other experiments."""
+    cost = Prior("a.cost", ("a.cost",), 4000.0, 1000.0, 16000.0, "cycles")
+    names = [f"claim{place}" for place in range(len(claims))]
+    # by the slope of a log-uniform prior at its median, d z / d log c = sqrt(pi / 2) / log 4
+    slope = math.sqrt(math.pi / 2) / math.log(4)
+    found = Fitted(
+        (Step(np.zeros(1), np.full(len(claims), 10.0), np.zeros(len(claims)), 0.0),),
+        np.array([[10.0 * elasticity / slope] for elasticity, _ in claims]),
+        np.zeros(len(claims)),
+        (),
+        0.0,
+    )
+    fitting = BestFit(cast("Runs", None), (cost,), tuple(observation(name, 10.0, 0.2) for name in names), print)
+    left = [
+        LeftOut(name, "x", 10.0, 0.2, 0.0, value, 0.0, (value - 0.1, value + 0.1), (0.0, 0.0))
+        for name, (_, value) in zip(names, claims, strict=True)
+    ]
+    sizes, chances = factor_spreads(fitting, found, left)
+    return float(sizes @ chances)
+
+
+def test_errors_of_values_that_depend_on_costs_set_the_spread_of_their_common_factor() -> None:
+    """Without a claim it is that of the half-normal prior; claims that a wire limits do not count, however well they were predicted."""
+    quantile = math.log(16) * 0.9 / (2 * 1.6449)  # between the 5 and 95 % quantiles of the prior of the cost
+    assert spread_of_the_factor() == pytest.approx(quantile * math.sqrt(2 / math.pi), rel=0.04)
+    assert spread_of_the_factor(*[(0.0, 10.0)] * 8) == pytest.approx(spread_of_the_factor())
+    assert spread_of_the_factor(*[(1.0, 10.0)] * 8) < 0.03
+    assert spread_of_the_factor(*[(1.0, 14.0), (-1.0, 7.0)] * 4) == pytest.approx(0.37, abs=0.07)
+    assert spread_of_the_factor(*[(0.5, 14.0), (0.5, 7.0)] * 4) > 0.5
 
 
 def test_the_covariance_of_one_claim_is_the_conjugate_one() -> None:

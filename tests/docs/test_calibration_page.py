@@ -78,6 +78,7 @@ def test_what_the_fit_moved_is_told_from_the_rest() -> None:
             ],
             "choices": [{"name": "a.word", "word": "plain", "objective": 12.0, "is_kept": True}],
             "discrepancies": {"scale": 0.08, "ratio": 0.04},
+            "factor": [0.01, 0.16, 0.4],
             "left_out": [
                 {**left, "low": 0.8, "median": 0.85, "high": 0.94, "hosts": [0.82, 0.88], "prior": [0.7, 0.99]}
             ],
@@ -92,6 +93,7 @@ def test_what_the_fit_moved_is_told_from_the_rest() -> None:
     assert "Objective: 30.0 before the first step, then 12.5, 12.0." in text
     assert "COUNT" in text
     assert "8 % of a scale and 4 % of a ratio" in text
+    assert "16 % (1 to 40 %, 90 %)" in text
     assert "| `a.word` | plain | 12.0 | shipped |" in text
     assert "| `numa.10g.cpu` | 0.92 | 0.9 (0.85 to 0.95) | -1.00 |" in text
     assert "| `numa.10g.cpu` | ratio | 0.92 | 0.85 (0.8 to 0.94) | 0.7 to 0.99 |" in text

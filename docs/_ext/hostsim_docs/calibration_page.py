@@ -45,7 +45,7 @@ For each experiment the fit is repeated without its published values, from the s
 HOSTS_ALONE = """\
 ## The same without the model's own error
 
-These intervals include only constants and noise. The members of `--ensemble` ({doc}`guide/how-sure`) also have a factor common to all of their costs, whose standard deviation is the model's error of a scale:
+These intervals include only constants and noise. The members of `--ensemble` ({{doc}}`guide/how-sure`) also have a factor common to all of their costs. Each member draws the standard deviation of its factor, {factor}, from the errors of these predictions; a claim counts by how much it depends on costs. Values that a wire or a timer limits do not vary by the factor.
 """
 ONE_BY_ONE = """\
 ## Claim by claim
@@ -69,6 +69,7 @@ def page(found: Mapping[str, Any], count: str = "") -> str:
         for interval, one in zip(intervals, found["left_out"], strict=True)
     ]
     errors = " and ".join(f"{100 * size:.0f} % of a {kind}" for kind, size in found["discrepancies"].items())
+    low, middle, high = (100 * size for size in found["factor"])
     lines = [
         HEAD,
         _run(found),
@@ -101,7 +102,7 @@ def page(found: Mapping[str, Any], count: str = "") -> str:
     lines += [
         table(("experiment", *HEADINGS), rows(intervals)),
         "",
-        HOSTS_ALONE,
+        HOSTS_ALONE.format(factor=f"{middle:.0f} % ({low:.0f} to {high:.0f} %, 90 %)"),
         table(HEADINGS, [cells for _, *cells in rows(alone)]),
         "",
         ONE_BY_ONE,

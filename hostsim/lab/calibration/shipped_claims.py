@@ -21,6 +21,7 @@ from hostsim.lab.calibration.best_fit import BestFit, Choice, Fitted, Runs, cova
 from hostsim.lab.calibration.fixed_point import FixedPoints
 from hostsim.lab.calibration.freedom import read_fixed
 from hostsim.lab.calibration.observation import Observation, observations_of
+from hostsim.lab.calibration.posterior import BAND_SD
 from hostsim.lab.calibration.prior import Design, Subjects, priors_of
 from hostsim.lab.calibration.summary import QUANTILES, LeftOut
 from hostsim.results.expect import Expectation, Ratio
@@ -38,6 +39,7 @@ __all__ = [
     "can_be",
     "draw_from_priors",
     "draw_hosts",
+    "factor_spreads",
     "prepare_shipped",
     "shipped_fit",
 ]
@@ -76,6 +78,10 @@ FACTORS = ".costs.generations."
 """Part of the names of processor factors, which are never fitted: claims cannot separate a processor from its software."""
 COST_UNIT = "cycles"
 """Unit of the constants with the common factor: the costs of software."""
+NEAR = 0.05
+"""Relative step of a cost for its slope."""
+GRID = 61
+"""Number of standard deviations of the common factor that are weighed."""
 DRAWS = 1000
 """Number of hosts drawn for a quantile; they are not run."""
 
@@ -136,6 +142,8 @@ class ShippedFit:
     choices: tuple[Choice, ...]
     discrepancies: Mapping[str, float]
     """Relative error of the model by kind of claim, from left-out experiments."""
+    factor: tuple[float, float, float]
+    """Standard deviation of the common factor of all costs: quantiles of 5, 50 and 95 % (`factor_spreads`)."""
 
     def write(self, folder: Path) -> Path:
         """Write the fit to ``fit.json``."""
@@ -199,6 +207,7 @@ def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:
     scales = np.array([observation.half for observation in fit.observations])
     spread = covariance(jacobian, scales)
     left = _left_out(fit, fitted)
+    sizes, chances = factor_spreads(fit, fitted, [entry for entry, _, _ in left])
     return ShippedFit(
         fitted.processor_s / 3600,
         tuple(step.objective for step in fitted.steps),
@@ -211,11 +220,12 @@ def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:
             kind: _discrepancy([row for row in left if claims()[row[0].name].kind == kind])
             for kind in ("scale", "ratio")
         },
+        _three(np.interp(QUANTILES, np.cumsum(chances), sizes)),
     )
 
 
 def draw_hosts(
-    fit: BestFit, fitted: Fitted, discrepancy: float, count: int, seed: int = 1
+    fit: BestFit, fitted: Fitted, left_out: Sequence[LeftOut], count: int, seed: int = 1
 ) -> dict[int, dict[str, float]]:
     """Draw an ensemble around the best fit: values of constants and inputs by name, for each member.
 
@@ -225,7 +235,7 @@ def draw_hosts(
     Args:
         fit: the fit.
         fitted: its result.
-        discrepancy: standard deviation of the logarithm of the common factor: the relative error of a scale (`ShippedFit.discrepancies`).
+        left_out: predictions of left-out experiments, which limit the standard deviation of the factor (`factor_spreads`).
         count: of the hosts.
         seed: of the draws.
     """
@@ -233,6 +243,7 @@ def draw_hosts(
     scales = np.array([observation.half for observation in fit.observations])
     root = np.linalg.cholesky(covariance(fitted.jacobian, scales))
     costs = [name for prior in fit.priors if prior.unit == COST_UNIT for name in prior.members]
+    sizes, chances = factor_spreads(fit, fitted, left_out)
     found: dict[int, dict[str, float]] = {}
     while len(found) < count:
         variables = fitted.best.variables + root @ random.standard_normal(len(root))
@@ -241,12 +252,51 @@ def draw_hosts(
                 weights = np.exp(-0.5 * np.array([one.objective - fitted.best.objective for one in own]))
                 word = round(prior.low) + int(random.choice(len(own), p=weights / weights.sum()))
                 variables[index] = prior.variable(word)
-        factor = math.exp(discrepancy * random.standard_normal())
+        factor = math.exp(random.choice(sizes, p=chances) * random.standard_normal())
         values = fit.runs.values(variables)
         values |= {name: factor * values[name] for name in costs}
         if can_be([host.scenario for host in fit.runs.hosts], Ensemble((values,))):
             found[len(found)] = values
     return found
+
+
+def factor_spreads(fit: BestFit, fitted: Fitted, left_out: Sequence[LeftOut]) -> tuple[FloatArray, FloatArray]:
+    """Posterior of the standard deviation of the common factor of all costs, on a grid, as logarithms.
+
+    The prior is half-normal, with the median spread of the priors of costs as its scale. The likelihood is that of the errors of left-out
+    claims, each of which depends on the factor by its elasticity: a value that a wire or a timer limits says nothing about costs. A single
+    most likely value would be too certain, because a dozen claims hardly limit it.
+
+    Args:
+        fit: the fit.
+        fitted: its result.
+        left_out: predictions of left-out experiments.
+
+    Returns:
+        The standard deviations, and the probability of each.
+    """
+    best, own = fitted.best, [index for index, prior in enumerate(fit.priors) if prior.unit == COST_UNIT]
+    slopes, spreads = np.zeros(len(fit.priors)), []
+    for index in own:
+        prior, value = fit.priors[index], fit.priors[index].at(best.variables[index])
+        ends = [prior.variable(value * math.exp(step)) for step in (-NEAR, NEAR)]
+        slopes[index] = (ends[1] - ends[0]) / (2 * NEAR)
+        low, high = prior.quantiles(np.array([QUANTILES[0], QUANTILES[-1]]))
+        spreads.append(math.log(high / low) / (2 * Z90))
+    scales = np.linspace(0.0, 3.0, GRID)
+    sizes, unlikely = scales * float(np.median(spreads)), scales**2
+    by_name = {one.name: one for one in left_out}
+    for row, observation in enumerate(fit.observations):
+        one = by_name.get(observation.name)
+        if one is None or not best.values[row] or not one.median:
+            continue
+        elasticity = fitted.jacobian[row] @ slopes / best.values[row]
+        published = observation.half / BAND_SD / abs(one.median)
+        width = (one.hosts[1] - one.hosts[0]) / (2 * Z90 * abs(one.median))
+        total = min(width, 2.0) ** 2 + published**2 + (elasticity * sizes) ** 2
+        unlikely += np.log(total) + np.clip(_error(observation, one.median), -2.0, 2.0) ** 2 / total
+    chances = np.exp(-0.5 * (unlikely - unlikely.min()))
+    return sizes, chances / chances.sum()
 
 
 def _numbers(fit: BestFit, at: FloatArray, spread: FloatArray, weighted: FloatArray) -> list[FittedNumber]:
