@@ -137,6 +137,12 @@ class FirstPrediction(Spec):
     """Version."""
     changed_for: str = ""
     """The mechanism that was later changed because of this measurement, if any."""
+    without_reasons: str = ""
+    """Digest of the same inputs by today's rule, added by hand to an entry whose digest includes reasons."""
+
+    def is_of(self, digest: str) -> bool:
+        """True if inputs with this digest are those of the prediction."""
+        return digest in (self.digest, self.without_reasons)
 
 
 def ledger_of(scenario: Scenario) -> Path:
@@ -235,7 +241,9 @@ def input_files(scenario: Scenario) -> tuple[Path, ...]:
 
 
 def inputs_digest(scenario: Scenario, name: str) -> str:
-    """Digest of the inputs of a prediction, by meaning: comments, layout, figures and other predictions do not count.
+    """Digest of the inputs of a prediction, by meaning.
+
+    Comments, reasons of assumed values, layout, figures and other predictions do not count.
 
     Args:
         scenario: the scenario.
@@ -249,8 +257,18 @@ def inputs_digest(scenario: Scenario, name: str) -> str:
     tree = dict(_content(own))
     tree["expect"] = [entry for entry in tree["expect"] if _label(entry) in needed]
     written = {key: value for key, value in tree.items() if key not in ("question", "figures")}
-    parts = [written, *((other.name, _content(other)) for other in others)]
+    parts = _without_reasons([written, *((other.name, _content(other)) for other in others)])
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _without_reasons(tree: Any) -> Any:
+    """A tree without the reasons of assumed values."""
+    match tree:
+        case dict():
+            return {key: _without_reasons(value) for key, value in tree.items() if key != "assumed"}
+        case list() | tuple():
+            return [_without_reasons(value) for value in tree]
+    return tree
 
 
 def _label(entry: Mapping[str, Any]) -> str:
@@ -311,7 +329,7 @@ class Prediction:
             return ""
         if self.first.changed_for:
             return CHANGED_MECHANISM
-        return CHANGED_INPUTS if self.first.digest != self.digest else ""
+        return "" if self.first.is_of(self.digest) else CHANGED_INPUTS
 
     def value(self, time: str) -> float | None:
         """The value predicted at one of `TIMES`; None without a value, and for a bound."""
@@ -434,7 +452,8 @@ def first_commits(chosen: Chosen) -> dict[str, str]:
                 file=str(scenario.file),
             )
             for name, first in read_ledger(file).items()
-            if name in {entry.name for entry in scenario.expectations} and first.digest != inputs_digest(scenario, name)
+            if name in {entry.name for entry in scenario.expectations}
+            and not first.is_of(inputs_digest(scenario, name))
         ]
         own, *others = input_files(scenario)
         commit = commit_of(own, others, "before it is predicted first")

@@ -94,7 +94,13 @@ def scenario(folder: Path, *changes: tuple[str, str]) -> Scenario:
 
 
 def test_a_digest_is_of_the_inputs_by_meaning(tmp_path: Path) -> None:
-    """Comments, questions, figures and other measurements change nothing; traffic and what is asked do."""
+    """Comments, reasons, questions, figures and other measurements change nothing; traffic and what is asked do."""
+    assumed = 'rate: {value: 40 kpps, assumed: "A reason.", range: [1 kpps, 50 kpps]}'
+    rates = (assumed, assumed.replace("A reason", "The same in other words"), assumed.replace("50 kpps", "60 kpps"))
+    first, reworded, wider = (
+        inputs_digest(scenario(tmp_path, ("rate: 40 kpps", rate)), "esx5-latency.most") for rate in rates
+    )
+    assert first == reworded != wider
     digest = inputs_digest(scenario(tmp_path), "esx5-latency.most")
     other = "measurement: esx5-latency.overcommitted\n    metric: latency_mean\n    at: {receivers: 1}\n  - "
     for same in (
@@ -124,6 +130,13 @@ def test_servers_and_files_beside_a_scenario_are_inputs_and_platforms_are_not(tm
     assert inputs_digest(own, "esx5-latency.most") != digest
 
 
+def test_an_entry_whose_digest_includes_reasons_is_of_the_same_inputs_by_the_digest_without() -> None:
+    """Which is added by hand: other inputs have neither."""
+    entry = ENTRY.model_copy(update={"without_reasons": "9d9b346293c5a0f7"})
+    assert [entry.is_of(digest) for digest in (ENTRY.digest, "9d9b346293c5a0f7", "another")] == [True, True, False]
+    assert not ENTRY.is_of("9d9b346293c5a0f7")
+
+
 def test_the_shipped_ledger_is_of_predictions_that_are_shipped() -> None:
     """It is sound, and each of its measurements still has a scenario."""
     named = {entry.name for name in predictions() for entry in load(name).expectations}
@@ -131,7 +144,7 @@ def test_the_shipped_ledger_is_of_predictions_that_are_shipped() -> None:
 
 
 def test_no_commit_has_changed_an_entry_or_taken_one_away() -> None:
-    """All that the history has seen stands in the ledger as it was, but for the note that a mechanism was changed."""
+    """All that the history has seen stands in the ledger as it was, but for what is added by hand: a changed mechanism, and the digest without reasons."""
     file = ledger_of(load(next(iter(predictions()))))
     now = entries(file.read_text(encoding="utf-8")) if file.is_file() else {}
     log = git(file.parent, "log", "--format=%H", "--", file.name)
@@ -152,7 +165,8 @@ def test_the_inputs_of_every_entry_were_committed_before_its_value() -> None:
 
 def entries(text: str) -> dict[str, dict[str, object]]:
     tree = parse(text, LEDGER).tree
-    return {name: {key: value for key, value in entry.items() if key != "changed_for"} for name, entry in tree.items()}
+    by_hand = ("changed_for", "without_reasons")
+    return {name: {key: value for key, value in entry.items() if key not in by_hand} for name, entry in tree.items()}
 
 
 def git(folder: Path, *arguments: str) -> str:
