@@ -56,7 +56,7 @@ def settings(**changes: int) -> HostSettings:
 
 
 def cost_table(*, free: bool = False, guest_refill: int = 0) -> CostTable:
-    """Costs in round numbers, or none at all; only what the scheduler charges.
+    """Costs in round numbers, or zero; only costs charged by the scheduler. ``guest_refill`` is the refill of a guest's private caches after another world.
 
     ``guest_refill`` is the refill of a guest's private caches after another world.
     """
@@ -72,7 +72,7 @@ def cost_table(*, free: bool = False, guest_refill: int = 0) -> CostTable:
 
 
 class Labourer(World):
-    """Works off jobs of given lengths, one a batch, and notes when each was done and where."""
+    """Does jobs of given lengths, one per batch, and records when and where each was done."""
 
     __slots__ = ("clock", "done", "jobs", "scheduler")
 
@@ -116,7 +116,7 @@ def bare_host(
     states: CoreStates | None = None,
     **changes: int,
 ) -> Scheduler:
-    """PCPUs and a scheduler, nothing else."""
+    """PCPUs and a scheduler without any other part."""
     costs = cost_table(free=free, guest_refill=guest_refill)
     return Scheduler(Clock(), sockets, cores, costs, settings(**changes), threads=threads, policy=policy, states=states)
 
@@ -137,7 +137,7 @@ def balanced(scheduler: Scheduler, worlds: Sequence[World], period: int, package
 
 
 def check_charges(scheduler: Scheduler, worlds: list[Labourer]) -> None:
-    """What PCPUs were busy for is what worlds were charged for."""
+    """The busy time of PCPUs equals the time charged to worlds."""
     now = scheduler.clock.now
     for pcpu in scheduler.pcpus:
         pcpu.charge(now)

@@ -1,4 +1,4 @@
-"""Whole hosts small enough to be worked out by hand: a clock of 1 GHz, so that a cycle is a nanosecond, and costs of one's own."""
+"""Whole hosts that are small enough for hand calculation: a clock of 1 GHz, so that a cycle is a nanosecond, and own costs."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ ROUND = {
     "vxlan_encap": 45, "vcpu_wake": 800, "virtual_interrupt": 700, "guest_interrupt": 220, "guest_gro_frame": 55, "guest_rx_packet": 250, "guest_tx_packet": 350,
     "guest_ack": 130, "guest_rx_ack": 190, "guest_ipi": 450, "guest_process_wake": 900,
 }  # fmt: skip
-"""Costs in cycles, which are nanoseconds here; all different, so that none stands in for another."""
+"""Costs in cycles, which are nanoseconds here; all differ, so that none can replace another."""
 TURNS = ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption", "reschedule_ipi")
 CALM = ROUND | dict.fromkeys(TURNS, 0)
-"""No cost of turning from world to world, so that it does not matter which PCPU a world finds idle."""
+"""Costs without context switches, so that it does not matter which idle PCPU a world gets."""
 
 
 def costs(values: Mapping[str, float] = ROUND) -> CostModel:
-    """A cost model; what is not named costs nothing."""
+    """A cost model; costs that are not named are zero."""
     named: dict[str, Any] = {"generations": {"round": {"value": 1.0, "source": SOURCE}}}
     named["vcpu_preemption_lead"] = {"time": "1000 s", "source": SOURCE}
     named["memory_service"] = {"time": f"{values.get('memory_service', 0)} ns", "source": SOURCE}
@@ -72,11 +72,11 @@ def costs(values: Mapping[str, float] = ROUND) -> CostModel:
 
 
 AWAY = 0.5
-"""Nanoseconds that a byte waits for memory of another node, one cache line being in flight; and half of them for the same node's."""
+"""Nanoseconds that a byte waits for memory of another node with one cache line in flight, and half of it for the local node."""
 
 
 def cpu(sockets: int = 1, cores: int = 4, **changes: Any) -> CpuSpec:
-    """Processors with DDIO and memory that is never full, another node's being twice as far."""
+    """Processors with DDIO and unlimited memory bandwidth; another node's memory is twice as far."""
     memory = {"latency": "16 ns", "hop": "16 ns", "channels": 1, "transfers": "1e15 /s"}
     values = {"model": "round", "family": "round", "sockets": sockets, "cores": cores, "clock": "1 GHz", "ddio": True}
     return CpuSpec.model_validate(values | {"memory": memory} | changes)
@@ -89,12 +89,12 @@ def cost_table(values: Mapping[str, float] = ROUND) -> CostTable:
 
 def nic(**changes: Any) -> NicSpec:
     values = {"model": "round", "line_rate": "10 Gbit/s", "node": 0, "rx_ring": 4096, "driver": "round"}
-    # completions are for tests that ask for them
+    # completions only for tests that request them
     return NicSpec.model_validate(values | {"interrupt_interval": "0 s", "tx_interrupt_delay": "1000 s"} | changes)
 
 
 def guest(**changes: Any) -> GuestSpec:
-    """A guest that never ticks, and whose applications cost 1 us a packet, 2 us a write and 50 us a request."""
+    """A guest without ticks, whose applications take 1 us per packet, 2 us per write and 50 us per request."""
     values = {
         "guest": "round", "napi_budget": 64, "rx_ring": 4096, "tx_ring": 4096, "ack_every": 2, "initial_window": 1,
         "tso_divisor": 1, "socket_buffer": "1 GiB", "socket_overhead": "0 B", "timer_period": "200 h",
@@ -125,7 +125,7 @@ def vnic(**changes: Any) -> VnicSettings:
 
 
 def group(name: str = "vm", *, vnics: tuple[VnicSettings, ...] | None = None, **changes: Any) -> VmGroupSpec:
-    """VMs with a vNIC on each of ``networks``, vSwitch0 where nothing is said, the NICs of ``passthrough``, and a function of each NIC of ``functions``."""
+    """VMs with a vNIC on each of ``networks`` (vSwitch0 by default), the NICs of ``passthrough``, and a function of each NIC of ``functions``."""
     networks = changes.pop("networks", ("vSwitch0",))
     nodes, shares = changes.pop("nodes", ()), changes.pop("shares", 1000)
     others = {name: changes.pop(name) for name in ("reserved", "exclusive", "offloads", "queues") if name in changes}
@@ -155,7 +155,7 @@ def files(method: str, **changes: Any) -> HttpSpec:
 
 
 def pages(*instants: int, **changes: Any) -> WebSpec:
-    """Clients that want a page of one object of 1448 bytes at given instants."""
+    """Clients that request a page with one object of 1448 bytes at given instants."""
     arrivals = {"process": "replay", "timestamps_ps": instants}
     values = {"kind": "web", "to": "vm", "window": "64 KiB", "delay": "10 us", "objects": 1, "size": "1448 B"}
     return WebSpec.model_validate(values | {"write_size": "1448 B", "arrivals": arrivals} | changes)
@@ -168,7 +168,7 @@ def multicast(*instants: int, size: str = "1000 B", to: str = "vm") -> Multicast
 
 
 def datagrams(direction: str, **changes: Any) -> UdpStreamSpec:
-    """Datagrams of 1,000 bytes at a steady pace."""
+    """Datagrams of 1,000 bytes at a constant rate."""
     values = {"kind": "udp_stream", "direction": direction, "to": "vm", "packet_size": "1000 B", "rate": "1 kpps"}
     return UdpStreamSpec.model_validate(values | changes)
 
@@ -180,7 +180,7 @@ def users(count: int = 1, **changes: Any) -> TransactionsSpec:
 
 
 def echoes(connections: int = 1, **changes: Any) -> RequestResponseSpec:
-    """Requests of 100 bytes that are answered with as many."""
+    """Requests of 100 bytes with replies of the same size."""
     values = {"kind": "request_response", "to": "vm", "connections": connections, "request_size": "100 B"}
     return RequestResponseSpec.model_validate(values | {"reply_size": "100 B", "delay": "10 us"} | changes)
 
@@ -189,7 +189,7 @@ PATHS = {
     "poll_tx": 60, "poll_rx": 45, "xdp_drop": 110, "xdp_tx": 75, "xdp_skb_drop": 310, "xdp_skb_tx": 240, "packet_socket": 520,
     "forward": 2900,
 }  # fmt: skip
-"""Costs of a packet outside the sockets of a guest, in cycles."""
+"""Costs of a packet in cycles, except those of a guest's sockets."""
 
 
 def paths() -> PacketPaths:
@@ -197,19 +197,19 @@ def paths() -> PacketPaths:
 
 
 def to_vm(**changes: Any) -> VmDatagramsSpec:
-    """Datagrams of 1,000 bytes from the group ``a`` to the group ``b`` of the same host, as fast as a guest can that polls."""
+    """Datagrams of 1,000 bytes from group ``a`` to group ``b`` of the same host, as fast as a polling guest can send."""
     values = {"kind": "vm_datagrams", "sender": "a", "to": "b", "packet_size": "1000 B"}
     return VmDatagramsSpec.model_validate(values | ({} if "rate" in changes else {"sent_by": "poll"}) | changes)
 
 
 def vm_stream(**changes: Any) -> VmTcpStreamSpec:
-    """A TCP stream from the group ``a`` to the group ``b`` of the same host."""
+    """A TCP stream from group ``a`` to group ``b`` of the same host."""
     values = {"kind": "vm_tcp_stream", "sender": "a", "to": "b", "window": "64 KiB"}
     return VmTcpStreamSpec.model_validate(values | changes)
 
 
 def work(rate: str, length: str, to: str = "vm") -> WorkSpec:
-    """Bursts of one length at a steady rate."""
+    """Bursts of constant length at a constant rate."""
     service = {"distribution": "constant", "mean": length}
     return WorkSpec.model_validate({"kind": "work", "to": to, "rate": rate, "service": service})
 
@@ -238,7 +238,7 @@ def point(
     netqueue: Mapping[str, str] | None = None,
     **changed: Any,
 ) -> PointSpec:
-    """A host; ``processors`` are changes to its CPU, ``changed`` advanced settings."""
+    """A host; ``processors`` changes its CPU, ``changed`` its advanced settings."""
     marks = {"period": "10 ms", "pack_below": "70 %", "unpack_above": "90 %", "open_below": "100 %"} | dict(
         netqueue or {}
     )
@@ -262,7 +262,7 @@ def point(
 
 
 def run(spec: PointSpec, until: int = 20 * MS, seed: int = 1) -> Host:
-    """The host after a run in which every law held, in every time slice."""
+    """The host after a run in which every invariant held in every time slice."""
     host = build_host(spec, Streams(seed, 0))
     host.probe.start()
     host.clock.advance(until)
@@ -273,7 +273,7 @@ def run(spec: PointSpec, until: int = 20 * MS, seed: int = 1) -> Host:
 
 
 def arrived(host: Host) -> int:
-    """Bytes of data of the first traffic that are where they were to go, by now."""
+    """Bytes of data of the first traffic that have reached their destination."""
     for port in host.nics.values():
         port.depart(host.clock.now)
     return host.flows[0].octets

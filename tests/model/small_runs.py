@@ -1,4 +1,4 @@
-"""Two small hosts that between them have every stage, run as a point of a sweep is."""
+"""Two small hosts that together have every stage, run like points of a sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of every measure of the catalogue: none is negative or above what it can be, and none is undefined unless what it is taken over is missing."""
+"""Bounds of every measure of the catalogue: not negative, not above its maximum, and undefined only without observations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMES = {
     "round_trip_": "flow.response",
     "work_time_": "work.time",
 }
-"""Histograms of measures of times, by the beginnings of their names."""
+"""Histograms of time measures, by the prefix of their names."""
 RATIOS = {
     "cpu_per_gbit": "flow.octets",
     "guest_cpu_per_10kpps": "port.received",
@@ -29,16 +29,16 @@ RATIOS = {
     "vmotion_rounds": "migration.done",
     "vmotion_stop": "migration.done",
 }
-"""Counters that measures are ratios over."""
+"""Counters that are denominators of measures."""
 SUMS = ("cpu_total", "netpoll_cpu", "networld_cpu", "network_threads_cpu", "splitrx_cpu")
 """Sums of shares of PCPUs."""
 LARGEST = 65_536
-"""Bytes of a packet at most, its headers from that of IP on included; Ethernet's are 14."""
+"""Largest bytes of a packet from the IP header on; the Ethernet header has 14 more."""
 PER_S = {"ms": 1e3, "us": 1e6}
 
 
 def assert_sound(record: RunRecord) -> None:
-    """Every measure of a record keeps its bounds."""
+    """Checks that every measure of a record is within its bounds."""
     for name, metric in CATALOGUE.items():
         value, count = metric.evaluate(record), observations(name, record)
         assert math.isnan(value) == (count < metric.least), f"{name} is {value} of {count}"
@@ -47,7 +47,7 @@ def assert_sound(record: RunRecord) -> None:
 
 
 def observations(name: str, record: RunRecord) -> float:
-    """Number of what a measure is taken over."""
+    """Number of observations of a measure."""
     for beginning, histogram in TIMES.items():
         if name.startswith(beginning):
             counts = record.histograms[histogram].counts if histogram in record.histograms else np.zeros((2, 1, 1))
@@ -67,14 +67,16 @@ def observations(name: str, record: RunRecord) -> float:
 
 
 def most(name: str, record: RunRecord) -> float:
-    """The largest value that a measure can have; of rates of packets there is none here."""
+    """The largest possible value of a measure; rates of packets have none here."""
     unit, length_s = CATALOGUE[name].unit, float(record.instants_ps[-1]) / SECOND
     slack = 1 + 1e-9
     if name in SUMS:
         return 100 * len(record.series["pcpu.busy_ps"].entities) * slack
     if name.startswith("settled_response_"):
         return math.inf
-    if unit in PER_S:  # a packet is counted when the burst begins in which it is read, which may end after the run
+    if (
+        unit in PER_S
+    ):  # a packet is counted at the start of the burst that reads it, and the burst may end after the run
         return 2 * length_s * PER_S[unit]
     if unit in ("%", "% of a vCPU", "% of the window", "% of the bandwidth", "% of a PCPU") and not name.startswith(
         "guest_cpu_per"

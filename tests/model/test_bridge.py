@@ -1,4 +1,4 @@
-"""A guest that forwards frames between two vNICs, vmxnet3 or e1000, and firmware that stops it: worked out by hand."""
+"""A guest that forwards frames between two vNICs, vmxnet3 or e1000, and firmware that stops it; calculated by hand."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from hostsim.units import MS, NS, US
 from .small_point import CALM, PATHS, group, guest, nic, paths, point, run, vnic
 
 STACK, FORWARD = CALM["guest_rx_packet"] * NS, (4000 + CALM["guest_tx_packet"]) * NS
-"""Of a frame in the guest: up the stack; the bridge and down the other driver."""
+"""Time of a frame in the guest: up the stack, through the bridge, and down the other driver."""
 SENT = (CALM["networld_tx"] + CALM["switch_forward"] + CALM["driver_tx"]) * NS
 E1000 = {"e1000_doorbell": 900.0, "e1000_interrupt": 1400.0}
 ON_WIRE = 84 * 800
-"""Picoseconds of a frame of 64 bytes at 10 Gbit/s."""
+"""Picoseconds of a 64-byte frame at 10 Gbit/s."""
 
 
 def frames(*instants: int, **changes: Any) -> BridgedSpec:
@@ -64,7 +64,7 @@ def measured(host: Host, metric: str) -> float:
 
 
 def test_a_frame_goes_through_the_guest_and_out_by_the_other_uplink() -> None:
-    """Interrupt, poll, driver and switch, delivery; the guest's wake-up, stack and bridge; its call, the context, the wire."""
+    """Interrupt, poll, driver and switch, delivery; the guest's wake-up, stack and bridge; its call, the transmit context, the wire."""
     host = run(bridge(frames(10 * US)))
     receive = ("interrupt", "poll_entry", "driver_rx", "switch_forward", "vnic_deliver", "shared_lines")
     octets = round(18 * CALM["copy_per_byte"] * 1000)
@@ -80,7 +80,7 @@ def test_a_frame_goes_through_the_guest_and_out_by_the_other_uplink() -> None:
 
 @pytest.mark.parametrize("count", [1, 5])
 def test_a_guest_with_a_measured_path_of_forwarding_pays_that_for_each_frame(count: int) -> None:
-    """Nothing for the stack, the bridge and sending but what the path takes; what comes before and after is as without it."""
+    """With zero costs of stack, bridge and transmission, the path costs replace them; everything before and after is unchanged."""
     burst = bridge(frames(*[10 * US] * count))
     vms = [
         group(networks=("in", "out"), vnics=(vnic(), vnic()), guest=guest(**how)) for how in ({}, {"paths": paths()})
@@ -94,14 +94,15 @@ def test_a_guest_with_a_measured_path_of_forwarding_pays_that_for_each_frame(cou
 
 
 def test_an_e1000_is_polled_and_copied_from_and_costs_exits() -> None:
-    """No call: the halt sends what waits. An interrupt, a frame announced and descriptors given back are exits of the guest."""
+    """There is no call: the halt sends waiting packets. An interrupt, an announced frame and returned descriptors are exits of the guest."""
     host = run(bridge(frames(10 * US), e1000(), e1000()))
     assert [counted(host, f"tx.{cause}") for cause in ("forced", "opportunistic", "halted", "timed")] == [0, 0, 1, 0]
     plain = run(bridge(frames(10 * US)))
     octets = round(18 * CALM["copy_per_byte"] * 1000)
     networlds = [next(world for world in one.worlds() if world.kind == "networld") for one in (host, plain)]
-    assert networlds[0].used == networlds[1].used  # both copy so small a frame
-    # the interrupt's accesses are charged with it; the two announcements wait for the next time it runs
+    assert networlds[0].used == networlds[1].used  # both devices copy such a small frame
+    # the interrupt's register accesses are charged with it; the two announcements are charged at the next run of the
+    # guest
     assert host.vcpus[0].used - plain.vcpus[0].used == 1400 * NS
     assert host.vcpus[0].pending_ps == 2 * 900 * NS
     mapped = run(bridge(frames(10 * US), e1000(), e1000(), e1000_tx_copy=17))
@@ -109,7 +110,7 @@ def test_an_e1000_is_polled_and_copied_from_and_costs_exits() -> None:
 
 
 def test_an_e1000_whose_guest_does_not_halt_waits_for_the_timer() -> None:
-    """Frames that come faster than they are forwarded keep the guest awake: the context is woken by the timer, never by a call."""
+    """Frames that arrive faster than they are forwarded keep the guest awake: the timer wakes the context, never a call."""
     burst = [10 * US + place * 2 * US for place in range(3000)]
     host = run(bridge(frames(*burst), e1000(), e1000()), until=12 * MS)
     woken = [counted(host, f"tx.{cause}") for cause in ("forced", "opportunistic", "halted", "timed")]
@@ -119,7 +120,7 @@ def test_an_e1000_whose_guest_does_not_halt_waits_for_the_timer() -> None:
 
 
 def test_what_is_dropped_on_its_way_out_counts_as_lost() -> None:
-    """An uplink a hundred times slower than the other, with room for 64 packets before it."""
+    """An uplink that is a hundred times slower than the other, with space for 64 packets before it."""
     spec = bridge(frames(*[10 * US + place * 6 * US for place in range(800)]))
     nics = dict(spec.hardware.nics) | {"vmnic1": nic(line_rate="10 Mbit/s", tx_queue=64)}
     host = run(spec.model_copy(update={"hardware": spec.hardware.model_copy(update={"nics": nics})}), until=20 * MS)
@@ -134,7 +135,7 @@ def stop(length: int) -> FirmwareSpec:
 
 
 def stopped(spec: PointSpec, at: int, until: int) -> Host:
-    """The host after a run whose firmware stops it once, at an instant."""
+    """The host after a run in which firmware stops it once, at a given instant."""
     host = build_host(spec, Streams(1, 0))
     firmware, length = host.firmware, spec.hardware.firmware.stop
     host.clock.at(Alarm(host.clock, lambda _: firmware.stop(at, length)), at)
@@ -147,7 +148,7 @@ def stopped(spec: PointSpec, at: int, until: int) -> Host:
 
 
 def test_firmware_stops_all_processors_for_a_while() -> None:
-    """What comes meanwhile waits in the NIC's ring and leaves when it is over; every PCPU is busy with it, and only for as long."""
+    """Frames that arrive during the stop wait in the NIC's ring; all PCPUs are busy with the stop, and only for its length."""
     length = 3 * MS
     host = stopped(bridge(frames(2 * MS), stop=stop(length)), at=1 * MS, until=10 * MS)
     assert [world.used for world in host.worlds() if world.kind == "firmware"] == [length] * 4
@@ -158,7 +159,7 @@ def test_firmware_stops_all_processors_for_a_while() -> None:
 
 
 def test_firmware_cuts_a_guest_short_and_lets_it_go_on() -> None:
-    """Frames are forwarded one every 5 us; the one in hand when the stop begins, and all behind it, are as much later."""
+    """One frame is forwarded every 5 us; the stop delays the current frame and all later ones by its length."""
     length, burst = 60 * MS, [1 * US + place * NS for place in range(64)]
     host = stopped(bridge(frames(*burst), stop=stop(length)), at=100 * US, until=80 * MS)
     plain = run(bridge(frames(*burst)))
@@ -168,7 +169,7 @@ def test_firmware_cuts_a_guest_short_and_lets_it_go_on() -> None:
 
 
 def test_short_rings_lose_what_comes_in_a_stop_and_they_do_not_hold() -> None:
-    """100 frames in a stop of 10 ms, which the guest gives descriptors back for at the end of a poll: 256 hold them, 32 do not."""
+    """100 frames arrive in a stop of 10 ms, while the guest returns no descriptors: a ring of 256 holds them, one of 32 does not."""
     steady = frames(*[place * 100 * US for place in range(1, 300)])
     lost = {}
     for ring in (32, 256):

@@ -1,4 +1,4 @@
-"""The wire of a peer that waits for answers: turns, bursts, and releases for instants that lie ahead."""
+"""The wire of a peer that waits for replies: turns, bursts, and releases for future instants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hostsim.model.receive.wire import ClosedLoopWire
 
 
 class Waiting:
-    """A receive queue of which only what it is told of matters here."""
+    """A receive queue that only records what the wire reports to it."""
 
     def __init__(self) -> None:
         self.releases = Heap()
@@ -36,7 +36,7 @@ def sender(queue: Waiting, frame_ps: int, burst: int = 1) -> Sender:
 
 
 def told(trains: list[Train]) -> list[tuple[Sender, int]]:
-    """Frame by frame: whose, and when its last bit was through."""
+    """Sender and arrival of each frame."""
     return [(train.flow, arrived) for train in trains for arrived in train.arrival_times()]
 
 
@@ -54,7 +54,7 @@ def test_a_release_goes_out_in_bursts_back_to_back():
 
 
 def test_senders_take_turns():
-    """In bursts, in an order that is drawn: each comes first as often as others, and none before it was released."""
+    """Bursts are in random order: each sender comes first equally often, and no frame starts before its release."""
     first = []
     for seed in range(200):
         wire, queue = ClosedLoopWire(np.random.default_rng(seed)), Waiting()
@@ -71,7 +71,7 @@ def test_senders_take_turns():
 
 
 def test_nothing_is_worked_out_further_than_now():
-    """A release made later for an instant that is earlier than one known before finds its place."""
+    """A later release for an earlier instant is inserted in order."""
     wire, queue = ClosedLoopWire(np.random.default_rng(1)), Waiting()
     one, other = sender(queue, 10), sender(queue, 10)
     wire.release(one, 500, 0, 1, 1)
@@ -81,7 +81,7 @@ def test_nothing_is_worked_out_further_than_now():
 
 
 def test_a_release_in_turns_is_spaced():
-    """Ten frames in four parts: as equal as may be, 100 apart."""
+    """Ten frames in four parts, 100 apart, as equal as possible."""
     wire, one = ClosedLoopWire(np.random.default_rng(1)), sender(Waiting(), 10, burst=9)
     wire.release(one, 0, 100, 4, 10)
     assert [(train.count, train.arrived) for train in wire.collect(1000)] == [(2, 10), (2, 110), (3, 210), (3, 310)]
@@ -95,7 +95,7 @@ def test_nothing_is_released_in_vain():
 
 
 def test_an_open_loop_flow_shares_the_wire():
-    """Its frames queue with those of the connections."""
+    """Their frames queue with those of the connections."""
     wire, queue = ClosedLoopWire(np.random.default_rng(1)), Waiting()
     one, open_loop = sender(queue, 10, burst=8), sender(queue, 10)
     wire.carry(open_loop, RecordedArrivals([5, 6]))
@@ -106,7 +106,7 @@ def test_an_open_loop_flow_shares_the_wire():
 
 
 def test_frames_released_before_a_move_go_by_the_new_queue():
-    """The balancer moved their vNIC: both queues know what to expect."""
+    """After the balancer has moved the vNIC, both queues know the expected frames."""
     wire, old, new = ClosedLoopWire(np.random.default_rng(1)), Waiting(), Waiting()
     one = sender(old, 10)
     wire.release(one, 300, 0, 1, 2)
@@ -119,7 +119,7 @@ def test_frames_released_before_a_move_go_by_the_new_queue():
 
 
 def test_what_waits_for_the_wire_follows_a_move_and_moves_back():
-    """Both a sender that has the wire and one that waits for it count for the queue of the day."""
+    """Both the sender on the wire and a waiting sender count for the current queue."""
     wire, old, new = ClosedLoopWire(np.random.default_rng(1)), Waiting(), Waiting()
     both = [sender(old, 10), sender(old, 10)]
     for one in both:
@@ -151,7 +151,7 @@ FRAMES, BURSTS = (7, 10, 31, 10), (1, 4, 2, 64)
 
 
 def played(script: list[tuple[int, int, int, int, int, int, bool]], *, look: bool) -> list[tuple[int, int]]:
-    """What comes over a link, told as (sender, instant), looked at on the way or only at the end; laws checked at each look."""
+    """Frames of a link as (sender, instant), observed during the run or only at the end; invariants are checked at each observation."""
     wire, queues = ClosedLoopWire(np.random.default_rng(1)), [Waiting(), Waiting()]
     senders = [sender(queues[place % 2], FRAMES[place], BURSTS[place]) for place in range(4)]
     come: list[tuple[Sender, int]] = []
@@ -177,7 +177,7 @@ def played(script: list[tuple[int, int, int, int, int, int, bool]], *, look: boo
 
 @given(releases)
 def test_frames_follow_each_other_without_overlap_and_none_is_lost(script):
-    """Each frame starts when the one before it is through; all that was released comes, and looking changes nothing."""
+    """Each frame starts when the previous one has finished; all released frames arrive, and observation changes nothing."""
     frames = played(script, look=True)
     for (_, before), (who, arrived) in pairwise(frames):
         assert arrived - FRAMES[who] >= before
@@ -186,7 +186,7 @@ def test_frames_follow_each_other_without_overlap_and_none_is_lost(script):
 
 @given(releases, st.lists(st.integers(0, 900), max_size=12))
 def test_no_frame_comes_before_the_instant_that_was_told(script, looks):
-    """Released all at once and looked at now and then: what a queue waits for is never too late, and never past."""
+    """All frames are released at once and observed at times: the instant that a queue waits for is never late and never past."""
     wire, queues = ClosedLoopWire(np.random.default_rng(1)), [Waiting(), Waiting()]
     senders = [sender(queues[place % 2], FRAMES[place], BURSTS[place]) for place in range(4)]
     for who, ahead, step, turns, frames, _, _ in script:
@@ -201,7 +201,7 @@ def test_no_frame_comes_before_the_instant_that_was_told(script, looks):
 
 @given(releases)
 def test_the_wire_is_idle_only_when_nothing_waits(script):
-    """Released all at once: whenever a frame starts after a gap, it had not been released when the one before was through."""
+    """All frames are released at once: a frame that starts after a gap was not yet released when the previous one finished."""
     wire, queue = ClosedLoopWire(np.random.default_rng(1)), Waiting()
     senders = [sender(queue, FRAMES[place], BURSTS[place]) for place in range(4)]
     starts = []
@@ -217,10 +217,10 @@ def test_the_wire_is_idle_only_when_nothing_waits(script):
 
 @pytest.mark.parametrize("count", [2, 3, 7])
 def test_each_sender_has_an_equal_part_of_what_is_drawn(count: int):
-    """Of evenly spaced draws, 120 for each sender, exactly 120 let each of them go first."""
+    """With 120 evenly spaced draws for each sender, each sender goes first exactly 120 times."""
 
     class Draws:
-        """A stream that has one number left."""
+        """A random stream with one number left."""
 
         def __init__(self, number: float) -> None:
             self._number = number

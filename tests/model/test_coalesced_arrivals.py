@@ -1,4 +1,4 @@
-"""What a peer sends that is a VM: as many packets at once as transmit coalescing has its guest call for."""
+"""Packets from a peer that is a VM: their batch size follows its transmit coalescing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VM = PeerSpec.model_validate(
 
 
 def calls(posted: Arrivals, until: int, cap: int = 40) -> list[tuple[int, int]]:
-    """Instant and size of each call up to an instant, looked for at every one of them."""
+    """Instant and size of each call up to an instant, with an observation at each call."""
     arrivals = CoalescedArrivals(posted, CoalescingDepth(4000, cap, 4, 4 * MS), 4 * MS)
     found = []
     while (due := arrivals.upcoming()) is not None and due <= until:
@@ -34,21 +34,21 @@ def calls(posted: Arrivals, until: int, cap: int = 40) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize(("rate", "depth"), [(40_000.0, 10), (30_000.0, 8), (10_000.0, 3), (4_000.0, 1), (900.0, 1)])
 def test_as_many_packets_leave_at_once_as_keep_calls_at_their_ceiling(rate: float, depth: int):
-    """The packet rate over 4,000 calls a second, rounded up, once a window has shown the rate."""
+    """The batch size is the packet rate over 4,000 calls per second, rounded up, after one window has measured the rate."""
     start = 7
     late = [size for at, size in calls(ConstantArrivals(rate, start), 40 * MS) if at > 10 * MS]
     assert set(late) == {depth}
 
 
 def test_a_call_comes_with_the_packet_that_fills_it():
-    """Ten packets, 25 us apart: calls are 250 us apart, each at the instant of its tenth packet."""
+    """Batches of ten packets 25 us apart: calls are 250 us apart, each at the instant of its tenth packet."""
     instants = [at for at, _ in calls(ConstantArrivals(40_000.0, 0), 20 * MS) if at > 10 * MS]
     assert {after - before for before, after in itertools.pairwise(instants)} == {250 * US}
     assert all(at % (25 * US) == 0 for at in instants)
 
 
 def test_no_packet_waits_longer_than_the_timeout():
-    """After 200 packets that set the depth to ten, three come and no more for 5 ms: they leave after 4 ms. Packets leave in order, none is lost."""
+    """After 200 packets, which set the depth to ten, three packets wait 4 ms for the timer. Packets stay in order, and none is lost."""
     posted = [number * 25 * US for number in range(200)]
     posted += [5 * MS, 5 * MS + US, 5 * MS + 2 * US, 10 * MS]
     found = calls(RecordedArrivals(posted), SECOND)
@@ -60,12 +60,12 @@ def test_no_packet_waits_longer_than_the_timeout():
 
 
 def test_a_guest_that_halts_sends_each_packet():
-    """A depth of one, whatever the rate."""
+    """The depth is one at any rate."""
     assert {size for _, size in calls(ConstantArrivals(40_000.0, 0), 20 * MS, cap=1)} == {1}
 
 
 def test_a_nic_interrupts_for_calls_and_not_for_packets():
-    """Datagrams every 50 us: from a VM they come five at once, for whose first the NIC interrupts, and for the rest when it may again. All arrive."""
+    """Datagrams at intervals of 50 us come in batches of five from a VM: the NIC interrupts for the first, and for the others when moderation allows it. All arrive."""
     nics = {"vmnic0": nic(interrupt_interval="10 us")}
     spec = point(group(), traffic={"u": datagrams("receive", rate="20 kpps")}, cost=CALM, nics=nics)
     alone, vm = (run(spec.model_copy(update={"peer": peer}), SECOND) for peer in (PeerSpec(peer="alone"), VM))
@@ -75,7 +75,7 @@ def test_a_nic_interrupts_for_calls_and_not_for_packets():
 
 
 def test_a_queue_that_is_polled_is_not_interrupted(monkeypatch):
-    """Bursts of several frames, spaced and moderated: no interrupt while masked, none before its time, none in the past."""
+    """Bursts of several spaced frames with moderation: no interrupt while masked, too early or in the past."""
     taken: dict[RxQueue, list[int]] = {}
     original = RxQueue._interrupt
 

@@ -9,7 +9,7 @@ from hostsim.model.traffic.tcp import Congestion
 
 
 def grown(window: int, initial: int, flights: int) -> Congestion:
-    """A window after so many flights that were all acknowledged."""
+    """The window after a number of flights that were acknowledged completely."""
     congestion = Congestion(window, initial)
     for _ in range(flights):
         flight = congestion.room()
@@ -19,18 +19,18 @@ def grown(window: int, initial: int, flights: int) -> Congestion:
 
 
 def test_slow_start_doubles_up_to_the_window():
-    """2, 4, 8, 16, then what the receiver offers."""
+    """2, 4, 8, 16, then the receiver's window."""
     assert [grown(20, 2, flights).allowed for flights in range(6)] == [2, 4, 8, 16, 20, 20]
 
 
 def test_a_loss_halves_the_window_once_for_all_losses_of_it():
-    """Sixteen in flight, three lost at two looks: eight from then on, and a further loss halves again when all of these are past."""
+    """Sixteen segments in flight, three lost at two observations: a window of eight; a later loss halves it again once these are acknowledged."""
     congestion = grown(16, 16, 0)
     congestion.in_flight = 16
     congestion.lost(2)
     congestion.lost(1)
     assert (congestion.allowed, congestion.in_flight, congestion.room()) == (8, 13, 0)
-    congestion.acked(13)  # one behind the point of recovery, which was 14: still no growth
+    congestion.acked(13)  # one before the recovery point, 14: no growth yet
     assert congestion.allowed == 8
     congestion.in_flight = 8
     congestion.acked(1)
@@ -41,7 +41,7 @@ def test_a_loss_halves_the_window_once_for_all_losses_of_it():
 
 
 def test_congestion_avoidance_adds_a_segment_a_window():
-    """Above the threshold: one more for all that are acknowledged of a window."""
+    """Above the threshold the window grows by one for each acknowledged window."""
     congestion = Congestion(100, 32)
     congestion.in_flight = 32
     congestion.lost(0)
@@ -53,7 +53,7 @@ def test_congestion_avoidance_adds_a_segment_a_window():
 
 
 def test_a_time_out_starts_again_with_one_segment():
-    """Slow start to half of what it was, then one at a time."""
+    """Slow start up to half of the previous window, then one segment at a time."""
     congestion = grown(64, 16, 0)
     congestion.in_flight = 16
     congestion.timed_out(16)
@@ -67,7 +67,7 @@ def test_a_time_out_starts_again_with_one_segment():
 
 
 def test_a_window_of_one_segment_stays_one():
-    """Half of it is two at least, but never more than the receiver offers."""
+    """Half of the window, at least two segments, but never more than the receiver's window."""
     congestion = Congestion(1, 10)
     congestion.in_flight = 1
     congestion.lost(1)
@@ -80,7 +80,7 @@ def test_a_window_of_one_segment_stays_one():
     steps=st.lists(st.tuples(st.sampled_from(["send", "ack", "lose", "time out"]), st.integers(0, 64)), max_size=60),
 )
 def test_in_flight_is_never_negative_and_never_above_the_window(window, initial, steps):
-    """Whatever is sent, acknowledged and lost, as long as it was in flight."""
+    """For any sequence of sent, acknowledged and lost segments that were in flight."""
     congestion = Congestion(window, initial)
     for step, count in steps:
         if step == "send":

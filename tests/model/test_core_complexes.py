@@ -1,4 +1,4 @@
-"""Several NUMA nodes in a socket, and several last-level caches in a node: distances, waits, refills, and where worlds are placed."""
+"""Several NUMA nodes per socket and last-level caches per node: distances, waits, refills, placement of worlds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def costs() -> CostModel:
 
 
 def test_nodes_of_a_socket_are_nearer_to_each_other_than_to_those_of_another() -> None:
-    """Two sockets of two nodes: the distance is that of the farthest of those who share lines, and memory waits follow it."""
+    """Two sockets of two nodes: the distance is that of the farthest sharer of a line, and memory waits follow it."""
     host = bare_host(sockets=4, cores=2)
     cpu = CpuSpec.model_validate(EPYC)
     for node in host.nodes:
@@ -64,7 +64,7 @@ def test_shared_lines_cost_what_their_distance_is() -> None:
 
 @pytest.mark.parametrize(("target", "extra"), [(1, 0), (2, 9 * US)])
 def test_a_world_that_comes_from_another_core_complex_refills_its_lines_from_there(target: int, extra: int) -> None:
-    """Four cores in two complexes: its own PCPU is busy, and it goes to its neighbour, or to the other complex."""
+    """Four cores in two complexes: the last PCPU of a world is busy, so it goes to the neighbour or to the other complex."""
     host = bare_host(cores=4)
     host.divide(2, 9 * US, knows=True)
     busy(host, *(pcpu for pcpu in (0, 1, 3) if pcpu != target))
@@ -76,7 +76,7 @@ def test_a_world_that_comes_from_another_core_complex_refills_its_lines_from_the
 
 @pytest.mark.parametrize(("knows", "done"), [(True, (2 * MS, 2)), (False, (41 * MS, 0))])
 def test_a_scheduler_that_does_not_know_core_complexes_looks_within_one(knows: bool, done: tuple[int, int]) -> None:
-    """Both PCPUs of its complex are busy, and those of the other one idle (llcSchedEnable)."""
+    """Both PCPUs of its complex are busy, and those of the other one are idle (llcSchedEnable)."""
     host = bare_host(cores=4, free=True)
     host.divide(2, 0, knows=knows)
     busy(host, 0, 1)
@@ -101,7 +101,7 @@ def test_such_a_scheduler_steals_within_one(knows: bool, done: tuple[int, int]) 
 
 @pytest.mark.parametrize(("package", "done"), [(0, (41, 0)), (20, (21, 2)), (30, (31, 2))])
 def test_its_balancer_looks_beyond_one_in_periods_of_its_own(package: int, done: tuple[int, int]) -> None:
-    """Checks within complexes every 10 ms find nothing; those of the package do (Cpu.PackageRebalancePeriod)."""
+    """Checks within complexes every 10 ms find nothing; package checks do (Cpu.PackageRebalancePeriod)."""
     host = bare_host(cores=4, free=True)
     host.divide(2, 0, knows=False)
     worlds = busy(host, 0, 1)
@@ -114,7 +114,7 @@ def test_its_balancer_looks_beyond_one_in_periods_of_its_own(package: int, done:
 
 @pytest.mark.parametrize(("context", "waits"), [(0, False), (1, True)])
 def test_a_guest_waits_for_what_a_context_of_another_core_complex_has_written(context: int, waits: bool) -> None:
-    """A frame of a thousand bytes: the cache lines that both ends write are farther, too."""
+    """A frame of a thousand bytes: the cache lines that both ends write are also farther."""
     table = CostTable(costs(), CpuSpec.model_validate(EPYC))
     scheduler = Scheduler(Clock(), 1, 4, table, settings())
     scheduler.divide(2, 0, knows=True)

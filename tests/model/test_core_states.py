@@ -1,4 +1,4 @@
-"""Core states (C-states): when an idle core enters them, and what it takes to leave them."""
+"""Core states (C-states): when an idle core enters them, and the time to leave them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JOB = 10 * US
 
 
 def states(**changes: float) -> CoreStates:
-    """C3 from a mean of 200 us on, left in 10 us, and C6 from 2 ms on, left in 100."""
+    """C3 from a mean idle time of 200 us on, with an exit of 10 us, and C6 from 2 ms on, with an exit of 100 us."""
     idle = IdleSpec.model_validate(
         {"fade": 2, "exit_share": 0.5, "states": {"round": {"C6": "200 us", "C3": "20 us"}, "other": {"C3": "1 us"}}}
     )
@@ -23,7 +23,7 @@ def states(**changes: float) -> CoreStates:
 
 
 def asleep(threads: int = 1, **changes: int) -> Scheduler:
-    """A host whose PCPUs have been idle for 5 ms at a time, since 0."""
+    """A host whose PCPUs have been idle for 5 ms at a time since the start."""
     host = bare_host(threads=threads, free=True, states=states(), **changes)
     for pcpu in host.pcpus:
         pcpu.idle_mean = 5 * MS
@@ -53,11 +53,11 @@ def test_the_state_goes_by_the_mean_of_the_last_idle_times(known: CoreStates | N
     host.clock.advance(1_000 * MS)
     assert world.done == expected
     check_charges(host, [world])
-    assert world.used == 5 * JOB  # a core that does not execute yet is idle
+    assert world.used == 5 * JOB  # a core that does not execute yet counts as idle
 
 
 def test_a_core_is_in_the_shallower_state_of_its_threads() -> None:
-    """C6 and C1; C6 and C3; and with the other thread busy, none."""
+    """C6 and C1; C6 and C3; and no state while the other thread is busy."""
     for mean, exit_time in ((0, 0), (1 * MS, 10 * US), (5 * MS, 100 * US)):
         host = asleep(threads=2)
         host.pcpus[1].idle_mean = mean
@@ -74,7 +74,7 @@ def test_a_core_is_in_the_shallower_state_of_its_threads() -> None:
 
 
 def test_who_comes_while_a_core_is_on_its_way_waits_as_long_as_the_first() -> None:
-    """A system world cuts the vCPU short after 30 of 100 us, and begins when that would have begun; the vCPU has lost nothing."""
+    """A system world preempts the vCPU after 30 of 100 us, and starts when the vCPU would have started; the vCPU loses no work."""
     host = asleep()
     vcpu, system = Labourer(host, "v"), Labourer(host, "s", system=True)
     vcpu.give_at(10 * MS, JOB)
@@ -89,7 +89,7 @@ def test_who_comes_while_a_core_is_on_its_way_waits_as_long_as_the_first() -> No
 
 
 def test_a_vcpu_that_is_stopped_while_its_core_is_on_its_way_has_done_nothing() -> None:
-    """The core is idle from before the wake-up until after it is awake."""
+    """The core is idle from before the wake-up until it has left its state."""
     host = asleep()
     vcpu = Labourer(host, "v")
     vcpu.give_at(10 * MS, JOB)
@@ -101,7 +101,7 @@ def test_a_vcpu_that_is_stopped_while_its_core_is_on_its_way_has_done_nothing() 
 
 
 def test_the_other_thread_waits_for_the_core_too() -> None:
-    """Work of it begins at 100 us as well, and what both do from then on is shared."""
+    """Its own work also starts at 100 us, and both threads share the core from then on."""
     host = asleep(threads=2)
     one, other = (Labourer(host, str(pcpu), pcpu=pcpu) for pcpu in (0, 1))
     one.give_at(10 * MS, 400 * US)
@@ -112,13 +112,13 @@ def test_the_other_thread_waits_for_the_core_too() -> None:
     ends = [world.done[0][0] - 10 * MS for world in (one, other)]
     assert ends == pytest.approx(
         [740 * US, 740 * US], abs=1 * US
-    )  # the last microsecond of the way is stretched like work
+    )  # the last microsecond of the exit is stretched like work
     check_charges(host, [one, other])
     assert [pcpu.used(host.clock.now) for pcpu in host.pcpus] == pytest.approx([320 * US] * 2, abs=1 * US)
 
 
 def test_a_vcpu_that_spins_keeps_its_core_awake() -> None:
-    """A PCPU that a vCPU has to itself under latency sensitivity high."""
+    """A PCPU that is exclusive to a vCPU with latency sensitivity high."""
     host = bare_host(cores=2, free=True, states=states())
     world = Labourer(host, "a")
     host.dedicate(world, host.nodes, [])

@@ -1,4 +1,4 @@
-"""CPU affinity: where worlds run that may run on some PCPUs only, on hosts whose schedule can be computed by hand."""
+"""CPU affinity: placement of worlds that may run on some PCPUs only, on hosts whose schedule can be computed by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_it_takes_an_idle_one_of_those_that_it_may_run_on():
 
 
 def test_an_idle_pcpu_steals_only_what_may_run_there():
-    """PCPU 1 falls idle: of the two that wait at PCPU 0 the bound one came first and stays."""
+    """PCPU 1 becomes idle: of the two worlds waiting at PCPU 0, the bound one came first and stays."""
     host = bare_host(cores=2, free=True)
     long, short = Labourer(host, "long", pcpu=0, system=True), Labourer(host, "short", pcpu=1, system=True)
     bound, free = Labourer(host, "bound", pcpu=0), Labourer(host, "free", pcpu=0)
@@ -75,7 +75,7 @@ def test_hyperthreads_do_not_move_it_off_a_shared_core():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_on_random_hosts_bound_vms_run_on_their_pcpus_and_nobody_waits_for_an_idle_one(seed: int):
-    """Two nodes, several VMs with affinities or without: each batch is on an allowed PCPU; at no look does one wait that an idle PCPU may run."""
+    """Two nodes with VMs with and without affinity: each batch runs on an allowed PCPU, and no world waits while an idle PCPU may run it."""
     random = Random(seed)
     vms = []
     for number in range(random.randint(3, 6)):

@@ -1,4 +1,4 @@
-"""CPU limits on hosts whose schedule can be computed by hand: credit, holding back, ready time and %MLMTD."""
+"""CPU limits on hosts whose schedule can be computed by hand: credit, throttling, ready time and %MLMTD."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ QUANTUM = 50 * MS
 
 
 def limited(host: Scheduler, *vcpus: Labourer, rate: float, parent: CpuLimit | None = None) -> CpuLimit:
-    """A limit of so many PCPUs for vCPUs, inside another one."""
+    """A limit in PCPUs for vCPUs, inside another limit."""
     limit = CpuLimit(host.clock, parent, QUANTUM)
     limit.set_rate(round(rate * PPM), 0)
     for vcpu in vcpus:
@@ -24,7 +24,7 @@ def limited(host: Scheduler, *vcpus: Labourer, rate: float, parent: CpuLimit | N
 
 
 def test_a_vcpu_at_half_a_pcpu_runs_a_quantum_and_is_held_back_a_quantum():
-    """The credit of 25 ms is used up at 25 ms a quantum, and full again a quantum later; no PCPU time is lost to anyone else."""
+    """The credit of 25 ms is used up at 25 ms per quantum, and full again a quantum later; other worlds lose no PCPU time."""
     host = bare_host(free=True)
     world = Labourer(host, "a")
     limited(host, world, rate=0.5)
@@ -40,7 +40,7 @@ def test_a_vcpu_at_half_a_pcpu_runs_a_quantum_and_is_held_back_a_quantum():
 
 
 def test_credit_is_kept_for_four_quanta():
-    """After 400 ms without work the credit is 100 ms and lasts 200 ms; then a quantum of work and one held back in turn."""
+    """After 400 ms without work the credit is 100 ms and lasts 200 ms; then quanta of work and of throttling alternate."""
     host = bare_host(free=True)
     world = Labourer(host, "a")
     limited(host, world, rate=0.5)
@@ -51,7 +51,7 @@ def test_credit_is_kept_for_four_quanta():
 
 
 def test_another_world_runs_while_it_is_held_back():
-    """The one that waited takes the PCPU at the instant at which the limit is reached."""
+    """The waiting world gets the PCPU at the instant at which the limit is reached."""
     host = bare_host(free=True)
     one, other = Labourer(host, "one"), Labourer(host, "other")
     limited(host, one, rate=0.5)
@@ -63,7 +63,7 @@ def test_another_world_runs_while_it_is_held_back():
 
 
 def test_vcpus_of_a_vm_share_its_limit():
-    """Two on two PCPUs with a limit of one: a credit of 50 ms lasts 50 ms, and both are held back and go on together."""
+    """Two vCPUs on two PCPUs with a limit of one: a credit of 50 ms lasts 50 ms, and both are throttled and resume together."""
     host = bare_host(cores=2, free=True)
     worlds = [Labourer(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 1))]
     limited(host, *worlds, rate=1.0)
@@ -83,14 +83,14 @@ def test_one_that_wakes_while_its_vm_is_held_back_waits_for_the_limit():
     host.clock.advance(70 * MS)
     assert late.state is WorldState.LIMITED
     host.clock.advance(100 * MS)
-    assert late.limited == 0  # is counted when it goes on
+    assert late.limited == 0  # is counted when the vCPU resumes
     host.clock.advance(SECOND)
     assert late.limited == 40 * MS
     assert late.done == [(110 * MS, 1)]
 
 
 def test_the_limit_of_a_pool_holds_back_all_in_it():
-    """Two VMs without limits of their own in a pool of one PCPU, and one outside."""
+    """Two VMs without own limits in a pool of one PCPU, and one VM outside."""
     host = bare_host(cores=3, free=True)
     worlds = [Labourer(host, name, pcpu=pcpu) for pcpu, name in enumerate("abc")]
     pool = limited(host, rate=1.0)
@@ -103,7 +103,7 @@ def test_the_limit_of_a_pool_holds_back_all_in_it():
 
 
 def test_a_context_of_the_vm_uses_its_credit_and_is_not_held_back():
-    """A NetWorld runs 20 ms of a credit of 25 ms, so that the vCPU has 10 ms; it works on while the vCPU is held back."""
+    """A NetWorld runs 20 ms of a credit of 25 ms, so the vCPU has 10 ms left; the NetWorld runs on while the vCPU is throttled."""
     host = bare_host(cores=2, free=True)
     vcpu, context = Labourer(host, "vcpu", pcpu=0), Labourer(host, "context", pcpu=1, system=True)
     limit = limited(host, vcpu, rate=0.5)
@@ -114,7 +114,7 @@ def test_a_context_of_the_vm_uses_its_credit_and_is_not_held_back():
     context.give_at(60 * MS, 10 * MS)
     host.clock.advance(SECOND)
     assert context.done == [(20 * MS, 1), (70 * MS, 1)]
-    # credit: 25 - 20 / 2 = 15 ms at 20 ms, 0 at 50 ms; back to 25 ms at 100 ms but for the 10 ms of the context, at 120 ms
+    # credit: 25 - 20 / 2 = 15 ms at 20 ms, 0 at 50 ms; 25 ms again at 100 ms, minus the 10 ms of the context, at 120 ms
     assert vcpu.done == [(130 * MS, 0)]
     assert vcpu.limited == 70 * MS
 
@@ -142,13 +142,13 @@ def test_a_limited_vcpu_that_is_rehomed_goes_on_at_its_new_node():
 
 
 def test_hyperthreads_are_held_back_with_the_rest_of_their_work():
-    """On a core that both threads share each does 0.625 of its work; what is left is done when the limit allows."""
+    """On a core shared by both threads each does 0.625 of its work; the rest is done when the limit allows it."""
     host = bare_host(threads=2, free=True, ht_rebalance_period=0)
     worlds = [Labourer(host, name, pcpu=pcpu) for pcpu, name in enumerate("ab")]
     limited(host, worlds[0], rate=0.5)
     worlds[0].give(50 * MS)
     worlds[1].give(80 * MS)
     host.clock.advance(SECOND)
-    # both to 50 ms: 31.25 of work done; then b alone to 98.75 ms; a from 100 ms on, alone
+    # both until 50 ms: 31.25 ms of work done; then b alone until 98.75 ms; a alone from 100 ms on
     assert worlds[1].done == [(98_750 * US, 1)]
     assert worlds[0].done == [(118_750 * US, 0)]

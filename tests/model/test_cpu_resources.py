@@ -1,4 +1,4 @@
-"""Reservation, limit and shares of VMs and resource pools on whole hosts: what each VM gets, by arithmetic, and laws over random hosts."""
+"""Reservation, limit and shares of VMs and resource pools on whole hosts, against arithmetic and laws over random hosts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.model.small_point import group, point, work
 WARM_UP, END = 1 * SECOND, 4 * SECOND
 QUANTUM = 50 * MS
 BUSY = 1.3
-"""Load of a vCPU that always has something to do."""
+"""Load of a vCPU that is always busy."""
 
 
 def vm(
@@ -37,7 +37,7 @@ def vm(
     pool: str = "",
     nodes: tuple[int, ...] = (),
 ) -> VmGroupSpec:
-    """VMs; amounts of CPU in MHz, a PCPU having 1,000."""
+    """VMs, and amounts of CPU in MHz; a PCPU has 1,000."""
     made = group(name, count=count, vcpus=vcpus, shares=shares, networks=(), nodes=nodes)
     settings = made.settings.model_copy(update={"cpu_reservation_mhz": reserved, "cpu_limit_mhz": limit})
     return made.model_copy(update={"settings": settings, "pool": pool})
@@ -50,7 +50,7 @@ def spec_of(
     cores: int = 1,
     **changed: int,
 ) -> PointSpec:
-    """A host of PCPUs without costs, whose vCPUs want bursts of 10 ms."""
+    """A host of PCPUs without costs, whose vCPUs demand bursts of 10 ms."""
     loads = loads or {}
     traffic = {
         one.name: work(f"{100 * loads.get(one.name, BUSY)} /s", "10 ms", one.name).model_copy(update={"vcpus": "all"})
@@ -65,7 +65,7 @@ def spec_of(
 
 @dataclass
 class Delivered:
-    """What VMs had between the end of the warm-up and the end of a run: PCPUs, and shares of the time for which they were ready and limited."""
+    """CPU of VMs between the end of the warm-up and the end of the run: PCPUs, and shares of ready and limited time."""
 
     used: dict[str, float] = field(default_factory=dict)
     ready: dict[str, float] = field(default_factory=dict)
@@ -98,7 +98,7 @@ def _times(host: Host) -> dict[str, tuple[int, int, int]]:
 
 
 SLACK = QUANTUM / (END - WARM_UP)
-"""A quantum, as a share of the time."""
+"""A quantum as a share of the time."""
 
 
 def test_a_limit_holds_on_an_idle_host():
@@ -115,7 +115,7 @@ def test_a_reservation_holds_on_a_contended_host_and_the_rest_is_divided():
 
 
 def test_a_reservation_holds_on_the_node_that_its_vm_is_bound_to():
-    """Two nodes of a PCPU, the second one idle: claims to both PCPUs, 0.6 and 0.47 three times, would leave 0.3 of the first one."""
+    """Two nodes of one PCPU, the second idle: entitlements of 0.6 and three times 0.47 to both PCPUs would leave 0.3 of the first."""
     bound = [vm("a", reserved=600, nodes=(0,)), vm("b", count=3, nodes=(0,))]
     found = delivered(spec_of(bound, sockets=2))
     assert found.used == pytest.approx({"a[0]": 0.6} | {f"b[{place}]": 0.4 / 3 for place in range(3)}, abs=2 * SLACK)
@@ -123,7 +123,7 @@ def test_a_reservation_holds_on_the_node_that_its_vm_is_bound_to():
 
 @pytest.mark.parametrize("of_pool", [False, True])
 def test_one_that_becomes_busy_has_its_reservation_at_once(*, of_pool: bool):
-    """Idle for two seconds beside nine busy VMs: in the next one it has 0.9 of it, but for a quantum of each of them, not the tenth of its shares.
+    """After two idle seconds beside nine busy VMs it gets 0.9 of the next second, minus a quantum of each of them, not the tenth by its shares. The same is true if its pool has the reservation.
 
     So it is where a pool that it is in has the reservation.
     """
@@ -140,7 +140,7 @@ def test_one_that_becomes_busy_has_its_reservation_at_once(*, of_pool: bool):
 
 
 def test_many_small_vms_do_not_take_from_a_large_one():
-    """A quantum of one with 1 % of the shares is 5 s of its part; the others lag behind it, and none gives up that lag."""
+    """A quantum of a VM with 1 % of the shares is 5 s of its part; the others lag behind it, and keep that lag."""
     found = delivered(spec_of([vm("a", shares=9000, reserved=1), vm("b", count=5, shares=200)]))
     assert found.used["a[0]"] == pytest.approx(0.9, abs=2 * SLACK)
 
@@ -151,7 +151,7 @@ def test_an_idle_reservation_is_used_by_others():
 
 
 def test_shares_of_pools_do_not_grow_with_their_vms():
-    """Two PCPUs; the one VM of a pool as large as the other has a PCPU, the three of the other a third each."""
+    """Two PCPUs: the only VM of a pool gets a PCPU, the three VMs of an equal pool a third each."""
     pools = [ResourcePoolSpec(name=name, shares=4000) for name in "pq"]
     found = delivered(spec_of([vm("a", count=3, pool="p"), vm("c", pool="q")], pools, cores=2))
     assert found.used == pytest.approx({"a[0]": 1 / 3, "a[1]": 1 / 3, "a[2]": 1 / 3, "c[0]": 1.0}, abs=SLACK)
@@ -169,7 +169,7 @@ def test_a_smp_vm_is_limited_as_a_whole():
 
 
 def test_a_policy_of_a_plug_in_gets_the_entitlements_as_shares():
-    """EEVDF orders by virtual deadlines; reservation, limit and pool hold with it as with the shipped policy."""
+    """EEVDF orders by virtual deadlines; reservations, limits and pools work as with the shipped policy."""
     (plugin,) = read_plugins([Path(__file__).parents[2] / "docs" / "examples" / "eevdf.py"])
     choice = ChoiceSpec(name="eevdf", settings=module_of(plugin).EevdfSettings())
     pools = [ResourcePoolSpec(name="p", shares=1000, reservation_mhz=500)]
@@ -183,7 +183,7 @@ def test_a_policy_of_a_plug_in_gets_the_entitlements_as_shares():
 
 @dataclass
 class Node:
-    """A consumer of the tree that a host is expected to divide, by handing out small portions."""
+    """A consumer in the tree whose expected division is computed by handing out small portions."""
 
     shares: float
     floor: float
@@ -206,7 +206,7 @@ class Node:
 
 
 def drawn(random: Random) -> tuple[PointSpec, dict[str, Node], Node]:
-    """A random host with a tree of pools, and what its consumers may have."""
+    """A random host with a tree of pools, and the expected CPU of its consumers."""
     cores = random.randint(1, 4)
     pools: list[ResourcePoolSpec] = []
     left = 900 * cores
@@ -251,7 +251,7 @@ def drawn(random: Random) -> tuple[PointSpec, dict[str, Node], Node]:
         return found
 
     children = below("")
-    # without co-scheduling, which takes time from a VM of several vCPUs when they cannot run together
+    # without co-scheduling, which takes time from SMP VMs whose vCPUs cannot run together
     return (
         spec_of(vms, pools, loads, cores, costop_threshold=END),
         leaves,
@@ -269,7 +269,7 @@ def _inside(spec: PointSpec, pool: str) -> set[str]:
 
 
 def check_laws(seed: int) -> None:
-    """Every VM has what the documented arithmetic gives it; work is conserved."""
+    """Every VM gets the CPU of the documented arithmetic; the scheduler is work-conserving."""
     random = Random(seed)
     spec, leaves, root = drawn(random)
     capacity, portion = spec.hardware.cpu.cores, 1e-3
@@ -278,7 +278,7 @@ def check_laws(seed: int) -> None:
     found = delivered(spec, seed)
     used = found.used
     total = sum(leaf.given for leaf in leaves.values())
-    # demand comes at random, so that a host with just as much to do as it can has idle moments
+    # demand is random, so a host at exactly its capacity has idle moments
     assert sum(used.values()) == pytest.approx(total, abs=2 * SLACK * capacity), seed
     for group_spec in spec.vms:
         name, settings = f"{group_spec.name}[0]", group_spec.settings
@@ -293,18 +293,19 @@ def check_laws(seed: int) -> None:
                 pool.name,
             )
     expected = {name: leaf.given for name, leaf in leaves.items()}
-    # on several PCPUs a vCPU may wait in one run queue while another PCPU runs one that is ahead of it, until the next balancing
+    # on several PCPUs a vCPU may wait in a run queue while another PCPU runs one that is ahead of it, until the next
+    # balancing
     assert used == pytest.approx(expected, abs=(2 if capacity == 1 else 5) * SLACK), seed
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_delivered_cpu_is_what_reservation_limit_and_shares_say(seed: int):
-    """Within some quanta on random hosts: work conserved where nothing is limited, limits kept, reservations met, shares in proportion."""
+    """On random hosts, within some quanta: work conservation without limits, limits, reservations, and proportional shares."""
     check_laws(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8, 88))
 def test_delivered_cpu_is_what_reservation_limit_and_shares_say_on_many_hosts(seed: int):
-    """The same on eighty more hosts."""
+    """The same law on eighty more hosts."""
     check_laws(seed)

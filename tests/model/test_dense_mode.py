@@ -1,4 +1,4 @@
-"""Dense mode: when it is in force, whom it touches, and what it does to their packets."""
+"""Dense mode: when it is in effect, which VMs it changes, and its effect on their packets."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ MARKS = {"vms_each": 1, "vcpus_each": 2, "least_utilisation": 50.0}
     ],
 )
 def test_all_three_thresholds_must_be_reached(vms: int, vcpus: int, utilisation: float, expected: bool):
-    """As published, on a host with 40 PCPUs."""
+    """Thresholds as published, on a host with 40 PCPUs."""
     assert is_dense(vms, vcpus, 40, utilisation, **MARKS) is expected
 
 
 def full(load: str = "600 us", *, vms: int = 4, vcpus: int = 2, **changes) -> Host:
-    """Two PCPUs and four VMs of two vCPUs, each with work for that much of every 2 ms."""
+    """Two PCPUs and four VMs of two vCPUs, each with the given work in every 2 ms."""
     traffic = {"w": work("500 /s", load), "p": pages(1 * SECOND)}
     spec = point(group(count=vms, vcpus=vcpus), traffic=traffic, cores=2, tune_dense=True, **changes)
     return build_host(spec, Streams(1, 0))
@@ -68,12 +68,12 @@ def states(host: Host, checks: int = 3) -> list[int]:
     ],
 )
 def test_it_acts_from_the_first_check_that_finds_the_host_full(changes: dict, expected: list[int]):
-    """VMs, vCPUs, utilisation: one of them short, and nothing happens."""
+    """With one of VMs, vCPUs and utilisation below its threshold, nothing happens."""
     assert states(full(**changes)) == expected
 
 
 def test_it_is_withdrawn_when_the_load_falls():
-    """In force while the guests work, withdrawn at the first check after they have stopped; all settings are back."""
+    """In effect while the guests work, and withdrawn at the first check after they stop; all settings are restored."""
     host = full()
     host.clock.advance(15 * MS)
     assert all(queue._coalescing.timeout == 8 * MS for queue in host.transmits)
@@ -85,7 +85,7 @@ def test_it_is_withdrawn_when_the_load_falls():
 
 
 def test_the_published_minute():
-    """With the default interval the first check comes after 6 s; when the load falls, the next one notices, 60 s later and no sooner."""
+    """With the default interval the first check is at 6 s; a fall of the load is noticed at the next check, 60 s later."""
     host = full(tune_interval=60 * SECOND)
     host.clock.advance(6 * SECOND)
     assert host.dense_mode.state.value == 0
@@ -99,7 +99,7 @@ def test_the_published_minute():
 
 
 def test_vms_with_settings_of_their_own_are_left_alone():
-    """One group has default settings, the other has not."""
+    """One group has default settings, the other does not."""
     own = Coalescing(scheme="rbc", rate=8000, depth=64, timeout=4 * MS)
     groups = group("vm", count=4, vcpus=2), group("own", count=1, vnics=(vnic(dense=None, coalescing=own),))
     traffic = {"w": work("500 /s", "600 us"), "p": pages(1 * SECOND)}
@@ -110,7 +110,7 @@ def test_vms_with_settings_of_their_own_are_left_alone():
 
 
 def dense(**changes):
-    """A vNIC and its transmit queue as dense mode makes them, on a host of its own."""
+    """A vNIC and its transmit queue in dense mode on a separate host."""
     vm = group(vnics=(vnic(coalescing=STATIC),), guest=guest(initial_window=8))
     host = build_host(point(vm, traffic={"p": pages(1 * MS, **changes)}, cost=CALM), Streams(1, 0))
     host.transmits[0].coalesce(TxCoalescing(8 * MS, in_passing=False))
@@ -118,7 +118,7 @@ def dense(**changes):
 
 
 def test_a_transmit_context_waits_until_the_guest_halts():
-    """A page of eight segments written in four parts leaves in one go."""
+    """A page of eight segments written in four parts is sent at once."""
     host = dense(size="11584 B", write_size="2896 B")
     host.clock.advance(5 * MS)
     assert host.flows[0].answered == 1
@@ -135,7 +135,7 @@ def test_while_the_guest_runs_it_waits_for_the_longer_timer():
 
 
 def test_a_vnic_changes_its_scheme_while_packets_wait():
-    """What static coalescing held back is announced as soon as the scheme says so."""
+    """Packets held back by static coalescing are announced as soon as the scheme changes."""
     host = run(point(group(vnics=(vnic(coalescing=STATIC),)), traffic={"p": pages(1 * MS)}), 1 * MS)
     made = host.ports[0].vnic
     made.vcpu.halted = False
@@ -147,7 +147,7 @@ def test_a_vnic_changes_its_scheme_while_packets_wait():
 
 
 def test_where_it_is_off_nobody_looks():
-    """Dense mode off: the host has one event less, that of the first check."""
+    """With dense mode off, the host has one event less: the first check."""
     off, on = (
         build_host(point(traffic={"p": pages(1 * MS)}, tune_dense=tuned), Streams(1, 0)) for tuned in (False, True)
     )
@@ -155,7 +155,7 @@ def test_where_it_is_off_nobody_looks():
 
 
 def test_while_the_guest_runs_packets_leave_after_exactly_that_timer():
-    """A packet is written at 1 ms by a guest that does not halt: its context is woken at 9 ms, and not a picosecond before."""
+    """A guest that does not halt writes a packet at 1 ms: its context is woken at 9 ms, and not a picosecond earlier."""
     host = dense()
     queue, vcpu = host.transmits[0], host.vcpus[0]
     queue.post(Train(GuestPackets(host.flows[0], 100, PacketHandler(), lambda _: None), 1, 1 * MS, 0, 1 * MS, 0))

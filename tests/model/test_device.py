@@ -1,4 +1,4 @@
-"""Guest devices: what each kind answers to the parts of a host that treat all kinds alike."""
+"""Guest devices: the answers of each kind to the parts of a host that treat all kinds alike."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAIR = (vnic(tx_context="queue"), vnic(device="e1000", tx_context="vm"))
 
 
 def host_with_all() -> Host:
-    """A VM with a vmxnet3, an e1000, a NIC of its own on the second node, which does no TSO, and a virtual function of the uplink."""
+    """A VM with a vmxnet3, an e1000, a passed-through NIC without TSO on the second node, and a virtual function of the uplink."""
     vm = group(vcpus=2, networks=("vSwitch0",) * 2, vnics=PAIR, passthrough=("vmnic1",), functions=("vmnic0",))
     nics = {"vmnic0": nic(), "vmnic1": nic(node=1, tso=False)}
     return build_host(point(vm, traffic={"s": datagrams("receive")}, nics=nics, sockets=2, cost=COSTS), Streams(1, 0))
@@ -33,7 +33,7 @@ def test_each_kind_that_the_spec_names_can_be_built() -> None:
 
 
 def test_each_kind_answers_for_itself() -> None:
-    """Devices have the order of their numbers; those that are passed through are on no switch, and a function is of a port that others use."""
+    """Devices are in the order of their numbers; passed-through devices are on no switch, and a function's port has other users."""
     (vm,) = host_with_all().vms
     assert [type(device) for device in vm.devices] == list(DEVICES.values())
     assert [device.switch for device in vm.devices] == ["vSwitch0", "vSwitch0", "", ""]
@@ -44,7 +44,7 @@ def test_each_kind_answers_for_itself() -> None:
 
 
 def test_accesses_to_registers_are_charged_by_device() -> None:
-    """An e1000's to the guest; the interrupt of a passed-through NIC to the PCPU that takes it; a vmxnet3 has none."""
+    """An e1000's queue belongs to the guest, a passed-through NIC's interrupt to its PCPU; a vmxnet3 has none."""
     (vm,) = host_with_all().vms
     queues = [(device.ports[0].vnic, device.transmits[0]) for device in vm.devices]
     assert [receive.interrupt_ps // NS for receive, _ in queues] == [0, 640, 300, 300]
@@ -57,7 +57,7 @@ def test_accesses_to_registers_are_charged_by_device() -> None:
 
 
 def test_only_vnics_have_transmit_contexts() -> None:
-    """The VM's comes first, whichever vNIC it is for."""
+    """The VM's own context comes first, for every vNIC."""
     (vm,) = host_with_all().vms
     assert [world.name for world in vm.worlds] == ["vm[0].NetWorld", "vm[0].NetWorld-eth0-0"]
 
@@ -75,7 +75,7 @@ def test_dense_mode_leaves_a_passed_through_nic_alone() -> None:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_numa_io_goes_by_vnics(number: int) -> None:
-    """Ten frames by the vNIC draw the VM to its uplink's node; by a passed-through NIC they count for nothing."""
+    """Ten frames through the vNIC attract the VM to its uplink's node; through a passed-through NIC they do not count."""
     vm = group(passthrough=("vmnic1",))
     nics = {"vmnic0": nic(), "vmnic1": nic(node=1)}
     host = run(point(vm, traffic={"s": datagrams("receive", vnic=number)}, nics=nics, sockets=2), 10 * MS)

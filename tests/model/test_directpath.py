@@ -1,4 +1,4 @@
-"""A NIC that a VM has to itself: what is charged to whom, when frames go, and what is left out."""
+"""A NIC that is passed through to a VM: charges, transmission times, and omitted work."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ NS = 1000
 FRAME = transmission_ps(packet_on_wire(1000 + UDP_HEADERS), 10e9)
 TWO = {"vmnic0": nic(), "vmnic1": nic()}
 READ = 250 + 900 + 250 + 1000
-"""A datagram in the guest: stack, wake-up of the process that slept, copy, read."""
+"""A received datagram in the guest: stack, wake-up of the sleeping process, copy, read."""
 WRITE = 350 + 250 + 2000
-"""A datagram written: stack, copy, process."""
+"""A sent datagram: stack, copy, process."""
 WAKE = 800 + 220 + 300
-"""A halted guest is woken by a physical interrupt that is injected."""
+"""A physical interrupt is injected and wakes a halted guest."""
 
 
 def passed(direction: str, *, directly: bool = True, **changes: object) -> PointSpec:
-    """A VM with a vNIC and a NIC of its own, and a stream through one of them."""
+    """A VM with a vNIC and a passed-through NIC, and a stream through one of them."""
     vnics: dict[str, tuple[VnicSettings, ...]] = {}
     vm = group(passthrough=("vmnic1",), reserved=1.0, **vnics)
     flow = datagrams(direction, vnic=int(directly), **changes)
@@ -37,27 +37,27 @@ def passed(direction: str, *, directly: bool = True, **changes: object) -> Point
 
 
 def used(host: Host) -> list[int]:
-    """Time charged to the vCPU, in nanoseconds, and to all other worlds."""
+    """Time charged to the vCPU and to all other worlds, in nanoseconds."""
     (vcpu,) = host.vcpus
     return [vcpu.used // NS, sum(world.used for world in host.worlds()) // NS - vcpu.used // NS]
 
 
 def test_each_frame_costs_an_interrupt_a_wake_up_and_the_guests_own_work() -> None:
-    """Ten datagrams a millisecond apart; no context of the VMkernel runs, no switch, no copy but the guest's."""
+    """Ten datagrams a millisecond apart: no VMkernel context, no switch, and only the guest's copy."""
     host = run(passed("receive"), 10 * MS)
     assert host.flows[0].delivered == 10
     assert used(host) == [10 * (WAKE + READ), 0]
 
 
 def test_through_the_vnic_the_vmkernel_works_as_well() -> None:
-    """The same datagrams: the guest pays no physical interrupt, a NetPoll takes it, and the frame is delivered."""
+    """The same datagrams through a vNIC: a NetPoll, not the guest, pays for the physical interrupt, and delivers the frame."""
     host = run(passed("receive", directly=False), 10 * MS)
     poll = 300 + 400 + 70 + 30 + 150 + 40 + 250
     assert used(host) == [10 * (800 + 220 + READ), 10 * poll]
 
 
 def test_the_guests_driver_moderates_the_nic() -> None:
-    """At 100,000 a second and an interrupt in 200 us twenty datagrams come together."""
+    """At 100,000 per second and one interrupt in 200 us, twenty datagrams come together."""
     spec = passed("receive", rate="100 kpps").model_copy(
         update={"nics": {"vmnic1": NicOptions.model_validate({"interrupt_interval": "200 us"})}}
     )
@@ -69,7 +69,7 @@ def test_the_guests_driver_moderates_the_nic() -> None:
 
 @pytest.mark.parametrize("mtu", [1500, 9000])
 def test_a_passed_through_nic_has_the_mtu_that_its_guest_sets(mtu: int) -> None:
-    """Segments fill its frames, whatever the MTU of the switches is."""
+    """Segments fill the NIC's frames, for any MTU of the switches."""
     vm = group(passthrough=("vmnic1",), reserved=1.0)
     options = {"vmnic1": NicOptions(mtu=mtu)}
     host = run(point(vm, traffic={"stream": stream("receive", vnic=1)}, nics=TWO, options=options))
@@ -78,7 +78,7 @@ def test_a_passed_through_nic_has_the_mtu_that_its_guest_sets(mtu: int) -> None:
 
 
 def test_a_frame_that_finds_no_descriptor_is_dropped_at_the_nic() -> None:
-    """As for the host's own NICs, at no cost."""
+    """As for the host's NICs, but without a cost."""
     few = TWO | {"vmnic1": nic(rx_ring=1)}
     spec = passed("receive", rate="1 kpps", burst=20).model_copy(update={"nics": {}})
     spec = spec.model_copy(update={"hardware": spec.hardware.model_copy(update={"nics": few})})
@@ -88,7 +88,7 @@ def test_a_frame_that_finds_no_descriptor_is_dropped_at_the_nic() -> None:
 
 
 def test_what_the_guest_writes_goes_straight_to_the_wire() -> None:
-    """Bursts of three: a wake-up by the timer, a switch to the process, three writes; frames as long as datagrams are."""
+    """Bursts of three: a wake-up by the timer, a switch to the process, three writes; frames have the length of the datagrams."""
     host = run(passed("send", rate="3 kpps", burst=3), 10 * MS)
     port = host.nics["vmnic1"]
     port.depart(host.clock.now)
@@ -97,16 +97,16 @@ def test_what_the_guest_writes_goes_straight_to_the_wire() -> None:
 
 
 def test_a_sender_that_falls_behind_skips_what_it_missed() -> None:
-    """Ticks that are due while the process works merge into one, as signals of an interval timer do."""
+    """Ticks that become due while the process works merge into one, like signals of an interval timer."""
     host = run(passed("send", rate="1 Mpps", burst=1), 10 * MS)
     port = host.nics["vmnic1"]
     port.depart(host.clock.now)
-    each = 900 + WRITE + 700 + 220  # the timer interrupts the guest, which never halts
+    each = 900 + WRITE + 700 + 220  # the timer interrupts a guest that never halts
     assert port.tx_packets == pytest.approx(10 * MS / NS / each, rel=0.3)
 
 
 def test_what_was_not_written_is_taken_back() -> None:
-    """Five datagrams 10 us apart; cut short after 25 us, three are on the wire, and the others can still be written later."""
+    """Five datagrams 10 us apart, preempted after 25 us: three are on the wire, and the others are written later."""
     host = build_host(passed("send", rate="1 /s"), Streams(1, 0))
     vcpu, port = host.vcpus[0], host.nics["vmnic1"]
     vcpu.state = WorldState.RUNNING
@@ -127,7 +127,7 @@ def test_what_was_not_written_is_taken_back() -> None:
 
 
 def test_tcp_goes_through_it_both_ways() -> None:
-    """A stream of either direction gets on, and every law holds."""
+    """A stream of either direction makes progress, and every invariant holds."""
     for direction in ("receive", "send"):
         vm = group(passthrough=("vmnic1",), reserved=1.0)
         flow = stream(direction, vnic=1)
@@ -138,14 +138,14 @@ def test_tcp_goes_through_it_both_ways() -> None:
 
 
 def test_a_nic_of_its_own_is_not_a_switchs() -> None:
-    """Where the loader did not look, the wiring does."""
+    """The wiring refuses it even if the loader did not check."""
     vm = group(passthrough=("vmnic0",))
     with pytest.raises(WiringError, match="'vmnic0' cannot be passed through: it is in use"):
         build_host(point(vm, traffic={"stream": datagrams("receive")}), Streams(1, 0))
 
 
 def test_what_is_written_early_in_a_long_burst_goes_20_us_later() -> None:
-    """Five datagrams 10 us apart: after 20 us the first three are handed to the NIC, though the burst goes on."""
+    """Five datagrams 10 us apart: after 20 us the NIC has the first three, although the burst continues."""
     host = build_host(passed("send", rate="1 /s"), Streams(1, 0))
     (transmit,) = host.vcpus[0].burst_queues
     host.vcpus[0].state = WorldState.RUNNING

@@ -1,4 +1,4 @@
-"""What leaves a shaped port, and what a packet scheduler with Network I/O Control takes from whom: both follow from documented arithmetic."""
+"""Shaped ports and the packet scheduler of Network I/O Control, against documented arithmetic."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def allocation(**values: object) -> Allocation:
 
 
 def test_a_burst_leaves_at_the_peak_rate_and_the_rest_at_the_average() -> None:
-    """1 B/us, 10 B/us, 10,000 B: a packet of 1,000 B takes 1,000 tokens and 100 us in which 100 are earned, so eleven leave at the peak."""
+    """1 B/us, 10 B/us, 10,000 B: a packet of 1,000 B takes 1,000 tokens and 100 us, in which 100 are earned, so eleven leave at the peak rate."""
     bucket = TokenBucket(8e6, 80e6, 10_000)
     assert bucket.departures(0, 0, 20, 1_000) == [(11, 0, 100 * US), (9, 2_000 * US, 1_000 * US)]
 
 
 def test_a_port_that_is_quiet_earns_its_burst_again() -> None:
-    """After the time in which the average rate fills the bucket the same burst passes, and not before."""
+    """After the time in which the average rate fills the bucket, the same burst passes, and not earlier."""
     bucket = TokenBucket(8e6, 80e6, 10_000)
     bucket.departures(0, 0, 11, 1_000)
     assert bucket.departures(6_000 * US, 0, 20, 1_000)[0][0] < 11
@@ -64,7 +64,7 @@ def test_what_is_below_the_average_is_not_delayed() -> None:
 
 
 def test_a_packet_larger_than_the_bucket_leaves_when_the_bucket_is_full() -> None:
-    """The bucket holds 500 B at 1 B/us: the first of 1,000 B leaves at once, and each further one 1,000 us later, at the average rate."""
+    """The bucket holds 500 B at 1 B/us: the first packet of 1,000 B leaves at once, and each further one 1,000 us later, at the average rate."""
     assert TokenBucket(8e6, 80e6, 500).departures(0, 0, 4, 1_000) == [(4, 0, 1_000 * US)]
 
 
@@ -78,7 +78,7 @@ def test_a_packet_larger_than_the_bucket_leaves_when_the_bucket_is_full() -> Non
 def test_no_interval_has_more_than_the_bucket_allows(
     sent: list[tuple[int, int, int, int]], burst: int, times: int
 ) -> None:
-    """Of any packets in a row: all but the first take the peak rate's time; all but a full bucket, or one packet, the average's. None leaves before it comes, or before another."""
+    """For any sequence of packets: the peak rate bounds all but the first, the average rate all but a full bucket or one packet. Order is kept, and no packet leaves before it arrives."""
     average = 8e6
     bucket = TokenBucket(average, times * average, burst)
     left: list[tuple[int, int]] = []
@@ -101,11 +101,11 @@ def test_no_interval_has_more_than_the_bucket_allows(
             assert octets * US <= took + max(burst, size) * US + len(left)
 
 
-# --- shaping of a port of a host
+# --- shaping of a host's port
 
 
 def test_a_shaped_port_sends_datagrams_at_its_average() -> None:
-    """80 Mbit/s are offered and 40 allowed, of frames with 42 B of headers; what its queue has no room for is lost."""
+    """80 Mbit/s are offered and 40 allowed, of frames with 42 B of headers; packets beyond its queue are lost."""
     traffic = {"d": datagrams("send", rate="10 kpps")}
     host = run(point(traffic=traffic, switches=shaped("40 Mbit/s", "40 Mbit/s", "10 kB"), cost=CALM), 400 * MS)
     frames = 0.4 * 40e6 / 8 / 1_042
@@ -114,7 +114,7 @@ def test_a_shaped_port_sends_datagrams_at_its_average() -> None:
 
 
 def test_a_shaped_port_sends_tcp_at_its_average() -> None:
-    """Packets for TSO are no larger to the bucket than their frames together."""
+    """The bucket counts a TSO packet like all its frames together."""
     switches = shaped("100 Mbit/s", "1 Gbit/s", "100 kB")
     host = run(point(traffic={"s": stream("send", window="256 KiB")}, switches=switches, cost=CALM), 400 * MS)
     assert 8 * arrived(host) / 0.4 == pytest.approx(100e6 * 1_448 / 1_514, rel=0.03)
@@ -133,7 +133,7 @@ def test_each_port_is_shaped_on_its_own() -> None:
 
 
 def test_shaping_does_not_touch_what_is_received_or_below_its_rate() -> None:
-    """The same instants to the picosecond, and no event more."""
+    """The same instants to the picosecond, without an additional event."""
     traffic = {"in": datagrams("receive", rate="50 kpps"), "out": datagrams("send", rate="1 kpps")}
     hosts = [
         run(point(traffic=traffic, switches=switches, cost=CALM), 50 * MS)
@@ -151,7 +151,7 @@ PLAIN = Allocation()
 
 
 class Rig:
-    """An uplink of 10 Gbit/s whose queues of some kinds of traffic are never empty, or have a rate."""
+    """A 10 Gbit/s uplink with always-full queues of some kinds of traffic, or queues with a given rate."""
 
     def __init__(self, nioc: NiocSpec) -> None:
         self.clock = Clock()
@@ -161,7 +161,7 @@ class Rig:
         self.nioc = nioc
 
     def queue(self, kind: str, own: Allocation = PLAIN, *, rate: float | None = None, size: int = 1_472) -> Flow:
-        """A queue of a kind of traffic; it is filled twice a millisecond, or gets datagrams at a rate (bit/s of frames)."""
+        """A queue of a kind of traffic; it is filled twice per millisecond, or gets datagrams at a rate (bit/s of frames)."""
         uplink = ManagedUplink(self.clock, self.nic, 10e9, cost_table(), "native", vxlan=False, tso=True)
         traffic = self.scheduler.traffic_class(kind, self.nioc.of_system(kind))
         queue = TrafficQueue(own, traffic, uplink)
@@ -184,7 +184,7 @@ class Rig:
         self.clock.advance(SECOND)
 
     def gbps(self, flow: Flow) -> float:
-        """Bits of frames, the gaps between them left out, as the allocations count them."""
+        """Bits of frames without the gaps between them, as allocations count them."""
         return 8 * flow.out * (flow.size + 42) / 1e9
 
 
@@ -193,7 +193,7 @@ WIRE = 10 * 1_514 / 1_538
 
 
 def test_only_active_kinds_of_traffic_count() -> None:
-    """The documented example: two kinds with 100 shares have a half each; a third one with 50 leaves them 40 % each, and has 20 %."""
+    """The documented example: two kinds with 100 shares get half each; a third kind with 50 leaves them 40 % each, and gets 20 %."""
     shares = {"fault_tolerance": 100, "iscsi": 100, "management": 50}
     nioc = NiocSpec(system={kind: allocation(shares=share) for kind, share in shares.items()})
     for active, parts in ((2, (0.5, 0.5)), (3, (0.4, 0.4, 0.2))):
@@ -205,7 +205,7 @@ def test_only_active_kinds_of_traffic_count() -> None:
 
 @pytest.mark.parametrize("sizes", [(200, 1_472), (1_472, 200)])
 def test_shares_do_not_depend_on_the_size_of_packets(sizes: tuple[int, int]) -> None:
-    """3:1, to a quantum, in the time in which no queue runs empty: 155 kB are waiting of the small packets."""
+    """3:1, to a quantum, as long as no queue is empty; 155 kB of small packets wait."""
     rig = Rig(NiocSpec(system={"vsan": allocation(shares=75), "vmotion": allocation(shares=25)}))
     flows = [rig.queue(kind, size=size) for kind, size in zip(("vsan", "vmotion"), sizes, strict=True)]
     rig.clock.advance(90 * US)
@@ -225,7 +225,7 @@ def test_a_reservation_goes_first_and_shares_divide_the_rest() -> None:
 
 
 def test_reservations_beyond_the_wire_are_met_in_proportion() -> None:
-    """8 and 4 Gbit/s reserved of 9.84: two thirds and one third of it, whatever the shares are."""
+    """8 and 4 Gbit/s reserved of 9.84: two thirds and one third of it, for any shares."""
     kinds = {"vsan": allocation(reservation="8 Gbit/s"), "vmotion": allocation(reservation="4 Gbit/s", shares=100)}
     rig = Rig(NiocSpec(system=kinds))
     flows = [rig.queue(kind) for kind in kinds]
@@ -243,7 +243,7 @@ def test_an_unused_reservation_is_there_for_others() -> None:
 
 
 def test_a_kind_within_its_share_has_all_that_it_wants() -> None:
-    """2 Gbit/s wanted and a third allowed; the rest goes to the other."""
+    """One kind demands 2 Gbit/s and may use a third; the rest goes to the other kind."""
     rig = Rig(NiocSpec(system={"vsan": allocation(shares=50), "vmotion": allocation(shares=100)}))
     small, other = rig.queue("vsan", rate=2e9), rig.queue("vmotion")
     rig.run()
@@ -263,7 +263,7 @@ def test_a_limit_holds_on_an_idle_uplink_too(contended: bool) -> None:
 
 
 def test_vnics_divide_what_virtual_machines_have() -> None:
-    """100 shares of 150 for VMs; of that a reservation of 2 Gbit/s, and 3:1 of the rest."""
+    """VMs have 100 of 150 shares, with a reservation of 2 Gbit/s inside, and 3:1 for the rest."""
     rig = Rig(NiocSpec())
     gold = rig.queue("virtual_machine", allocation(shares=75, reservation="2 Gbit/s"))
     plain, vsan = rig.queue("virtual_machine", allocation(shares=25)), rig.queue("vsan")
@@ -278,7 +278,7 @@ def test_vnics_divide_what_virtual_machines_have() -> None:
 
 
 def test_vms_with_more_shares_send_more() -> None:
-    """Two VMs that would fill 1 Gbit/s each, 3:1."""
+    """Two VMs that could each fill 1 Gbit/s, 3:1."""
     traffic = {name: stream("send", to=name, window="256 KiB", streams=4) for name in ("gold", "plain")}
     switches = scheduled(gold=allocation(shares=75), plain=allocation(shares=25))
     spec = point(group("gold"), group("plain"), traffic=traffic, nics=SLOW, switches=switches, cost=CALM, cores=8)
@@ -290,7 +290,7 @@ def test_vms_with_more_shares_send_more() -> None:
 
 
 def test_a_scheduler_changes_nothing_while_the_wire_is_not_full() -> None:
-    """Datagrams leave at the same instants, without an event more."""
+    """Datagrams leave at the same instants, without an additional event."""
     traffic = {"d": datagrams("send", rate="20 kpps", burst=4)}
     plain, other = (
         run(point(traffic=traffic, switches=switches, cost=CALM), 50 * MS)

@@ -1,4 +1,4 @@
-"""PCPUs that vCPUs have to themselves (latency sensitivity high): who runs there, what it costs to wake, where they are taken from."""
+"""Exclusive PCPUs of vCPUs (latency sensitivity high): who runs there, the cost of a wake-up, and the choice of cores."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.model.small_point import ROUND, echoes, group, point, run, vnic, work
 
 NS = 1000
 REQUEST = 800 + 220 + 250 + 900 + 1000 + 25
-"""The guest wakes; a packet through its stack; the process wakes, takes it and copies 100 bytes."""
+"""The guest wakes; a packet goes through its stack; the process wakes, takes it and copies 100 bytes."""
 REPLY = 2000 + 350 + 25
 """A write, the stack, the copy of 100 bytes."""
 NO_CALLS = ROUND | {"vmk_call": 0}
-"""How many replies a guest sends with a call changes with their rate."""
+"""The number of replies that a guest sends per call changes with their rate."""
 KEPT = {"exclusive": True, "vnics": (vnic(),)}
 
 
@@ -28,7 +28,7 @@ def charged(host: Host) -> float:
 
 
 def test_a_vcpu_that_keeps_its_pcpu_pays_nothing_to_wake_there() -> None:
-    """Only what the guest does, and the exit that HLT is, though a halt exit costs 50, a switch 100 and cold caches 200 elsewhere."""
+    """Only the guest's work, and the exit caused by HLT; elsewhere a halt exit costs 50, a switch 100 and cold caches 200."""
     kept = run(point(group(**KEPT), traffic={"echo": echoes()}, cost=NO_CALLS))
     assert charged(kept) == pytest.approx(REQUEST + REPLY, rel=0.002)
     shared = run(point(group(vnics=(vnic(),)), traffic={"echo": echoes()}, cost=NO_CALLS))
@@ -36,14 +36,14 @@ def test_a_vcpu_that_keeps_its_pcpu_pays_nothing_to_wake_there() -> None:
 
 
 def test_its_pcpu_is_idle_while_it_halts() -> None:
-    """It runs on without using anything: %UTIL and %USED count what is not halted."""
+    """The vCPU stays on its PCPU without using it: %UTIL and %USED exclude halted time."""
     host = run(point(group(**KEPT), traffic={"echo": echoes()}))
     vcpu = host.vcpus[0]
     assert vcpu.last.busy(20 * MS) == vcpu.used < 10 * MS
 
 
 def test_nobody_else_runs_there_however_full_the_host_is() -> None:
-    """Three VMs whose vCPUs work all the time share three PCPUs with the system worlds; the fourth is left alone, and its vCPU never waits."""
+    """Three VMs with busy vCPUs share three PCPUs with system worlds; the fourth PCPU is exclusive, and its vCPU never waits."""
     hogs = group("hog", count=3, vcpus=2, vnics=(vnic(),))
     spec = point(hogs, group(**KEPT), traffic={"echo": echoes(), "load": work("2000 /s", "1 ms", "hog")})
     host = run(spec)
@@ -56,7 +56,7 @@ def test_nobody_else_runs_there_however_full_the_host_is() -> None:
 
 
 def test_pcpus_are_taken_at_home_first() -> None:
-    """Two nodes of three: a VM of four vCPUs is split two and two; a VM bound to one node gets what that can spare."""
+    """Two nodes of three PCPUs: a VM of four vCPUs is split two and two; a VM bound to one node gets what the node can spare."""
     wide = build_host(point(group(vcpus=4, **KEPT), traffic={}, sockets=2, cores=3), Streams(1, 0))
     assert [vcpu.last.index for vcpu in wide.vcpus] == [2, 1, 5, 4]
     narrow = build_host(point(group(vcpus=3, **KEPT), traffic={}, sockets=2, cores=3), Streams(1, 0))
@@ -66,7 +66,7 @@ def test_pcpus_are_taken_at_home_first() -> None:
 
 
 def test_its_vcpus_are_neither_moved_nor_held_together() -> None:
-    """The balancer counts them and leaves them; siblings never wait, so that nothing is co-stopped."""
+    """The balancer counts exclusive vCPUs but does not move them; siblings never wait, so there is no co-stop."""
     host = build_host(point(group(vcpus=3, **KEPT), traffic={}, cores=4), Streams(1, 0))
     assert [unit.pinned for unit in host.scheduler.numa_clients] == [True]
     assert {vcpu.skew for vcpu in host.vcpus} == {None}
@@ -74,13 +74,13 @@ def test_its_vcpus_are_neither_moved_nor_held_together() -> None:
 
 
 def hyperthreaded(spec: PointSpec) -> PointSpec:
-    """The same host with two hyperthreads a core, which together do as much as one does alone."""
+    """The same host with two hyperthreads per core, which together do the work of one thread alone."""
     cpu = spec.hardware.cpu.model_copy(update={"threads": 2})
     return spec.model_copy(update={"hardware": spec.hardware.model_copy(update={"cpu": cpu})})
 
 
 def test_with_hyperthreads_it_has_a_core_that_nobody_else_touches() -> None:
-    """Its sibling never runs anything, so that a request costs the vCPU what it costs without hyperthreads, beside neighbours that fill the other cores."""
+    """The sibling hyperthread stays idle, so a request costs the vCPU the same as without hyperthreads, beside busy neighbours."""
     hogs = group("hog", count=8, vnics=(vnic(),))
     vms = (hogs, group(**KEPT))
     host = run(
@@ -95,7 +95,7 @@ def test_with_hyperthreads_it_has_a_core_that_nobody_else_touches() -> None:
 
 
 def test_with_hyperthreads_every_node_keeps_a_core() -> None:
-    """Of three cores two can be spared, and the third, of two PCPUs, is for all other worlds."""
+    """Two of three cores can be exclusive; the third, with two PCPUs, is for all other worlds."""
     wide = build_host(hyperthreaded(point(group(vcpus=2, **KEPT), traffic={}, cores=3)), Streams(1, 0))
     assert [vcpu.last.index for vcpu in wide.vcpus] == [5, 3]
     assert [pcpu.index for pcpu in wide.scheduler.nodes[0].pcpus] == [0, 1]
@@ -105,7 +105,7 @@ def test_with_hyperthreads_every_node_keeps_a_core() -> None:
 
 
 def test_firmware_stops_it_like_all_others() -> None:
-    """It waits for its own PCPU and goes on there."""
+    """The vCPU waits for its own PCPU and resumes there."""
     spec = point(group(**KEPT), traffic={"echo": echoes()})
     firmware = FirmwareSpec.model_validate({"stop": "1 ms", "period": "4 ms"})
     host = run(spec.model_copy(update={"hardware": spec.hardware.model_copy(update={"firmware": firmware})}))

@@ -13,7 +13,7 @@ from tests.model.small_host import bare_host
 
 
 def test_stops_come_a_period_apart_give_or_take_a_tenth() -> None:
-    """Of 400 intervals all are within a tenth of 10 ms, early ones as often as late ones, and they use the whole of that range."""
+    """All of 400 intervals are within a tenth of 10 ms, early and late ones are equally frequent, and they cover the whole range."""
     scheduler = bare_host(cores=2)
     spec = FirmwareSpec.model_validate({"stop": "1 ms", "period": "10 ms"})
     firmware = Firmware(scheduler)

@@ -1,4 +1,4 @@
-"""The cost of an event does not grow with the number of VMs: operations are counted, and no time is taken."""
+"""The cost of an event does not grow with the number of VMs; operations are counted instead of time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(compiled.in_use(), reason="operations of the int
 
 
 class Walked(list[Any]):
-    """A list that counts the items that others look at while they search it."""
+    """A list that counts the items examined during a search."""
 
     looked_at = 0
 
@@ -41,7 +41,7 @@ class Walked(list[Any]):
 
 
 def operations(work: Callable[[], object]) -> int:
-    """Operations of the interpreter in functions of hostsim, but for the heap's, which grow with the logarithm of its entries."""
+    """Number of interpreter operations in functions of hostsim, except the heap's, which grow with the logarithm of its entries."""
     done = 0
 
     def count(frame: Any, event: str, _argument: object) -> Any:
@@ -63,13 +63,13 @@ def operations(work: Callable[[], object]) -> int:
 
 
 def host_of(vms: int, cores: int) -> Host:
-    """VMs with a page each, on a NIC with a receive queue for every two cores, so that a poll has packets of as many VMs on any host."""
+    """VMs with one page each, on a NIC with a receive queue for every two cores, so that a poll has packets of equally many VMs on any host."""
     traffic, nics = {"p": pages(1 * MS)}, {"vmnic0": nic(rx_queues=cores // 2)}
     return build_host(point(group(count=vms), traffic=traffic, cores=cores, nics=nics), Streams(1, 0))
 
 
 def test_a_connection_costs_the_same_among_many_vms() -> None:
-    """The one to the last VM of 4 and of 64: as many operations, and no list of VMs or filters is searched."""
+    """For the last VM of 4 and of 64 the number of operations is equal, and no list of VMs or filters is searched."""
     on_time = Jitter(0, np.random.default_rng(0))
     costs = []
     for vms in (4, 64):
@@ -78,7 +78,7 @@ def test_a_connection_costs_the_same_among_many_vms() -> None:
         queues = host.netqueues["vmnic0"]
         queues._filters = [Walked(filters) for filters in queues._filters]
         connect = tcp_setup._visits(host, host.flows[0], host.vms[-1], host.spec.traffic["p"], on_time)
-        connect(lambda _: None)  # has the hash look its address up
+        connect(lambda _: None)  # makes the hash look up the address
         Walked.looked_at = 0
         costs.append(operations(lambda connect=connect: connect(lambda _: None)))
         assert Walked.looked_at == 0
@@ -86,8 +86,8 @@ def test_a_connection_costs_the_same_among_many_vms() -> None:
 
 
 def test_an_event_costs_the_same_on_a_large_host() -> None:
-    """Eight times the VMs on eight times the cores and receive queues: within a tenth as many operations an event."""
-    toeplitz_hash(DEFAULT_KEY, b"")  # makes the table of the key
+    """Eight times the VMs on eight times the cores and receive queues: the number of operations per event changes by at most a tenth."""
+    toeplitz_hash(DEFAULT_KEY, b"")  # builds the table of the key
     costs = []
     for vms, cores in ((4, 2), (32, 16)):
         host = host_of(vms, cores)

@@ -1,4 +1,4 @@
-"""TCP through a guest that forwards: what it takes, and that it cannot send what LRO has joined."""
+"""TCP through a forwarding guest: its cost, and packets joined by LRO, which cannot be forwarded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .small_point import CALM, PATHS, arrived, group, guest, nic, paths, point, 
 def routed(
     *, until: int = 50 * MS, lro: bool = True, vnics: tuple[VnicSettings, ...] | None = None, **router: Any
 ) -> Host:
-    """A stream of 64 KiB in flight through a VM with a vNIC on each of two switches, after a run."""
+    """A stream with 64 KiB in flight through a VM with a vNIC on each of two switches, after a run."""
     vm = group(networks=("in", "out"), vnics=vnics or (vnic(), vnic()), guest=guest(initial_window=10, **router))
     values = {"kind": "forwarded_stream", "to": "vm", "window": "64 KiB", "delay": "10 us", "burst": 16}
     card = {"line_rate": "1 Gbit/s", "interrupt_interval": "50 us"}
@@ -34,7 +34,7 @@ def routed(
 
 
 def test_a_router_fills_the_wire() -> None:
-    """Data leave at what 1 Gbit/s carries of 1,448 bytes in 1,538; an acknowledgement for every other segment goes back."""
+    """Data leave at the rate of 1 Gbit/s with 1,448 bytes in 1,538; an acknowledgement goes back for every other segment."""
     host = routed()
     data = arrived(host)
     assert data == pytest.approx(1e9 / 8 * 0.05 * 1448 / 1538, rel=0.05)
@@ -45,7 +45,7 @@ def test_a_router_fills_the_wire() -> None:
 
 
 def test_a_router_that_keeps_lro_drops_what_it_joins() -> None:
-    """Of a window of ten segments LRO makes packets too long to send; what repeats them, one segment after a time-out, comes through."""
+    """LRO joins a window of ten segments into packets that are too long to send; only retransmissions of one segment after a timeout get through."""
     host = routed(until=1 * SECOND, lro_while_forwarding=True)
     flow = host.flows[0]
     assert flow.lost_out >= 10
@@ -53,14 +53,14 @@ def test_a_router_that_keeps_lro_drops_what_it_joins() -> None:
 
 
 def test_without_lro_in_the_host_such_a_router_is_like_any_other() -> None:
-    """Nothing is joined, so that nothing is too long."""
+    """Without LRO nothing is joined, so that no packet is too long."""
     kept, plain = routed(lro=False, lro_while_forwarding=True), routed(lro=False)
     assert kept.flows[0].octets == plain.flows[0].octets > 0
     assert kept.flows[0].lost_out == 0
 
 
 def test_a_router_with_a_measured_path_of_forwarding_pays_that_for_each_packet() -> None:
-    """Data and acknowledgements alike: the stack, the bridge and sending are not charged besides."""
+    """For data and acknowledgements: the stack, the bridge and transmission have no further charges."""
     plain, cheap = routed(), routed(paths=paths())
     assert arrived(cheap) == pytest.approx(arrived(plain), rel=0.01)
     packets = [host.nics["vmnic0"].tx_packets + host.nics["vmnic1"].tx_packets for host in (plain, cheap)]
@@ -69,7 +69,7 @@ def test_a_router_with_a_measured_path_of_forwarding_pays_that_for_each_packet()
 
 
 def test_what_gro_has_joined_goes_on_as_packets_for_tso() -> None:
-    """A guest with GRO sends fewer packets than segments, and as many bytes."""
+    """A guest with GRO sends fewer packets than segments, and the same number of bytes."""
     host = routed(gro=("vmxnet3",))
     onward = host.nics["vmnic1"]
     assert arrived(host) == pytest.approx(1e9 / 8 * 0.05 * 1448 / 1538, rel=0.05)
@@ -78,7 +78,7 @@ def test_what_gro_has_joined_goes_on_as_packets_for_tso() -> None:
 
 
 def test_acknowledgements_that_a_router_cannot_send_are_lost() -> None:
-    """The way home has no descriptor any more: what comes to be forwarded there is dropped, and counts as such."""
+    """The return path has no descriptor left: packets to be forwarded there are dropped and counted as drops."""
     host = routed(until=20 * MS)
     (flow,) = host.flows
     before = flow.forwarded

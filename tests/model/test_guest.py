@@ -1,4 +1,4 @@
-"""A guest's kernel on small hosts: interrupts in the midst of a burst, the budget of a softirq, GRO, small writes, ticks."""
+"""A guest's kernel on small hosts: interrupts during a burst, softirq budget, GRO, small writes, ticks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def response(host: Host) -> float:
 
 
 def answering(*, works: bool) -> PointSpec:
-    """A VM that answers requests of 100 bytes one after the other; where it works, in bursts of 5 ms as soon as it may."""
+    """A VM that answers requests of 100 bytes one at a time; optionally it computes in bursts of 5 ms without a pause."""
     traffic: dict[str, Any] = {"echo": echoes()}
     if works:
         traffic["work"] = work("1000 /s", "5 ms")
@@ -53,7 +53,7 @@ def answering(*, works: bool) -> PointSpec:
 
 
 def test_a_vm_with_work_of_its_own_answers_as_soon_as_one_without() -> None:
-    """Later by the exit of a running guest, less the way out of a halt, and by nothing else: a burst of work gives way."""
+    """The difference is the exit of a running guest minus the exit from a halt: a burst of work is interrupted."""
     idle, busy = run(answering(works=False), 50 * MS), run(answering(works=True), 50 * MS)
     later = response(busy) - response(idle)
     expected = (ROUND["virtual_interrupt"] - ROUND["vcpu_wake"]) * NS
@@ -63,7 +63,7 @@ def test_a_vm_with_work_of_its_own_answers_as_soon_as_one_without() -> None:
 
 
 def test_work_takes_as_much_longer_as_what_interrupts_it() -> None:
-    """Half of the time is for work; datagrams take 3 us each, of every 100, with their interrupt and the process that is woken to read."""
+    """Half of the time is for work; each datagram takes 3 us of every 100 us, plus its interrupt and the process wake-up."""
     spans = []
     for rate in ("1 kpps", "10 kpps"):
         traffic = {"stream": datagrams("receive", rate=rate), "work": work("50 /s", "10 ms")}
@@ -76,7 +76,7 @@ def test_work_takes_as_much_longer_as_what_interrupts_it() -> None:
 
 
 def reading(count: int, apart: int, **kernel: Any) -> Host:
-    """A guest whose process takes 30 us for a datagram; ``count`` of them, ``apart`` from each other."""
+    """A guest whose process takes 30 us per datagram; ``count`` datagrams, ``apart`` from each other."""
     slow = guest(
         applications=guest().applications.model_copy(
             update={"udp_sink": guest().applications.udp_sink.model_copy(update={"cycles": 30_000.0})}
@@ -89,7 +89,7 @@ def reading(count: int, apart: int, **kernel: Any) -> Host:
 
 
 def test_a_busy_guest_still_takes_interrupts() -> None:
-    """It reads for 30 us and datagrams come every 40: each interrupts it, or wakes it; at 20 us apart it falls behind, and each still does."""
+    """It reads for 30 us and datagrams arrive every 40 us: each interrupts or wakes it; at 20 us it falls behind, and each still does."""
     slow, fast = reading(100, 40 * US), reading(100, 20 * US)
     assert slow.vcpus[0].interrupts == pytest.approx(100, abs=2)
     assert fast.vcpus[0].interrupts == pytest.approx(100, abs=2)
@@ -97,7 +97,7 @@ def test_a_busy_guest_still_takes_interrupts() -> None:
 
 
 def test_handlers_and_softirqs_go_before_the_process() -> None:
-    """A guest that is always behind: its process has what handlers and the stack leave of the time, and what waits is in the socket."""
+    """A guest that is always behind: its process gets the time that handlers and the stack leave, and packets wait in the socket."""
     host = reading(500, 20 * US)
     vcpu = host.vcpus[0]
     left = 500 * 20 * US - 500 * (INTERRUPT + STACK)
@@ -107,7 +107,7 @@ def test_handlers_and_softirqs_go_before_the_process() -> None:
 
 @pytest.mark.parametrize("cost", [0, 220])
 def test_a_halted_guest_pays_its_handler_as_a_running_one_does(cost: int) -> None:
-    """Twenty interrupts of a guest that halts, whose reader each wakes, and twenty of one that works: each a handler more than without one."""
+    """Twenty interrupts of a guest that halts, each of which wakes a reader, and twenty of one that works: one handler each more than without."""
 
     def used(*, works: bool) -> int:
         traffic: dict[str, Any] = {"stream": datagrams("receive", rate="1 kpps")}
@@ -128,7 +128,7 @@ def frames(sender: Sender, count: int, first: int) -> Train[Sender]:
 
 
 def test_gro_joins_the_frames_of_a_connection_wherever_they_lie_in_a_poll() -> None:
-    """Three and two of one with one of another in between: a packet of five, as if they had come evenly; acknowledgements stay alone."""
+    """Three and two segments of one flow with one of another in between: GRO makes a packet of five; acknowledgements stay separate."""
     one, other = (Sender(Flow("tcp", 1448, 1), 1448, 0, 1, joins=True) for _ in range(2))
     ack = Sender(Flow("ack", 0, 1), 0, 0, 1)
     packets, saved = joined(
@@ -143,7 +143,7 @@ def test_gro_joins_the_frames_of_a_connection_wherever_they_lie_in_a_poll() -> N
 
 
 def test_gro_makes_packets_of_64_kib_of_eight_connections_at_a_time() -> None:
-    """44 frames of 1500 bytes fill one that IPv4 can count; a ninth connection's frames are left alone; so are packets of LRO."""
+    """44 frames of 1500 bytes fill the largest IPv4 packet; frames of a ninth connection, and packets of LRO, are not joined."""
     senders = [Sender(Flow(f"tcp{n}", 1448, 1), 1448, 0, 1, joins=True) for n in range(9)]
     size = senders[0].size + senders[0].headers
     packets, saved = joined([frames(senders[0], 100, 0)])
@@ -157,7 +157,7 @@ def test_gro_makes_packets_of_64_kib_of_eight_connections_at_a_time() -> None:
 
 @pytest.mark.parametrize("kind", ["vmxnet3", "directpath"])
 def test_with_gro_the_stack_is_paid_for_packets_and_the_driver_for_frames(kind: str) -> None:
-    """A bulk stream into a vNIC without LRO, and into a passed-through NIC: fewer packets for the same frames; without GRO as many."""
+    """A bulk stream into a vNIC without LRO, or a passed-through NIC: fewer packets for the same frames; without GRO as many as frames."""
     used = {}
     for gro in ((), (kind,)):
         vm = group(guest=guest(gro=gro), passthrough=("vmnic1",), reserved=1.0)
@@ -173,7 +173,7 @@ def test_with_gro_the_stack_is_paid_for_packets_and_the_driver_for_frames(kind: 
 
 
 def sent(**changes: Any) -> tuple[float, Host]:
-    """Bytes of data in a frame that a guest sends, in writes of 256 bytes."""
+    """Bytes of data in a frame that a guest sends in writes of 256 bytes."""
     kernel = {name: changes.pop(name) for name in ("autocorking",) if name in changes}
     traffic = {"tcp": stream("send", message_size="256 B", **changes)}
     host = run(point(group(guest=guest(**kernel)), traffic=traffic, cost=CALM), 20 * MS)
@@ -188,12 +188,12 @@ def sent(**changes: Any) -> tuple[float, Host]:
 def test_small_writes_join_to_full_segments_unless_the_socket_says_otherwise(
     changes: dict[str, Any], octets: int
 ) -> None:
-    """Nagle's algorithm by default; with TCP_NODELAY each goes by itself, but for a kernel that corks by itself."""
+    """Nagle's algorithm by default; with TCP_NODELAY each write is sent alone, except by a kernel with autocorking."""
     assert sent(**changes)[0] == pytest.approx(octets, rel=0.01)
 
 
 def test_joined_writes_are_paid_one_by_one() -> None:
-    """A segment of 1448 bytes takes six writes of 256 bytes, and one of 1448."""
+    """A segment of 1448 bytes takes six writes of 256 bytes, or one of 1448."""
     vcpu_ns = []
     for size in ("256 B", "1448 B"):
         traffic = {"tcp": stream("send", message_size=size, window="2048 B")}
@@ -204,7 +204,7 @@ def test_joined_writes_are_paid_one_by_one() -> None:
 
 
 def test_the_peers_small_writes_join_too() -> None:
-    """What a guest receives is full segments, which LRO joins further."""
+    """A guest receives full segments, which LRO joins further."""
     for nodelay, size in ((False, 1448), (True, 256)):
         traffic = {"tcp": stream("receive", message_size="256 B", nodelay=nodelay)}
         host = run(point(traffic=traffic, cost=CALM), 20 * MS)
@@ -222,7 +222,7 @@ def ticking(**kernel: Any) -> int:
 
 
 def test_an_idle_tickless_guest_has_no_ticks() -> None:
-    """Periodic: a hundred ticks and ten times housekeeping, each after a wake-up unless they come together; tickless: the ten."""
+    """Periodic: a hundred ticks and ten housekeeping runs, each after a wake-up unless they coincide; tickless: only the ten."""
     wake = ROUND["vcpu_wake"] * NS
     every = {"timer_period": "1 ms", "housekeeping_period": "10 ms"}
     assert ticking(**every) == pytest.approx(100 * (20 * US + wake) + 10 * 50 * US, rel=0.02)
@@ -231,7 +231,7 @@ def test_an_idle_tickless_guest_has_no_ticks() -> None:
 
 @pytest.mark.parametrize(("tickless", "ticks"), [(True, 100), (False, 150)])
 def test_a_tickless_guest_merges_the_ticks_that_it_missed(tickless: bool, ticks: int) -> None:
-    """It runs for 50 ms, waits as long, and runs again: it takes the ticks of the time that it ran; a periodic one takes all."""
+    """It runs for 50 ms, waits as long, and runs again: a tickless guest takes the ticks of its running time, a periodic one takes all."""
     clock, woken = Clock(), []
     own = Ticks(clock, guest(timer_period="1 ms", tickless=tickless), cost_table({"guest_timer_tick": 1}), woken.append)
     own.start(500 * US)

@@ -1,4 +1,4 @@
-"""Connections that are opened and closed for each file: their packets, their time, and what they cost a guest, by hand."""
+"""Connections opened and closed for each file: their packets, their time and their guest cost, by hand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fetching(method: str, *, keep: bool, think: str = "0 s", **changes: object) 
 
 
 def counts(host: Host) -> tuple[float, float, float]:
-    """Frames that came and went, and nanoseconds of the guest, a file."""
+    """Frames received and sent, and nanoseconds of the guest, per file."""
     flow = host.flows[0]
     used = host.vcpus[0].used / flow.answered / NS
     return flow.sent / flow.answered, flow.out / flow.answered, used
@@ -37,17 +37,17 @@ def counts(host: Host) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_a_connection_takes_six_packets_and_its_cost(method: str) -> None:
-    """SYN, ACK and FIN-ACK of the client; SYN-ACK, FIN and ACK of the guest; of the guest's time what each takes in its stack."""
+    """SYN, ACK and FIN-ACK of the client; SYN-ACK, FIN and ACK of the guest; guest time is that of each in its stack."""
     kept, closed = (counts(run(fetching(method, keep=keep), 50 * MS)) for keep in (True, False))
     assert closed[0] - kept[0] == pytest.approx(3, abs=0.01)
     assert closed[1] - kept[1] == pytest.approx(3, abs=0.01)
-    # the SYN goes up the whole stack; acknowledgements do not, and three packets without data are made
+    # the SYN goes up the whole stack, acknowledgements do not, and three packets without data are sent
     assert closed[2] - kept[2] == pytest.approx(250 + 2 * 190 + 3 * 130 + CONNECTION, rel=0.005)
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_a_response_waits_for_the_handshake_and_half_of_the_cost(method: str) -> None:
-    """The other half comes behind the answer, where a user who thinks does not wait for it."""
+    """The other half follows the reply; a user with think time does not wait for it."""
     times = []
     for keep in (True, False):
         flow = run(fetching(method, keep=keep, think="2 ms"), 200 * MS).flows[0]
@@ -55,14 +55,14 @@ def test_a_response_waits_for_the_handshake_and_half_of_the_cost(method: str) ->
         times.append(flow.response.total / flow.answered)
     handshake = (
         2 * SMALL + 10 * US + (250 + 130 + 190) * NS
-    )  # the SYN and its answer in the guest, and the ACK before the request
-    # of a frame on the wire either of ACK and request is the first
+    )  # the SYN and its reply in the guest, and the ACK before the request
+    # of a frame on the wire, either ACK or request is first
     assert times[1] - times[0] == pytest.approx(handshake + CONNECTION * NS / 2, abs=SMALL + 250 * NS)
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_each_connection_begins_with_the_first_window(method: str) -> None:
-    """Of three segments a first window of one takes a further round trip each time; on a kept connection once only."""
+    """With three segments an initial window of one takes a further round trip each time; on a kept connection only once."""
     trips = []
     for window in (1, 3):
         few = guest(connection={"cycles": 0.0, "source": SOURCE}, initial_window=window)
@@ -76,7 +76,7 @@ def test_each_connection_begins_with_the_first_window(method: str) -> None:
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("where", ["in", "out"])
 def test_lost_packets_of_a_handshake_are_sent_again(method: str, where: str) -> None:
-    """A user goes on after each stretch in which all that comes is lost, or all that the guest sends."""
+    """Users resume after each period in which all received or all sent packets are lost."""
     slow = guest(connection={"cycles": 1e8, "source": SOURCE})
     # a port reports losses with the next frames that it does not lose
     flows: dict[str, Traffic] = {
@@ -97,14 +97,14 @@ def test_lost_packets_of_a_handshake_are_sent_again(method: str, where: str) -> 
 
 
 def test_a_guest_without_the_cost_is_refused() -> None:
-    """Where the loader did not look, the wiring does."""
+    """The wiring refuses it even if the loader did not check."""
     spec = point(traffic={"f": files("get", keep_alive=False)})
     with pytest.raises(WiringError, match="has no cost of a connection"):
         build_host(spec, Streams(1, 0))
 
 
 def test_only_runs_that_open_connections_depend_on_their_cost() -> None:
-    """So that stored runs of others are found again."""
+    """So that existing stored runs are still found."""
     other = guest(connection={"cycles": 1.0, "source": SOURCE})
     for keep in (True, False):
         spec = fetching("get", keep=keep)

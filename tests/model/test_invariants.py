@@ -1,4 +1,4 @@
-"""The laws of a host: something is broken in a real small one, and the run fails with what, where and when."""
+"""The invariants of a host: a fault is injected into a real small host, and the run fails with law, place and time."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def broken(folder: Path, text: str = OPEN) -> InvariantError:
 
 
 def once(method, number: int, change):
-    """The method, with something else done at its ``number``-th call."""
+    """The method, with another action at its ``number``-th call."""
     calls = itertools.count(1)
     return lambda self, *args: change(method, self, *args) if next(calls) == number else method(self, *args)
 
 
 def always(method, change):
-    """The method, with something else done at every call."""
+    """The method, with another action at every call."""
     return lambda self, *args: change(method, self, *args)
 
 
@@ -51,7 +51,7 @@ def always(method, change):
 
 
 def test_a_sound_host_keeps_all_laws_and_its_record_closes_every_balance(tmp_path: Path) -> None:
-    """Inside at the start of the window and what came is what was delivered, what was dropped, and what is inside at its end."""
+    """Packets inside at the start of the window plus arrivals equal deliveries, drops and packets inside at its end."""
     record = run(OPEN, tmp_path)
     start, end = (
         {name: int(series.values[at].sum()) for name, series in record.series.items()} for at in (record.cut, -1)
@@ -75,7 +75,7 @@ def test_a_sound_host_keeps_all_laws_and_its_record_closes_every_balance(tmp_pat
 def test_bursts_that_are_cut_short_keep_all_laws(
     replication: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a burst was to hand on later is taken back: packets for the wire, and for a process on another vCPU.
+    """Work that a burst was to hand on later is taken back: packets for the wire, and for a process on another vCPU. NetPolls preempt vCPUs, a VM's NetWorlds only those of VMs ahead of it; interrupts also take packets back.
 
     NetPolls preempt vCPUs, and NetWorlds of a VM only those of VMs that are ahead of it; interrupts take packets back, too.
     """
@@ -118,7 +118,7 @@ def first_split(host: Host) -> Ring:
 def test_a_packet_lost_in_a_ring(
     text: str, pick: Pick, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It came and became nothing: told with the stage where that was."""
+    """A packet that arrived and vanished is reported with its stage."""
     rings: list[Ring] = []
 
     def built(spec, streams, **others: object):
@@ -144,7 +144,7 @@ def test_a_packet_lost_in_a_ring(
 
 
 def test_a_packet_lost_and_found_again_by_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A balance that is open in the middle of a run only is found in the slice in which it opens."""
+    """An imbalance in the middle of a run is found in the slice in which it begins."""
     original = Vcpu.in_socket
     monkeypatch.setattr(Vcpu, "in_socket", once(original, 200, lambda method, self: method(self) + 1))
     error = broken(tmp_path)
@@ -153,7 +153,7 @@ def test_a_packet_lost_and_found_again_by_the_end(tmp_path: Path, monkeypatch: p
 
 
 def test_a_packet_that_a_context_takes_and_does_not_hand_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two stages, each of them sound by itself."""
+    """The fault is between two stages that are each consistent."""
 
     def swallow(method, self, train):
         if train.count > 1:
@@ -168,7 +168,7 @@ def test_a_packet_that_a_context_takes_and_does_not_hand_on(tmp_path: Path, monk
 def test_a_frame_that_gets_lost_between_the_nic_and_the_ports(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taken off the NIC, and for no port: the flow knows of more than the ports do."""
+    """A packet is taken off the NIC but counts for no port, so that the flow knows of more packets than the ports."""
 
     def swallow(method, self, batch, *rest):
         return method(self, batch[1:], *rest)
@@ -180,7 +180,7 @@ def test_a_frame_that_gets_lost_between_the_nic_and_the_ports(
 
 
 def test_a_frame_that_the_nic_counts_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More was sent than ever came off the wire."""
+    """More packets were sent than ever came off the wire."""
 
     def twice(method, self, now):
         method(self, now)
@@ -216,7 +216,7 @@ def test_a_burst_of_work_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_less_than_nothing_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A level may fall, though not below zero."""
+    """A level may fall, but not below zero."""
     monkeypatch.setattr(Ring, "count_inside", once(Ring.count_inside, 60, lambda *_: -1))
     assert re.match(r"(queue|port|tx|work)\.\w*inside is -1", broken(tmp_path).what)
 
@@ -225,7 +225,7 @@ def test_less_than_nothing_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_packets_read_out_of_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two trains of one flow change places in the ring of a vNIC; it fails where and when the second is read."""
+    """Two trains of a flow are swapped in a vNIC's ring; the run fails where and when the second is read."""
 
     def swapped(method, self, limit, now):
         taken = method(self, limit, now)
@@ -263,7 +263,7 @@ def test_a_latency_that_nobody_took(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_double_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A world pays for time in which no PCPU was busy."""
+    """A world is charged for time in which no PCPU was busy."""
 
     def twice(method, self, now):
         if self.running is not None:
@@ -276,7 +276,7 @@ def test_a_double_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_more_busy_than_there_is_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A PCPU that was idle for less than no time in one slice."""
+    """A PCPU has negative idle time in one slice."""
 
     def more(method, self, now):
         return method(self, now) + MS

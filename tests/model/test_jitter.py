@@ -1,4 +1,4 @@
-"""Nothing in phase by accident: what a single stream costs moves smoothly with the costs, and every seed is another run."""
+"""No accidental phase locking: the cost of a stream changes smoothly with constants, and every seed is a different run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RBC = Coalescing(scheme="rbc", rate=4000, depth=1, timeout=4 * MS)
 
 
 def one_stream(scale: float, peer: PeerSpec, seed: int = 1) -> float:
-    """Busy time for a byte of one TCP stream to a guest that halts between bursts, the costs of receiving a frame scaled."""
+    """Busy time per byte of one TCP stream to a guest that halts between bursts, with scaled receive costs."""
     cost = CALM | {"guest_rx_packet": 800 * scale, "sw_lro": 120 * scale, "driver_rx": 300 * scale}
     made = {"vmnic0": nic(interrupt_interval="62 us", interrupt_step="0 s" if peer is ON_TIME else "2 us")}
     traffic = {"s": stream("receive", window="256 KiB", delay="100 us")}
@@ -33,7 +33,7 @@ def one_stream(scale: float, peer: PeerSpec, seed: int = 1) -> float:
 
 
 def jump(peer: PeerSpec) -> float:
-    """Greatest difference between the effects of steps of one percent in the costs, as a share of the whole.
+    """Greatest difference between the effects of one-percent steps of the costs, as a share of the whole.
 
     An effect is the median of three seeds: where the end of a run cuts a window in two is a matter of chance, and what all seeds have is none.
     """
@@ -46,7 +46,7 @@ def jump(peer: PeerSpec) -> float:
 
 
 def test_a_small_change_of_a_cost_moves_a_single_stream_smoothly() -> None:
-    """Steps of one percent in the costs have even effects: a fifth of a percent between the largest and the smallest, of which chance is most."""
+    """One-percent steps of the costs have even effects: at most a fifth of a percent apart, most of it by chance."""
     assert jump(LATE) < 0.002
 
 
@@ -61,14 +61,14 @@ def run_with(traffic: Traffic, peer: PeerSpec = ON_TIME, **changes: str) -> Host
 
 
 def test_answers_are_late_by_half_the_amplitude_on_average() -> None:
-    """Of a ping-pong, whose round trips are longer by that and by nothing else."""
+    """For a ping-pong, whose round trips are longer by exactly that."""
     trips = {peer.peer: 100 * MS / run_with(echoes(), peer).flows[0].answered for peer in (LATE, ON_TIME)}
     assert trips["late"] - trips["on time"] == pytest.approx(2.5 * US, rel=0.1)
 
 
 @pytest.mark.parametrize("amplitude", ["0 s", "200 us"])
 def test_an_interval_timer_of_a_guest_is_late_and_keeps_its_rate(amplitude: str) -> None:
-    """A hundred datagrams in 100 ms, with or without: no lateness adds up; the times between them differ only with it."""
+    """A hundred datagrams in 100 ms with or without lateness: it does not add up; only intervals differ."""
     instants: list[int] = []
     spec = point(group(guest=guest(timer_jitter=amplitude)), traffic={"u": datagrams("send")}, cost=CALM)
     host = build_host(spec, Streams(1, 0))
@@ -84,7 +84,7 @@ def test_an_interval_timer_of_a_guest_is_late_and_keeps_its_rate(amplitude: str)
 
 
 def test_moderation_is_late_by_a_step_of_the_clock_of_the_nic() -> None:
-    """A busy queue is interrupted once an interval and half a step on average."""
+    """A busy queue is interrupted once per interval plus half a step, on average."""
     counts = []
     for step in ("0 s", "20 us"):
         made = {"vmnic0": nic(interrupt_interval="100 us", interrupt_step=step)}

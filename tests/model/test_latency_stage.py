@@ -1,4 +1,4 @@
-"""The stages of a round trip: worked out by hand, to the picosecond; and they add up to the response, whatever else is on the host."""
+"""The stages of a round trip: calculated by hand to the picosecond; their sum is the response time under any other load."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALONE = {
     "guest": 250 * NS + 900 * NS + 1000 * NS + 25 * NS + 2000 * NS + 350 * NS + 25 * NS,  # see test_transaction
     "transmit": 400 * NS + 170 * NS + 25 * NS + 30 * NS + 80 * NS,  # entry, the packet, its copy, forwarding, driver
 }
-"""A request that meets nobody; calls are free."""
+"""A request on an idle host; calls are free."""
 
 
 def each(host: Host) -> dict[str, float]:
@@ -58,7 +58,7 @@ def test_a_request_that_meets_nobody() -> None:
 
 
 def test_what_holds_interrupts_back_has_a_stage_of_its_own() -> None:
-    """An interval of 30 us is waited for at the NIC, and at the vNIC 250 us in two of five windows, after those without a wait; nothing else moves."""
+    """An interval of 30 us delays at the NIC, and 250 us at the vNIC in two of five windows (after those without a wait); the rest is unchanged."""
     whole = sum(ALONE.values())
     held = alone(interrupt_interval="30 us")
     assert held["moderation"] == pytest.approx(30_000 * NS - whole, rel=0.01)
@@ -83,7 +83,7 @@ BUSY: dict[str, Traffic] = {"load": work("2000 /s", "300 us"), "in": stream("rec
     ],
 )
 def test_stages_add_up(vms: dict[str, object], more: dict[str, Traffic]) -> None:
-    """To the response, in picoseconds; none is negative."""
+    """The sum is the response time in picoseconds; no stage is negative."""
     passed = "passthrough" in vms
     values = {"vnics": (vnic(),)} | vms
     switch = {"vSwitch0": VSwitchSpec(uplinks="vmnic1" if passed else "vmnic0")}

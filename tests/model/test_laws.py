@@ -1,4 +1,4 @@
-"""Laws that hold on any host, over small random ones: what wire and slot carry, where CPU time goes, what layers cost, what an idle VM does."""
+"""Laws for any host, over small random hosts: capacity of wire and slot, CPU accounting, cost of layers, idle VMs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from hostsim.units import MS, SECOND, US
 from .small_point import ROUND, cpu, datagrams, group, guest, nic, point, run, stream, vnic
 
 LAYERS = ("native", "passed through", "paravirtual", "emulated")
-"""Ways of a kernel to its NIC, each with more between them than the one before."""
+"""Paths of a kernel to its NIC, each with more layers than the previous one."""
 EXITS = ("interrupt", "vcpu_wake", "virtual_interrupt")
-"""Costs that a kernel without a hypervisor has not."""
+"""Costs that a kernel without a hypervisor does not have."""
 BURST = 16
-"""Datagrams that come together at most."""
+"""Largest number of datagrams that come together."""
 LANE = 2.5e9 * 0.8 * 256 / 280
-"""Bits a second of data through a lane of the first generation: its line code, and 24 B around 256 B."""
+"""Data bits per second through a PCIe lane of the first generation: its line code, and 24 B around 256 B."""
 
 
 def drawn_costs(random: Random) -> dict[str, float]:
-    """Each cost between half and twice that of the small hosts, an e1000's registers included."""
+    """Each cost is between half and twice that of the small hosts, including register accesses of an e1000."""
     base = ROUND | {
         "e1000_doorbell": 600,
         "e1000_interrupt": 900,
@@ -51,7 +51,7 @@ def machine(
     mtu: int = 1500,
     vcpus: int = 1,
 ) -> PointSpec:
-    """A VM, or the kernel of a native host, that has a way of one kind to each NIC; interrupts come as often on all of them."""
+    """A VM, or the kernel of a native host, with a path of one kind to each NIC; the interrupt rate is the same for all."""
     costs, kernel = drawn_costs(random), guest(initial_window=10, tso_divisor=random.randint(1, 3))
     interval = nics["vmnic0"].interrupt_interval or 100 * US
     coalescing = Coalescing(scheme="rbc", rate=SECOND // interval, depth=1, timeout=4 * MS)
@@ -87,7 +87,7 @@ def machine(
 
 
 def drawn_traffic(random: Random, number: int) -> Traffic:
-    """TCP or datagrams of some size through a NIC, either way; of datagrams at times more than the wire carries."""
+    """TCP or datagrams of some size through a NIC in either direction; datagrams at times exceed the wire."""
     direction = random.choice(("receive", "send"))
     if random.random() < 0.5:
         return stream(
@@ -108,7 +108,7 @@ SEEDS = range(6)
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_wire_and_slot_bound_what_comes_and_goes_and_cpu_time_adds_up(seed: int) -> None:
-    """Frames with all that is around them fit the wire and the port's share of the slot; at every instant worlds have used what PCPUs were busy."""
+    """Frames with overhead fit the wire and the port's share of the slot; the time of worlds always equals the PCPUs' busy time."""
     random = Random(seed)
     gbps = random.choice((1, 2, 5))
     slot = random.choice((None, {"generation": 1, "lanes": 1}))
@@ -135,14 +135,14 @@ def test_wire_and_slot_bound_what_comes_and_goes_and_cpu_time_adds_up(seed: int)
             if entry.direction == direction:
                 frames = (flow.octets / size) if tcp or direction == "send" else flow.sent
                 bits[entry.vnic] += 8 * frames * (max(size + headers, 46) + 38)
-        assert bits.max() <= rate * 0.01 + BURST * 8 * 1538, direction  # a train counts when it begins
+        assert bits.max() <= rate * 0.01 + BURST * 8 * 1538, direction  # a train counts at its start
     used = sum(series[f"{kind}.used_ps"].values.sum(axis=1) for kind in WORLD_KINDS)
     assert used.tolist() == series["pcpu.busy_ps"].values.sum(axis=1).tolist()
     assert used[-1] > 0
 
 
 def efficiency(spec: PointSpec, seed: int) -> float:
-    """Bytes of data for a microsecond of CPU, when slow start is over."""
+    """Bytes of data per microsecond of CPU after slow start."""
     host = build_host(spec, Streams(seed, 0))
 
     def count(until: int) -> tuple[int, int]:
@@ -176,14 +176,14 @@ def test_each_layer_between_kernel_and_nic_costs_cpu(seed: int) -> None:
 
 
 def counters(host: Host) -> dict[str, list[int]]:
-    """What has become of all traffic, and what each world has done that ever ran."""
+    """State of all traffic, and of each world that ever ran."""
     flows = {flow.name: [flow.sent, flow.delivered, flow.octets, flow.latency.total] for flow in host.flows}
     return flows | {world.name: [world.used, world.dispatches] for world in host.worlds() if world.dispatches}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_idle_vm_without_ticks_is_not_there(seed: int) -> None:
-    """A further VM, with memory of its own and nothing to do, changes no counter of the others, and no world works for it."""
+    """A further idle VM with memory changes no counter of the others, and no world works for it."""
     random = Random(seed)
     nics = {"vmnic0": nic(interrupt_interval="50 us", rx_queues=random.choice((1, 4)))}
     traffic = {
@@ -199,7 +199,7 @@ def test_an_idle_vm_without_ticks_is_not_there(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_idle_vm_costs_its_ticks(seed: int) -> None:
-    """Each wakes a halted PCPU: halt exit, switch, refill, exit, and the tick itself. Nothing polls, sends or interrupts."""
+    """Each tick wakes a halted PCPU: halt exit, switch, refill, exit, and the tick. There is no poll, transmission or interrupt."""
     random = Random(seed)
     period, count = random.randint(400, 1200), random.randint(1, 4)
     costs = drawn_costs(random) | {"guest_timer_tick": random.uniform(1000, 9000)}

@@ -1,4 +1,4 @@
-"""Losses on the way: repaired by selective acknowledgements, or by the sender's timer when nothing comes back."""
+"""Losses on the path, repaired by selective acknowledgements, or by the sender's timer if nothing comes back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def progress(host: Host, until: int) -> int:
 
 @pytest.mark.parametrize("ring", [1, 2, 8, 24])
 def test_an_overflowing_nic_ring_is_repaired_without_the_timer(ring: int):
-    """Frames are lost all the time; within the timer's 200 ms data keeps coming, and every byte counts once."""
+    """Frames are lost all the time; data keep arriving within the timer's 200 ms, and every byte counts once."""
     spec = point(
         traffic={"s": stream("receive", streams=4, burst=16)},
         nics={"vmnic0": nic(rx_ring=ring, interrupt_interval="50 us")},
@@ -37,7 +37,7 @@ def test_an_overflowing_nic_ring_is_repaired_without_the_timer(ring: int):
 
 
 def test_lost_segments_go_again():
-    """What a file lacks is sent again: posts of eight segments through a ring of four are complete, all of them."""
+    """Lost parts of a file are sent again: posts of eight segments through a ring of four are all complete."""
     vm = group(guest=guest(initial_window=8))
     port = nic(rx_ring=4, interrupt_interval="50 us")
     host = run(point(vm, traffic={"f": files("post", size="11584 B")}, nics={"vmnic0": port}), 100 * MS)
@@ -55,7 +55,7 @@ DATAGRAM = transmission_ps(166, 10e9)
 
 
 def occupied(first: TcpStreamSpec | HttpSpec) -> Host:
-    """A ring of one descriptor, which a datagram takes while the context works on the one before.
+    """A ring of one descriptor, which a datagram takes while the context works on the previous one.
 
     The connection begins within the first millisecond, so its first frame from the peer finds no descriptor. The loss is
     known when the context takes the second datagram.
@@ -71,7 +71,7 @@ def occupied(first: TcpStreamSpec | HttpSpec) -> Host:
 
 @pytest.mark.parametrize("kind", ["segment", "acknowledgement", "request"])
 def test_when_nothing_comes_back_the_timer_sends_again_after_200_ms(kind: str):
-    """Each lost once, each made good by a timer and by nothing else."""
+    """Each is lost once, and repaired by a timer only."""
     first = {
         "segment": stream("receive", window="2048 B"),
         "acknowledgement": stream("send", window="4 KiB"),
@@ -85,7 +85,7 @@ def test_when_nothing_comes_back_the_timer_sends_again_after_200_ms(kind: str):
 
 
 def test_a_segment_goes_again_200_ms_after_its_loss_is_known():
-    """To the picosecond: when the first datagram is done."""
+    """To the picosecond: when the first datagram is finished."""
     host = occupied(stream("receive", window="2048 B"))
     turn = ROUND["halt_exit"] + ROUND["context_switch"] + ROUND["cache_refill_same"]
     wake = ROUND["interrupt"] + ROUND["poll_entry"]
@@ -111,7 +111,7 @@ TRAFFIC = {
 
 @pytest.mark.parametrize("traffic", TRAFFIC)
 def test_every_connection_survives_a_guest_without_descriptors(traffic: str):
-    """Whatever was under way when the guest's ring vanished for 50 ms, data flows as before when the timers have rung."""
+    """After the guest's ring vanished for 50 ms in any state, data flow as before once the timers have expired."""
     spec = point(group(guest=guest(initial_window=3)), traffic={"t": TRAFFIC[traffic]})
     undisturbed = build_host(spec, Streams(1, 0))
     undisturbed.clock.advance(10 * MS)
@@ -129,7 +129,7 @@ def test_every_connection_survives_a_guest_without_descriptors(traffic: str):
 
 
 def test_whoever_looks_at_a_queue_changes_nothing():
-    """Looked at every 7 us or never: the same losses, the same repairs, the same packets."""
+    """Observed every 7 us or never: the same losses, repairs and packets."""
     spec = point(
         group(count=6, vcpus=2),
         traffic={"s": stream("receive", streams=3)},
@@ -150,7 +150,7 @@ def test_whoever_looks_at_a_queue_changes_nothing():
 
 
 def fill(host: Host) -> int:
-    """Leave no room in the only transmit queue, and have no descriptor freed that would make some; returns the room that there was."""
+    """Leaves no room in the only transmit queue, and stops the freeing of descriptors; returns the previous room."""
     (queue,), (port,) = host.transmits, host.ports
     port.vnic.completions = None
     queue.completions.settle(host.clock.now)
@@ -161,7 +161,7 @@ def fill(host: Host) -> int:
 
 
 def test_acknowledgements_that_all_find_no_room_do_not_end_a_stream():
-    """For a while no acknowledgement leaves the guest: the window is used up, and the peer's timer gets the stream going again."""
+    """No acknowledgement leaves the guest for a while: the window is used up, and the peer's timer restarts the stream."""
     host = run(point(traffic={"s": stream("receive", streams=2)}), 10 * MS)
     (queue,), room = host.transmits, fill(host)
     assert room > 0
@@ -174,14 +174,14 @@ def test_acknowledgements_that_all_find_no_room_do_not_end_a_stream():
 
 
 def shares(host: Host) -> dict[str, float]:
-    """Packet loss and its parts, those that are not zero."""
+    """Packet loss and its nonzero parts."""
     record = RunRecord("", 0, 1, {}, *host.probe.collect(), cut=0)
     found = {name: CATALOGUE[name].evaluate(record) for name in CATALOGUE if name.startswith("loss")}
     return {name: share for name, share in found.items() if share}
 
 
 def test_datagrams_that_a_guest_cannot_send_are_lost():
-    """A wire of 10 Mbit/s with room for 64 packets, and ten times as many: those handed to the NIC and those dropped are all that were taken."""
+    """A 10 Mbit/s wire with room for 64 packets, and ten times as many packets: handed over plus dropped packets equal taken ones."""
     slow = nic(line_rate="10 Mbit/s", tx_queue=64)
     host = run(point(traffic={"s": datagrams("send", rate="12 kpps", burst=4)}, nics={"vmnic0": slow}), 100 * MS)
     (flow,), (queue,) = host.flows, host.transmits
@@ -192,7 +192,7 @@ def test_datagrams_that_a_guest_cannot_send_are_lost():
 
 
 def test_datagrams_that_find_no_room_in_a_guest_are_lost():
-    """For another VM: the transmit queue of the sender has no descriptor for half of the time."""
+    """For another VM: the sender's transmit queue has no descriptor for half of the time."""
     vms = [group(name) for name in ("a", "b")]
     host = run(point(*vms, traffic={"s": to_vm(rate="10 kpps")}), 10 * MS)
     for queue in host.transmits:
@@ -206,7 +206,7 @@ def test_datagrams_that_find_no_room_in_a_guest_are_lost():
 
 @pytest.mark.parametrize("direction", ["receive", "send"])
 def test_segments_and_acknowledgements_that_find_no_room_in_a_guest_are_lost(direction: str):
-    """Each frame of them, and nothing else."""
+    """Each of its frames, and nothing else."""
     host = run(point(traffic={"s": stream(direction, streams=2)}), 10 * MS)
     (queue,), room = host.transmits, fill(host)
     assert room > 0

@@ -1,4 +1,4 @@
-"""Large receive offload: by the virtual switch, and by the NIC."""
+"""Large receive offload by the virtual switch and by the NIC."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DeafGuest(InterruptTarget):
 
 
 class Rig:
-    """A switch on a host of two nodes, and vNICs whose guest, on the first of them, only takes notes."""
+    """A switch on a host of two nodes, and vNICs whose guest, on the first node, only records."""
 
     def __init__(self, *, lro_octets: int = 3000, sessions: int = 8, vxlan: bool = False) -> None:
         self.clock = Clock()
@@ -84,7 +84,7 @@ def got(sender: Sender) -> list[tuple[int, int, int, int]]:
 
 
 def test_frames_are_joined_up_to_the_longest_packet():
-    """Seven frames make three, three and one; each packet is there when the last of its frames is done."""
+    """Seven frames make packets of three, three and one; each is delivered when its last frame is done."""
     rig = Rig()
     sender = rig.sender()
     end = rig.receive(frames(sender, 7, arrived=50, gap=10))
@@ -97,7 +97,7 @@ def test_frames_are_joined_up_to_the_longest_packet():
 
 
 def test_a_packet_grows_through_the_frames_of_others():
-    """One connection's packet is full with its third frame and handed on then; what is not full waits for the end of the poll, in the order of its first frame."""
+    """A packet of a connection is full with its third frame and handed on then; others wait for the end of the poll, in the order of their first frames."""
     rig = Rig()
     one, other = rig.sender(), rig.sender()
     end = rig.receive(
@@ -110,7 +110,7 @@ def test_a_packet_grows_through_the_frames_of_others():
 
 
 def test_frames_without_a_session_go_on_by_themselves():
-    """Two sessions are taken: a third connection's frames are looked at, each is a packet, and none waits."""
+    """Both sessions are in use: frames of a third connection are examined, become separate packets, and do not wait."""
     rig = Rig(sessions=2)
     one, other, third = rig.sender(), rig.sender(), rig.sender()
     end = rig.receive(frames(one, 1), frames(other, 1), frames(third, 2), frames(one, 1))
@@ -120,7 +120,7 @@ def test_frames_without_a_session_go_on_by_themselves():
 
 
 def test_what_cannot_be_joined_does_not_overtake():
-    """A packet that the NIC has joined comes behind the frames before it, in two packets."""
+    """A packet joined by the NIC comes after the frames before it, in two packets."""
     rig = Rig()
     sender = rig.sender()
     rig.receive(frames(sender, 2), Train(sender, 1, 0, 0, 5, 0, None, 3), frames(sender, 1, arrived=9))
@@ -129,9 +129,7 @@ def test_what_cannot_be_joined_does_not_overtake():
 
 @pytest.mark.parametrize(("sessions", "packets"), [(1, 26), (4, 16), (16, 16)])
 def test_sessions_are_worth_what_interleaving_costs(sessions: int, packets: int):
-    """Four connections take turns frame by frame: with a session each they make as few packets as one after the other. The
-    only session passes to the next connection after five frames, so that of 32 six pairs are joined.
-    """
+    """Four connections alternate frame by frame: with a session each they make as few packets as one after another. A single session moves on after five frames, so six pairs of 32 frames are joined."""
     rig = Rig(lro_octets=2000, sessions=sessions)
     senders = [rig.sender() for _ in range(4)]
     rig.receive(*(frames(sender, 1, arrived=place) for place in range(8) for sender in senders))
@@ -139,7 +137,7 @@ def test_sessions_are_worth_what_interleaving_costs(sessions: int, packets: int)
 
 
 def test_lro_off_hands_on_frame_by_frame():
-    """Each frame is a packet, delivered at its instant, and nobody looks for what to join."""
+    """Each frame is a packet, delivered at its instant, without a search for frames to join."""
     rig = Rig(lro_octets=0)
     sender = rig.sender()
     each = DRIVER + COPY + DELIVER
@@ -149,7 +147,7 @@ def test_lro_off_hands_on_frame_by_frame():
 
 
 def test_small_segments_are_never_joined():
-    """Each has PSH set: its sender wrote it by itself."""
+    """Every frame has PSH set, because its sender wrote it separately."""
     rig = Rig()
     sender = rig.sender(joins=False)
     rig.receive(frames(sender, 5))
@@ -157,7 +155,7 @@ def test_small_segments_are_never_joined():
 
 
 def test_a_node_away_costs_the_frames_more_and_the_packets_nothing():
-    """A copy waits for memory at both ends, and shared lines double; look-up and delivery do not."""
+    """A copy waits for memory at both ends, and shared lines cost double; look-up and delivery are unchanged."""
     rig = Rig()
     sender = rig.sender()
     away = round(2 * 1000 * AWAY + ROUND["shared_lines"]) * NS
@@ -173,7 +171,7 @@ def test_vxlan_is_taken_off_every_frame():
 
 
 def test_a_connection_that_is_never_joined_stops_paying_for_the_attempt():
-    """Four polls of one frame: then two stretches of four without the look, then it looks again."""
+    """Four polls with one frame: then two stretches of four polls without a search, then a search again."""
     rig = Rig()
     sender = rig.sender(threshold=4)
     spent = [rig.receive(frames(sender, 1)) for _ in range(14)]
@@ -183,7 +181,7 @@ def test_a_connection_that_is_never_joined_stops_paying_for_the_attempt():
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 9)), min_size=1, max_size=12), st.integers(0, 5000))
 def test_no_frame_is_lost_and_none_overtakes(batch: list[tuple[int, int]], lro_octets: int):
-    """Every connection gets as many frames as came, in packets within the limit, at rising instants."""
+    """Every connection gets all its frames, in packets within the limit, at increasing instants."""
     rig = Rig(lro_octets=lro_octets)
     senders = [rig.sender() for _ in range(3)]
     trains, arrived = [], 0
@@ -203,7 +201,7 @@ def test_no_frame_is_lost_and_none_overtakes(batch: list[tuple[int, int]], lro_o
 
 
 class Card:
-    """A port of a NIC with one receive queue, whose LRO makes packets of 3,000 bytes, and its poller."""
+    """A NIC port with one receive queue whose LRO makes packets of 3,000 bytes, and its poller."""
 
     def __init__(self, interval: int, *, most: int = 3000, sessions: int = 32) -> None:
         self.clock, random = Clock(), np.random.default_rng(1)
@@ -224,7 +222,7 @@ class Card:
         self.interrupts.append(now)
 
     def taken(self, now: int) -> list[tuple[Sender, int, int]]:
-        """Packets that the host finds at an instant: sender, frames, instant at which each was there."""
+        """Packets that the host finds at an instant: sender, frames, arrival of each."""
         return [
             (train.flow, train.frames, train.ready) for train in self.queue.take(64, now) for _ in range(train.count)
         ]
@@ -234,7 +232,7 @@ class Card:
     ("most", "expected"), [(3000, [(3, 30), (3, 60), (1, 1070)]), (999, [(1, at) for at in range(10, 80, 10)]), (65536, [(7, 1010)])]
 )  # fmt: skip
 def test_the_nic_joins_before_the_host_sees_anything(most: int, expected: list[tuple[int, int]]):
-    """A packet takes one descriptor and is there when it is full, or else when the moderation interval since its first frame is over."""
+    """A packet takes one descriptor and is complete when it is full, or when the moderation interval since its first frame is over."""
     card = Card(1000, most=most)
     sender = card.sender()
     card.wire.release(sender, 0, 0, 1, 7)
@@ -243,7 +241,7 @@ def test_the_nic_joins_before_the_host_sees_anything(most: int, expected: list[t
 
 
 def test_the_nic_joins_the_frames_of_connections_that_take_turns():
-    """Frame by frame, at random: two sessions grow side by side, and both are full at their third frames."""
+    """Frames in random order: two sessions grow side by side, and both are full at their third frames."""
     card = Card(1000)
     one, other = card.sender(), card.sender()
     for sender in (one, other):
@@ -253,7 +251,7 @@ def test_the_nic_joins_the_frames_of_connections_that_take_turns():
 
 
 def test_a_connection_without_a_session_in_the_nic_comes_frame_by_frame():
-    """The only session is taken until its time is over; then the other connection has it."""
+    """The only session is in use until its time is over; then the other connection gets it."""
     card = Card(100, sessions=1)
     one, other = card.sender(), card.sender()
     card.wire.release(one, 0, 0, 1, 1)
@@ -263,7 +261,7 @@ def test_a_connection_without_a_session_in_the_nic_comes_frame_by_frame():
 
 
 def test_the_interrupt_ends_all_sessions():
-    """Two frames, an interrupt that a moderation of 100 ps allows at once, and two more that wait for the next one: nothing waits longer."""
+    """Two frames with an immediate interrupt under a moderation of 100 ps, and two that wait for the next one; none waits longer."""
     card = Card(100)
     sender = card.sender()
     card.queue.unmask(0)
@@ -286,7 +284,7 @@ def test_without_moderation_the_nic_joins_nothing():
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 300)), max_size=30), st.integers(0, 120), st.integers(1, 3))
 def test_times_of_looks_do_not_affect_what_the_nic_joins(released: list[tuple[int, int]], interval: int, sessions: int):
-    """Looked at once or every 7 ps: the same packets at the same instants, all frames, those of a connection in order."""
+    """Observed once or every 7 ps: the same packets at the same instants, with all frames of a connection in order."""
     runs = []
     for step in (1, 7, 2000):
         card = Card(interval, sessions=sessions)
@@ -318,7 +316,7 @@ def test_a_stream_on_a_whole_host_loses_nothing_by_being_joined(kind: str):
 
 
 def test_hardware_lro_saves_what_software_lro_costs():
-    """One driver and switch passage a packet instead of one a frame."""
+    """One driver and switch passage per packet instead of one per frame."""
     used = []
     for where in ("sw_lro", "hw_lro"):
         joining = nic(lro=True, interrupt_interval="50 us")
@@ -329,7 +327,7 @@ def test_hardware_lro_saves_what_software_lro_costs():
 
 @pytest.mark.parametrize(("driver", "busy"), [(300, 0.6), (500, 0.75), (800, 0.95)])
 def test_a_context_that_is_faster_than_the_wire_waits_for_the_next_interrupt(driver: int, busy: float) -> None:
-    """It does not poll on for one frame after the other, which nothing could be joined of; what it has to do is done in less of its time, the less a frame costs."""
+    """It does not poll for single frames without anything to join; its work takes less of its time, the less a frame costs."""
     spec = point(
         group(),
         traffic={"stream": stream("receive", window="512 KiB", burst=4)},
@@ -344,7 +342,7 @@ def test_a_context_that_is_faster_than_the_wire_waits_for_the_next_interrupt(dri
 
 
 def packets_a_frame(burst: int, sessions: int) -> float:
-    """Packets for the guest over frames of four streams, whose peer puts so many frames of one on the wire before it is another's turn."""
+    """Packets for the guest over frames of four streams, whose peer sends the given number of frames of a stream in a row."""
     spec = point(
         group(),
         traffic={"stream": stream("receive", streams=4, window="32 KiB", burst=burst)},
@@ -359,7 +357,7 @@ def packets_a_frame(burst: int, sessions: int) -> float:
 
 
 def test_ablation_sessions_stand_for_bursts_at_the_sender() -> None:
-    """With a session for each connection frames that take turns are joined like those that come in bursts of 16; with one session for all they are not."""
+    """With a session per connection, alternating frames are joined like bursts of 16; with one session for all they are not."""
     turns, bursts, one = packets_a_frame(1, 8), packets_a_frame(16, 8), packets_a_frame(1, 1)
     assert turns < 1.3 * bursts
     assert turns < 0.3 * one

@@ -1,4 +1,4 @@
-"""Laws of measures, over random small hosts and mixes of traffic: what is delivered was sent, shares are shares, and CPU work is no packet."""
+"""Laws of measures over random small hosts: deliveries were sent, shares are shares, and CPU work is not a packet."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ from .small_point import (
 from .sound_measures import assert_sound
 
 UNSHRUNK = (Phase.explicit, Phase.generate)
-"""A host takes too long to be run for each smaller one."""
+"""A host takes too long to be shrunk by repeated runs."""
 LENGTH = 12 * MS
 RATES = ("5 kpps", "100 kpps", "600 kpps", "2000 kpps")
-"""From what a guest takes with ease to eight times what it can."""
+"""From an easy load to eight times the capacity of a guest."""
 LANE = 2.5e9 * 0.8 * 256 / 280
-"""Bits a second of data through a lane of the first generation: its line code, and 24 B around 256 B."""
+"""Data bits per second through a PCIe lane of the first generation: its line code, and 24 B around 256 B."""
 LATE = 64 * 1500 * 8
-"""Bits that a poll may count ahead of the instant of a look: its budget."""
+"""Bits that a poll may count ahead of an observation: its budget."""
 
 
 def multicast(rate: str) -> MulticastSpec:
@@ -66,7 +66,7 @@ def forwarded(window: str) -> ForwardedStreamSpec:
 
 
 def overflowing(rate: str) -> WorkSpec:
-    """Bursts of which some find too many waiting."""
+    """Bursts, some of which find too many waiting."""
     return work(rate, "200 us").model_copy(update={"waiting": 4})
 
 
@@ -85,7 +85,7 @@ KINDS: dict[str, Any] = {
     "forwarded": (forwarded, ("16 KiB", "256 KiB")),
     "work": (overflowing, ("100 /s", "20000 /s")),
 }
-"""Traffic by a name, each at paces from little to far too much."""
+"""Traffic by name, each at rates from low to far too high."""
 mixes = st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=4, unique=True).flatmap(
     lambda kinds: st.fixed_dictionaries({kind: st.sampled_from(KINDS[kind][1]) for kind in kinds})
 )
@@ -116,7 +116,7 @@ def machine(
     workers: int = 0,
     cost: dict[str, float] = ROUND,
 ) -> PointSpec:
-    """Receivers, a router with a vNIC on each of two switches, and VMs that have only work, if any."""
+    """Receivers, a router with a vNIC on each of two switches, and VMs with CPU work only, if any."""
     card = nic(
         line_rate=f"{gbps} Gbit/s",
         rx_ring=ring,
@@ -142,11 +142,11 @@ def machine(
         cost=cost,
         sw_lro=lro,
     )
-    return spec.model_copy(update={"length": LENGTH})  # looked at as often as a run of a sweep is
+    return spec.model_copy(update={"length": LENGTH})  # observed as often as a run of a sweep
 
 
 def recorded(host: Host, part: int = 0) -> RunRecord:
-    """The record of a run, with a window that begins after so many quarters of it."""
+    """The record of a run, with a window that begins after the given number of quarters."""
     instants, series, histograms = host.probe.collect()
     return RunRecord("", 0, 1, {}, instants, series, histograms, cut=(len(instants) - 1) * part // 4)
 
@@ -158,7 +158,7 @@ def measured(record: RunRecord, names: Sequence[str]) -> list[float]:
 @settings(max_examples=25, phases=UNSHRUNK)
 @given(mixes, hosts)
 def test_measures_keep_their_bounds(mix: dict[str, Any], how: dict[str, Any]) -> None:
-    """Whatever goes where and however much, over the whole run and over its later parts."""
+    """For any traffic, over the whole run and over its later parts."""
     seed = how["seed"]
     spec = machine(mix, **{key: value for key, value in how.items() if key != "seed"})
     host = run(spec, LENGTH, seed)
@@ -172,7 +172,7 @@ def test_measures_keep_their_bounds(mix: dict[str, Any], how: dict[str, Any]) ->
 
 
 def delivered_was_sent(record: RunRecord) -> None:
-    """At every look, for each traffic; and what guests hand to NICs is all that these send."""
+    """At every observation and for each traffic; packets that guests hand to NICs equal those that NICs send."""
     values = {name: series.values for name, series in record.series.items()}
     assert (values["flow.delivered"] + values["flow.dropped_nic"] <= values["flow.intended"]).all()
     assert (values["flow.to_forward"] <= values["flow.delivered"]).all()
@@ -183,7 +183,7 @@ def delivered_was_sent(record: RunRecord) -> None:
 
 
 def losses_are_a_share(record: RunRecord) -> None:
-    """All of them, those of work as well; and the places add up."""
+    """All drops, including those of work; the places add up."""
     places = [name for name in CATALOGUE if name.startswith("loss_")]
     loss, of_work, *shares = measured(record, ["loss", "work_loss", *places])
     assert math.isnan(of_work) or 0 <= of_work <= 100
@@ -196,7 +196,7 @@ def losses_are_a_share(record: RunRecord) -> None:
 
 
 def times_add_up(record: RunRecord) -> None:
-    """What worlds are charged is what PCPUs are busy for, and no world has more time than there is."""
+    """Charges of worlds equal the busy time of PCPUs, and no world has more time than exists."""
     count = {kind: len(record.series[f"{kind}.used_ps"].entities) for kind in (*WORLD_KINDS, "pcpu") if kind != "pcpu"}
     total, host, guests, threads = measured(record, ["cpu_total", "host_cpu", "guest_cpu", "network_threads_cpu"])
     assert total == pytest.approx(guests * count["vcpu"] + threads)
@@ -207,7 +207,7 @@ def times_add_up(record: RunRecord) -> None:
 
 
 def wires_bound_throughput(host: Host, spec: PointSpec) -> None:
-    """Data that came by wires fit in them, or in the slot, and so do data that went."""
+    """Received data fit in the wires or the slot, and so do sent data."""
     record = recorded(host)
     card = spec.hardware.nics["vmnic0"]
     most = min(card.line_rate, LANE) if card.pcie else card.line_rate
@@ -234,7 +234,7 @@ QUIET = (
     "networld",
 )
 PACKETS = [name for name in CATALOGUE if name.startswith(QUIET)]
-"""Measures of packets, and of what works for them."""
+"""Measures of packets and of the contexts that process them."""
 SENDING = {
     "receive": "5 kpps",
     "send": "5 kpps",
@@ -250,7 +250,7 @@ SENDING = {
 def test_vms_that_only_compute_on_idle_cores_change_no_measure_of_packets(
     kinds: set[str], workers: int, seed: int
 ) -> None:
-    """To the last digit, where turning from world to world costs nothing: the same arrivals, and each world finds its PCPU as before."""
+    """To the last digit without switch costs: the same arrivals, and each world gets its PCPU as before."""
     mix = {kind: SENDING[kind] for kind in sorted(kinds)}
     alone, beside = (
         recorded(run(machine(mix, cores=24, workers=count, cost=CALM), LENGTH, seed), 1) for count in (0, workers)
@@ -260,7 +260,7 @@ def test_vms_that_only_compute_on_idle_cores_change_no_measure_of_packets(
 
 
 def test_a_burst_of_work_has_a_time_of_its_own() -> None:
-    """100 us each, and the guest's wake-up; no packet, and no latency of one. Of bursts that come too fast for the queue most are lost."""
+    """100 us each, plus the guest's wake-up; no packet, and no packet latency. Most bursts that are too fast for the queue are lost."""
     spec = point(traffic={"load": work("1000 /s", "100 us")}, cost=CALM)
     record = recorded(run(spec, LENGTH), 1)
     took, lost, loss, latency = measured(record, ["work_time_mean", "work_loss", "loss", "latency_mean"])

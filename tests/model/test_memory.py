@@ -1,4 +1,4 @@
-"""Memory of a node: what a byte of a copy waits, by where it lies and by how much of the bandwidth is used, against closed forms."""
+"""Memory of a node: the wait per copied byte, by location and used bandwidth, against closed forms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .small_point import CALM, datagrams, group, multicast, nic, point, run, vni
 
 NS = 1000
 NEAR, AWAY = 250, 500
-"""Nanoseconds for which a thousand bytes wait for memory of their own node, and of another, while nobody else uses it."""
+"""Nanoseconds that a thousand bytes wait for idle memory of their own node, and of another one."""
 COPY = 250
 """Nanoseconds to copy a thousand bytes within the cache."""
 FRAME = 70 + 30 + 150 + 40 + COPY
@@ -32,7 +32,7 @@ def memory(transfers: str = "1e15 /s") -> dict[str, Any]:
 
 @pytest.mark.parametrize("eighths", range(1, 8))
 def test_the_wait_grows_as_in_a_queue_of_equal_services(eighths: int) -> None:
-    """M/D/1: service x load / (2 (1 - load)), for each of the lines in flight; a steady rate is found as it is."""
+    """M/D/1: service x load / (2 (1 - load)) for each line in flight; a steady rate is measured correctly."""
     of = Memory(latency_ps=80 * NS, remote_ps=120 * NS, service_ps=24 * NS, fills=10, bandwidth=8e9, ddio=False)
     for look in range(1, 20 * LAG // (25 * US)):
         of.octets += 25 * 1000 * eighths + 1
@@ -45,7 +45,7 @@ def test_the_wait_grows_as_in_a_queue_of_equal_services(eighths: int) -> None:
 
 
 def test_an_idle_memory_is_forgotten_burst_by_burst() -> None:
-    """A lag after a burst half of its load is left; what cannot be is taken as all but one step."""
+    """One lag after a burst half of its load remains; an impossible load counts as the highest step but one."""
     of = Memory(service_ps=NS, bandwidth=1e9)
     of.octets = 64 * LAG // NS
     assert of.look(LAG)
@@ -59,7 +59,7 @@ def test_an_idle_memory_is_forgotten_burst_by_burst() -> None:
 
 
 def test_memory_of_which_nothing_is_said_makes_nobody_wait() -> None:
-    """No latency, and no end to its bandwidth."""
+    """No latency, and unlimited bandwidth."""
     of = Memory()
     of.octets = SECOND
     assert not of.look(US)
@@ -84,7 +84,7 @@ def taken(host: Host) -> tuple[int, int]:
 def test_a_copy_waits_for_each_end_that_is_not_in_the_cache(
     nodes: tuple[int, ...], processors: Mapping[str, Any], poll: int, guest: int
 ) -> None:
-    """The NIC is behind node 0: the VMkernel waits for what it reads and for what it writes, the guest for what another node wrote; shared lines take twice as long."""
+    """The NIC is on node 0: the VMkernel waits for its reads and writes, the guest for data written by another node; shared lines cost double."""
 
     def frames(**changed: Any) -> tuple[int, int]:
         return taken(
@@ -97,7 +97,7 @@ def test_a_copy_waits_for_each_end_that_is_not_in_the_cache(
 
 @pytest.mark.parametrize(("node", "ddio", "wait"), [(0, True, 0), (0, False, NEAR), (1, True, NEAR), (1, False, NEAR)])
 def test_a_guest_reads_from_memory_what_a_nic_could_not_put_into_its_cache(node: int, ddio: bool, wait: int) -> None:
-    """A passed-through NIC writes into the guest's memory; with DDIO into the cache, where that is the NIC's own node's."""
+    """A passed-through NIC writes to the guest's memory; with DDIO to the cache, if that is on the NIC's node."""
     vm = group(passthrough=("vmnic1",), reserved=1.0, nodes=(node,))
     ports = {"vmnic0": nic(), "vmnic1": nic()}
 
@@ -110,7 +110,7 @@ def test_a_guest_reads_from_memory_what_a_nic_could_not_put_into_its_cache(node:
 
 @pytest.mark.parametrize("split", [False, True])
 def test_a_multicast_packet_is_fetched_once(split: bool) -> None:
-    """Four receivers, no DDIO: the first copy waits for memory and the others find the packet in the cache; of split contexts each is as likely to be first."""
+    """Four receivers without DDIO: the first copy waits for memory, the others find the packet in the cache; each split context is equally likely to be first."""
     vm = group(count=4, vnics=(vnic(split_rx=split),))
 
     def copies(**changed: Any) -> int:
@@ -121,7 +121,7 @@ def test_a_multicast_packet_is_fetched_once(split: bool) -> None:
 
 
 def flooded(ddio: bool = False, service: int = 16, ports: int = 1, transfers: str = "0.375e9 /s") -> PointSpec:
-    """NetPolls that have always more to copy, a thousand bytes at a time, each for a VM that throws it away; memory that moves three bytes in a nanosecond."""
+    """NetPolls that always have more to copy, 1,000 bytes at a time, each for a VM that discards it; memory moves three bytes per nanosecond."""
     names = [f"vmnic{port}" for port in range(ports)]
     nics = {name: nic(line_rate="40 Gbit/s") for name in names}
     switches = {f"vSwitch{port}": VSwitchSpec(uplinks=name) for port, name in enumerate(names)}
@@ -139,7 +139,7 @@ def flooded(ddio: bool = False, service: int = 16, ports: int = 1, transfers: st
 
 
 def frame_ns(spec: PointSpec) -> float:
-    """Time of a NetPoll for a frame, once the load of memory has settled."""
+    """Time of a NetPoll per frame after the memory load has settled."""
     host = build_host(spec, Streams(1, 0))
     seen = []
     for until in (10 * MS, 20 * MS):
@@ -158,7 +158,7 @@ def test_copies_take_longer_as_bandwidth_is_used_up() -> None:
 
 
 def test_without_its_queue_or_with_room_memory_slows_no_copy() -> None:
-    """The ablation: what is left is the wait for an idle memory, and with DDIO nothing but the write-back's queue."""
+    """The ablation: only the wait for idle memory remains, and with DDIO only the queue of the write-back."""
     assert frame_ns(flooded(service=0)) == pytest.approx(FRAME + NEAR, rel=0.001)
     assert frame_ns(flooded(transfers="1e15 /s")) == pytest.approx(FRAME + NEAR, rel=0.001)
     assert frame_ns(flooded(ddio=True, transfers="1e15 /s")) == pytest.approx(FRAME, rel=0.001)

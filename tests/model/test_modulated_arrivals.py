@@ -1,4 +1,4 @@
-"""Arrivals whose rate changes: on-off, Markov-modulated, and profiles, against their closed forms."""
+"""Arrivals with a variable rate: on-off, Markov-modulated and profiles, against their closed forms."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def dispersion(first: float, second: float, leave_first: float, leave_second: fl
 def test_the_rate_in_the_long_run_is_the_mean_of_the_phases(
     keys: dict[str, Any], rate: float | None, mean: float
 ) -> None:
-    """Ten runs of a second: the mean of the counts lies within four standard errors of it, and the errors are a few percent."""
+    """Ten runs of a second: the mean count is within four standard errors, which are a few percent."""
     counts = np.array([len(instants(keys, rate, SECOND, seed)) for seed in range(10)])
     error = max(float(counts.std(ddof=1)), mean**0.5) / 10**0.5
     assert abs(float(counts.mean()) - mean) < 4 * error
@@ -86,7 +86,7 @@ def test_the_rate_in_the_long_run_is_the_mean_of_the_phases(
 def test_counts_of_an_mmpp_are_as_overdispersed_as_they_are_by_its_closed_form(
     keys: dict[str, Any], rate: float | None, states: tuple[float, float, float, float], window_ms: int
 ) -> None:
-    """Of twenty seconds: some thousand windows each, whose variance is known to 10 %; a Poisson process would have 1."""
+    """Twenty seconds have some thousand windows, whose variance is known to 10 %; a Poisson process would have 1."""
     found = instants(keys, rate, 20 * SECOND)
     counts = np.bincount(found // (window_ms * MS))
     expected = dispersion(*states, window_ms / 1e3)
@@ -95,14 +95,14 @@ def test_counts_of_an_mmpp_are_as_overdispersed_as_they_are_by_its_closed_form(
 
 
 def test_a_random_process_is_stationary_from_its_start() -> None:
-    """A state that holds for nine tenths of the time is the first one in nine of ten runs: 500 runs, of which 1.3 % are a standard error."""
+    """A state with nine tenths of the time is the first state in nine of ten runs: with 500 runs, a standard error is 1.3 %."""
     means, rates = np.array([1e9, 9e9]), np.array([3.0, 7.0])
     firsts = [RandomSegments(means, rates, Streams(seed, 0).stream("x")).draw()[1][0] for seed in range(500)]
     assert firsts.count(7.0) / 500 == pytest.approx(0.9, abs=0.04)
 
 
 def test_a_profile_has_the_rate_of_each_phase_and_begins_again() -> None:
-    """Forty periods of 25 ms: the counts of each phase are Poisson, with its mean and variance."""
+    """Forty periods of 25 ms: the counts of each phase are Poisson, with equal mean and variance."""
     found = instants(DAY, None, SECOND - 1)
     within = found % (25 * MS)
     assert not ((within >= 10 * MS) & (within < 20 * MS)).any()
@@ -122,7 +122,7 @@ def test_a_period_shortens_all_phases_alike() -> None:
 
 
 def test_arrivals_do_not_depend_on_when_they_are_collected() -> None:
-    """At one time or bit by bit, the same instants, in order."""
+    """Generated at once or in pieces: the same instants, in order."""
     for keys, rate in ((ON_OFF, 1e5), (THREE, None), (DAY, None)):
         at_once = instants(keys, rate, 200 * MS)
         arrivals = make_arrivals(ArrivalSpec.model_validate(keys), rate, Streams(1, 0).stream("traffic", 0))
@@ -134,6 +134,6 @@ def test_arrivals_do_not_depend_on_when_they_are_collected() -> None:
 
 
 def test_rare_arrivals_take_their_time() -> None:
-    """One arrival in a thousand changes of the rate: twenty a second, of 20,000 phases."""
+    """One arrival per thousand rate changes: twenty per second with 20,000 phases."""
     keys = {"process": "profile", "phases": ({"rate": "40 /s", "length": "50 us"}, {"rate": "0 /s", "length": "50 us"})}
     assert len(instants(keys, None, 20 * SECOND)) == pytest.approx(400, abs=80)

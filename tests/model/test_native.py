@@ -1,4 +1,4 @@
-"""A native host, without a hypervisor: its kernel's drivers work the NICs, nothing exits, and its processors keep their PCPUs."""
+"""A native host without a hypervisor: kernel drivers use the NICs, nothing exits, and processors keep their PCPUs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ NS = 1000
 EXITS = {"interrupt": 0, "vcpu_wake": 0, "virtual_interrupt": 0}
 """Costs that no native host has."""
 READ = 250 + 900 + 250 + 1000
-"""A datagram in the kernel: stack, wake-up of the process that slept, copy, read."""
+"""A received datagram in the kernel: stack, wake-up of the sleeping process, copy, read."""
 WRITE = 350 + 250 + 2000
-"""A datagram written: stack, copy, process."""
+"""A sent datagram: stack, copy, process."""
 WAKE = 50 + 220
-"""A halted processor is woken by an interrupt: halt exit and handler."""
+"""An interrupt wakes a halted processor: halt exit and handler."""
 
 
 def native(traffic: Traffic, *, sockets: int = 1, cores: int = 2, threads: int = 1, **changes: Any) -> PointSpec:
-    """A native host with two NICs, the first of which carries the traffic."""
+    """A native host with two NICs; the first carries the traffic."""
     nics = changes.pop("nics", {"vmnic0": nic(), "vmnic1": nic()})
     cost = changes.pop("cost", ROUND | EXITS)
     kernel = group(networks=(), passthrough=tuple(nics), **changes)
@@ -39,13 +39,13 @@ def native(traffic: Traffic, *, sockets: int = 1, cores: int = 2, threads: int =
 
 
 def used(host: Host) -> list[int]:
-    """Nanoseconds charged to each processor of the kernel, which are all the worlds that there are."""
+    """Nanoseconds charged to each processor of the kernel; there are no other worlds."""
     assert host.worlds() == host.vcpus
     return [vcpu.used // NS for vcpu in host.vcpus]
 
 
 def test_a_frame_costs_an_interrupt_and_the_kernels_own_work() -> None:
-    """Ten datagrams a millisecond apart: a halt exit each, no exit of a VM, no switch of worlds, no context but the processor."""
+    """Ten datagrams a millisecond apart: a halt exit each, no VM exit, no context switch, and no other context."""
     host = run(native(datagrams("receive")), 10 * MS)
     assert host.flows[0].delivered == 10
     assert used(host) == [10 * (WAKE + READ)]
@@ -61,7 +61,7 @@ def test_what_it_writes_goes_straight_to_the_wire() -> None:
 
 
 def test_a_hypervisor_adds_its_interrupt_its_exits_and_its_switches() -> None:
-    """The overhead of DirectPath I/O is a difference: without these costs there is none, and with them it is their sum."""
+    """The overhead of DirectPath I/O is a difference: without these costs it is zero, and with them it is their sum."""
     names = ("interrupt", "vcpu_wake", "context_switch", "cache_refill_same")
     vm = group(networks=(), passthrough=("vmnic0",))
     passed = point(vm, traffic={"traffic": datagrams("receive")}).model_copy(update={"vswitches": {}})
@@ -73,7 +73,7 @@ def test_a_hypervisor_adds_its_interrupt_its_exits_and_its_switches() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_each_processor_has_a_pcpu_of_its_own_cores_first(threads: int) -> None:
-    """As a kernel counts them: one thread of each core of a node, then the others; nothing ever runs elsewhere."""
+    """As a kernel counts them: one thread of each core of a node, then the others; nothing runs elsewhere."""
     host = run(native(work("1000 /s", "0.5 ms"), cores=2, threads=threads, vcpus=2 * threads))
     places = [host.scheduler.pcpus.index(vcpu.last) for vcpu in host.vcpus]
     assert places == ([0, 1] if threads == 1 else [0, 2, 1, 3])
@@ -82,7 +82,7 @@ def test_each_processor_has_a_pcpu_of_its_own_cores_first(threads: int) -> None:
 
 
 def test_a_wide_kernel_has_the_processors_of_all_nodes() -> None:
-    """Two nodes of two: as a VM of as many vCPUs, half of them each; one that is bound to a node stays there."""
+    """Two nodes of two: half of the processors on each, as for a VM with as many vCPUs; a kernel bound to a node stays there."""
     wide = build_host(native(datagrams("receive"), sockets=2, vcpus=4), Streams(1, 0))
     assert [vcpu.node.index for vcpu in wide.vcpus] == [0, 0, 1, 1]
     bound = build_host(native(datagrams("receive"), sockets=2, vcpus=2, nodes=(1,)), Streams(1, 0))
@@ -90,7 +90,7 @@ def test_a_wide_kernel_has_the_processors_of_all_nodes() -> None:
 
 
 def test_rss_spreads_connections_over_the_processors() -> None:
-    """As many queues as processors, each with an interrupt of its own, and processes where their packets come in."""
+    """As many queues as processors, each with its own interrupt, and processes at the queues of their packets."""
     several = {"vmnic0": nic(rss=True, rx_queues=8)}
     host = run(native(stream("receive", streams=16), cores=4, vcpus=4, nics=several), 20 * MS)
     assert [queue.interrupts > 0 for queue in host.nics["vmnic0"].queues] == [True] * 4
@@ -99,7 +99,7 @@ def test_rss_spreads_connections_over_the_processors() -> None:
 
 @pytest.mark.parametrize("direction", ["receive", "send"])
 def test_tcp_fills_the_wire(direction: str) -> None:
-    """At costs that leave room, with every law in force."""
+    """With costs that leave headroom, and every invariant holding."""
     kernel = guest(initial_window=10)
     host = run(
         native(
@@ -114,7 +114,7 @@ def test_tcp_fills_the_wire(direction: str) -> None:
 
 
 def test_multicast_is_a_stream_to_its_socket() -> None:
-    """No switch replicates: a frame costs what unicast costs."""
+    """No switch replicates: a frame costs the same as unicast."""
     instants = [place * MS for place in range(10)]
     host = run(native(multicast(*instants)), 10 * MS)
     assert host.flows[0].delivered == 10
@@ -132,7 +132,7 @@ def test_it_forwards_between_its_nics_in_softirqs() -> None:
 
 
 def test_firmware_stops_it_too() -> None:
-    """A stop of a millisecond falls upon work of half of the time: the processor waits for it, and goes on where it was."""
+    """A stop of a millisecond during work at half load: the processor waits for its end, and resumes where it was."""
     spec = native(work("1000 /s", "0.5 ms"))
     stops = FirmwareSpec.model_validate({"stop": "1 ms", "period": "5 ms"})
     host = run(spec.model_copy(update={"hardware": spec.hardware.model_copy(update={"firmware": stops})}), 50 * MS)

@@ -1,4 +1,4 @@
-"""Transmit contexts: what wakes them, what they charge, and when packets are on the wire."""
+"""Transmit contexts: causes of wake-ups, charges, and the times at which packets are on the wire."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .small_point import ROUND, cost_table, settings
 
 COST = cost_table()
 WAKE = (ROUND["halt_exit"] + ROUND["context_switch"] + ROUND["cache_refill_same"] + ROUND["poll_entry"]) * NS
-"""An idle PCPU, the context's own, turns to it, and it polls."""
+"""An idle PCPU, the context's last one, dispatches it, and it polls."""
 PACKET = (ROUND["networld_tx"] + ROUND["switch_forward"] + ROUND["driver_tx"]) * NS
 RATE = 10e9
 WIRE_PS = transmission_ps(1000 + 52 + 38, RATE)
@@ -29,7 +29,7 @@ WIRE_PS = transmission_ps(1000 + 52 + 38, RATE)
 
 
 class Told:
-    """What a guest sends, with what became of it."""
+    """Packets that a guest sends, with their outcome."""
 
     headers, route = TCP_HEADERS, None
 
@@ -79,7 +79,7 @@ class Rig:
         self.queues[queue].post(Train(self.flow, count, ready, step, ready, step, None, frames))
 
     def learn(self, packets_per_second: int) -> None:
-        """Let the guest send what makes this rate over 5 ms, and all of it be gone, 2 ms later."""
+        """Let the guest send at this rate for 5 ms, and wait 2 ms until all packets have left."""
         self.flow = Told(0)
         self.post(packets_per_second // 200, ready=5 * MS)
         self.clock.advance(7 * MS)
@@ -104,7 +104,7 @@ def test_one_packet_goes_through_every_stage_once():
 
 
 def test_a_call_into_the_vmkernel_costs_the_guest_its_caches():
-    """Call and refill in one; a context that a timer wakes costs the guest nothing."""
+    """Call and refill together; a context woken by a timer costs the guest nothing."""
     costs = cost_table(ROUND | {"guest_cache_refill": 1300})
     rig = Rig()
     services = Services(rig.clock, costs, rig.scheduler, settings(tx_poll_bound=64))
@@ -117,7 +117,7 @@ def test_a_call_into_the_vmkernel_costs_the_guest_its_caches():
 
 
 def test_packets_leave_one_after_another_as_work_or_wire_allows():
-    """Small frames leave as they are worked on; large ones as the wire is free."""
+    """Small frames leave when their work is done, large ones when the wire is free."""
     small, large = Rig(), Rig()
     small.flow.size, large.flow.size = 0, 1000
     for rig in (small, large):
@@ -129,7 +129,7 @@ def test_packets_leave_one_after_another_as_work_or_wire_allows():
 
 
 def test_a_guest_that_sends_fast_calls_for_every_so_many():
-    """80,000 packets a second at 4,000 calls a second: the twentieth packet calls, one before waits."""
+    """80,000 packets per second at 4,000 calls per second: the twentieth packet makes the call, earlier ones wait."""
     rig = Rig()
     rig.learn(80_000)
     rig.post(19, ready=rig.clock.now, step=1 * US)
@@ -145,7 +145,7 @@ def test_a_guest_that_sends_fast_calls_for_every_so_many():
 
 
 def test_the_depth_has_a_cap():
-    """A million packets a second would wait for 250; CoalesceTxQDepthCap says 40."""
+    """A million packets per second would wait for 250; CoalesceTxQDepthCap limits this to 40."""
     rig = Rig()
     rig.learn(1_000_000)
     start = rig.clock.now
@@ -157,7 +157,7 @@ def test_the_depth_has_a_cap():
 
 
 def test_what_nobody_calls_for_goes_by_the_timer():
-    """Five packets of a fast guest, and then nothing: 4 ms after the first, an idle PCPU turns to the context again."""
+    """Five packets of a fast guest, then a pause: 4 ms after the first, an idle PCPU dispatches the context again."""
     rig = Rig()
     rig.learn(80_000)
     start = rig.clock.now
@@ -171,7 +171,7 @@ def test_what_nobody_calls_for_goes_by_the_timer():
 
 
 def test_a_guest_that_halts_lets_its_packets_go():
-    """At once, at no cost to the guest."""
+    """At once, without a cost to the guest."""
     rig = Rig()
     rig.learn(80_000)
     rig.post(5)
@@ -182,7 +182,7 @@ def test_a_guest_that_halts_lets_its_packets_go():
 
 
 def test_the_receive_context_wakes_it_in_passing():
-    """Where it serves the same vNIC and something waits; never for packets that are not written yet."""
+    """If it serves the same vNIC and packets wait; never for packets that are not written yet."""
     rig = Rig()
     rig.learn(80_000)
     rig.queues[0].look(rig.clock.now)
@@ -198,7 +198,7 @@ def test_the_receive_context_wakes_it_in_passing():
 
 
 def test_nobody_wakes_a_context_that_runs():
-    """It takes what comes while it works, and is not counted as woken for it."""
+    """It takes packets that arrive while it works, without another counted wake-up."""
     rig = Rig()
     rig.post(20)
     rig.clock.advance(2 * US)
@@ -211,7 +211,7 @@ def test_nobody_wakes_a_context_that_runs():
 
 
 def test_what_is_written_while_it_falls_asleep_is_not_forgotten():
-    """Packets known to come later than its last poll wake it at their instants."""
+    """Packets that will arrive after its last poll wake it at their instants."""
     rig = Rig()
     rig.post(1, ready=0)
     rig.post(1, ready=50 * US)
@@ -221,7 +221,7 @@ def test_what_is_written_while_it_falls_asleep_is_not_forgotten():
 
 
 def test_queues_of_one_context_take_turns():
-    """Ninety packets in each of two queues, sixty-four a poll."""
+    """Ninety packets in each of two queues, sixty-four per poll."""
     rig = Rig(2)
     one, other = Told(), Told()
     for queue, flow in enumerate((one, other)):
@@ -247,9 +247,7 @@ def test_queues_of_one_context_take_turns():
     ],
 )  # fmt: skip
 def test_large_packets_are_cut_by_the_nic_or_by_the_context(tso, vxlan, driver, work, packets):
-    """Ten frames: one packet to the driver, or ten, each cut off and its bytes summed; the frames on the wire are the same. A packet enters a tunnel once,
-    and each frame cut off copies 50 bytes of outer headers.
-    """
+    """Ten frames: one packet to the driver, or ten segmented and checksummed ones; the frames on the wire are the same. A packet enters a tunnel once, and each segment copies 50 bytes of outer headers."""
     rig = Rig(tso=tso, vxlan=vxlan, driver=driver)
     rig.post(ready=0, frames=10)
     rig.clock.advance(1 * MS)
@@ -262,7 +260,7 @@ def test_large_packets_are_cut_by_the_nic_or_by_the_context(tso, vxlan, driver, 
 
 @pytest.mark.parametrize(("ablated", "each", "frame"), [("vxlan_encap", 45_000, 0), ("copy_per_byte", 0, 12500)])
 def test_a_packet_enters_a_tunnel_once_and_copies_headers_for_each_frame(ablated: str, each: int, frame: int):
-    """Without the cost of encapsulation a packet of 1, 10 or 40 frames is as much cheaper; without copies, by each frame that is cut off."""
+    """Without the cost of encapsulation a packet of 1, 10 or 40 frames is cheaper by that; without copies, by each segment."""
 
     def work(frames: int, cost: dict[str, float]) -> int:
         uplink = Uplink(Rig().nic, RATE, cost_table(cost), "native", vxlan=True, tso=False)
@@ -274,7 +272,7 @@ def test_a_packet_enters_a_tunnel_once_and_copies_headers_for_each_frame(ablated
 
 
 def test_a_full_guest_ring_drops_and_tells():
-    """Seven find no descriptor: they are lost to the guest, not to the wire."""
+    """Seven packets find no descriptor: they are lost to the guest, not on the wire."""
     rig = Rig(capacity=5)
     rig.post(12, ready=0)
     rig.clock.advance(1 * MS)
@@ -282,7 +280,7 @@ def test_a_full_guest_ring_drops_and_tells():
 
 
 def test_a_nic_whose_queue_is_full_drops_and_tells():
-    """Of 64 packets ten find a descriptor and twenty the room of what has left meanwhile; later there is room again."""
+    """Of 64 packets ten find a descriptor and twenty the room freed meanwhile; later there is room again."""
     rig = Rig(tx_limit=10)
     rig.post(64, ready=0)
     rig.clock.advance(1)  # taken: the wire is busy for 30 frames
@@ -295,7 +293,7 @@ def test_a_nic_whose_queue_is_full_drops_and_tells():
 
 
 def test_packets_taken_back_were_never_posted():
-    """A guest that is cut short has not written the rest; the context sends what was written."""
+    """A preempted guest has not written the rest; the context sends what was written."""
     rig = Rig()
     train = Train(rig.flow, 10, 10 * US, 10 * US, 0, 0)
     rig.queues[0].post(train)

@@ -1,4 +1,4 @@
-"""The switch inside a NIC: frames between virtual functions of a port, and between a function and the virtual switch that the port is the uplink of."""
+"""The switch inside a NIC: frames between virtual functions of a port, and between a function and the virtual switch."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hostsim.units import MS, SECOND, transmission_ps
 from tests.model.small_point import CALM, datagrams, group, guest, nic, point, run, to_vm, vm_stream, work
 
 SLOT, SLOW = PcieSpec(generation=3, lanes=8), PcieSpec(generation=1, lanes=1)
-"""Slots of 58 and of 1.8 Gbit/s each way."""
+"""Slots of 58 and 1.8 Gbit/s in each direction."""
 FRAME = frame_size(1000 + UDP_HEADERS)
-"""Bytes of a datagram's frame, as the slot carries it."""
+"""Bytes of a datagram's frame on the slot."""
 SEGMENT, ACK = frame_size(1448 + TCP_HEADERS), frame_size(TCP_HEADERS)
 STREAM = 2 * 1448 / (2 * SEGMENT + ACK)
-"""And of those of a stream; the share of data in what each direction carries of it, for acknowledgements of two segments cross the slot, too."""
+"""Bytes of a stream's frame; and the data share per direction, since acknowledgements of two segments also cross the slot."""
 
 
 def port(**changes: object) -> NicSpec:
@@ -28,7 +28,7 @@ def port(**changes: object) -> NicSpec:
 
 
 def ends(kind: str, **changes: object) -> PointSpec:
-    """The VMs ``a`` and ``b``; ``kind`` has a letter for each: f, of a function of the uplink, or v, of a vNIC."""
+    """VMs ``a`` and ``b``; ``kind`` has a letter for each: f for a function of the uplink, v for a vNIC."""
     vms = [
         group(name, networks=(), functions=("vmnic0",), reserved=1.0) if how == "f" else group(name)
         for name, how in zip("ab", kind, strict=True)
@@ -44,7 +44,7 @@ def used(host: Host) -> dict[str, int]:
 
 @pytest.mark.parametrize("kind", ["ff", "fv", "vf"])
 def test_frames_cross_the_slot_twice_and_never_the_wire(kind: str) -> None:
-    """Of a lone datagram the time inside the NIC is that of its bytes in each direction of the slot: by half the bandwidth, so much more."""
+    """A lone datagram spends the time of its bytes in each direction of the slot inside the NIC; half the bandwidth adds as much again."""
     latencies = []
     for slot in (SLOT, SLOT.model_copy(update={"lanes": 4})):
         host = run(ends(kind, nics={"vmnic0": port(pcie=slot.model_dump())}), 30 * MS)
@@ -58,14 +58,14 @@ def test_frames_cross_the_slot_twice_and_never_the_wire(kind: str) -> None:
 
 
 def test_no_context_of_the_vmkernel_works_between_functions() -> None:
-    """And of a function and a vNIC those of the vNIC alone."""
+    """For a function and a vNIC, only those of the vNIC."""
     assert set(used(run(ends("ff"), 30 * MS))) == {"a[0].vcpu0", "b[0].vcpu0"}
     assert set(used(run(ends("fv"), 30 * MS))) == {"a[0].vcpu0", "b[0].vcpu0", "vmnic0-pollWorld-1"}
     assert set(used(run(ends("vf"), 30 * MS))) == {"a[0].vcpu0", "b[0].vcpu0", "a[0].NetWorld", "vmnic0-pollWorld-1"}
 
 
 def data_rate(host: Host, flow: int, until: int) -> float:
-    """Bits of data a second of a flow, from 20 ms after its begin on."""
+    """Data bits per second of a flow, from 20 ms after its start."""
     host.clock.advance(20 * MS)
     before = host.flows[flow].octets
     host.clock.advance(until)
@@ -74,7 +74,7 @@ def data_rate(host: Host, flow: int, until: int) -> float:
 
 @pytest.mark.parametrize("kind", ["ff", "fv", "vf"])
 def test_the_slot_bounds_what_functions_exchange_and_the_wire_does_not(kind: str) -> None:
-    """A TCP stream fills a slow slot with its frames, whatever the wire's rate; with a slot that is fast enough it is faster than the wire."""
+    """A TCP stream fills a slow slot with its frames at any rate of the wire; with a fast slot it exceeds the wire."""
     flows: dict[str, Traffic] = {"t": vm_stream(window="1 MiB")}
     spec = ends(kind, traffic=flows, nics={"vmnic0": port(pcie=SLOW.model_dump(), tx_queue=256)})
     rate = data_rate(build_host(spec, Streams(1, 0)), 0, 60 * MS)
@@ -85,7 +85,7 @@ def test_the_slot_bounds_what_functions_exchange_and_the_wire_does_not(kind: str
 
 @pytest.mark.parametrize("direction", ["receive", "send"])
 def test_frames_of_the_wire_take_the_slot_first(direction: str) -> None:
-    """Both of its directions: what functions exchange is what a stream of datagrams by the wire leaves."""
+    """In both directions: function-to-function traffic gets the bandwidth that datagrams over the wire leave."""
     vms = (
         *(group(name, networks=(), functions=("vmnic0",), reserved=1.0) for name in "ab"),
         group("c", networks=(), functions=("vmnic0",), reserved=1.0),
@@ -100,7 +100,7 @@ def test_frames_of_the_wire_take_the_slot_first(direction: str) -> None:
 
 
 def test_functions_exchange_the_same_whenever_another_guest_polls() -> None:
-    """Frames of the wire use the slot when they arrive: a guest that takes them late, in softirqs of one packet between its processes, changes no latency between two others."""
+    """Frames of the wire use the slot on arrival: a guest that takes them late changes no latency between two others."""
     latencies = []
     for kernel in ({}, {"napi_budget": 1, "netdev_budget": 1, "softirq_restarts": 1}):
         vms = (
@@ -124,7 +124,7 @@ def test_functions_exchange_the_same_whenever_another_guest_polls() -> None:
 
 
 def test_a_receiver_that_is_too_slow_loses_frames_at_the_nic() -> None:
-    """The switch has no way to hold a sender back; its guest counts what it has read, and the port what found no descriptor."""
+    """The switch cannot throttle a sender; the guest counts reads, and the port packets without a descriptor."""
     vms = (
         group(name, count=count, networks=(), functions=("vmnic0",), reserved=1.0)
         for name, count in (("a", 2), ("b", 1))
@@ -134,7 +134,7 @@ def test_a_receiver_that_is_too_slow_loses_frames_at_the_nic() -> None:
     host = run(point(*vms, traffic=flows, nics={"vmnic0": port(rx_ring=256)}, cost=slow), 60 * MS)
     (flow,) = host.flows
     assert flow.lost_nic > 0
-    # read, dropped by the socket, or still on its way
+    # read, dropped at the socket, or still on its way
     assert 0 <= flow.sent - flow.lost_nic - flow.lost_socket - flow.delivered < 2 * 256
 
 
@@ -152,6 +152,6 @@ def test_a_nic_switches_only_what_it_reaches() -> None:
 
 
 def test_a_port_whose_functions_exchange_nothing_has_no_switch() -> None:
-    """So that it costs nothing where it is not used."""
+    """So that it costs nothing if it is unused."""
     spec = ends("ff", traffic={"t": datagrams("receive", to=("a", "b"))})
     assert type(build_host(spec, Streams(1, 0)).nics["vmnic0"]).__name__ == "Pnic"

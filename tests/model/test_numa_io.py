@@ -1,4 +1,4 @@
-"""NUMA-aware I/O on whole hosts: VMs are put next to their NIC, and back when networking becomes busy."""
+"""NUMA-aware I/O on whole hosts: VMs move to their NIC's node, and back when networking becomes busy."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .small_point import CALM, group, multicast, nic, point, run, stream, work
 
 QUIET = tuple(range(1 * MS, 30 * MS, 1 * MS))
 BUSY = (*QUIET, *range(30 * MS, 60 * MS, 10 * US))
-"""A datagram each millisecond for 30 ms; then a hundred."""
+"""A datagram every millisecond for 30 ms, then a hundred."""
 
 
 def two_nodes(*vms, threshold: int = 5, **changes) -> PointSpec:
-    """Two sockets of two cores, the NIC behind the first; the balancers look every 10 ms."""
+    """Two sockets of two cores, the NIC on the first; the balancers check every 10 ms."""
     values = {"sockets": 2, "cores": 2, "traffic": {"m": multicast(*QUIET)}} | changes
     return point(*(vms or (group(count=2),)), numa_io_threshold=threshold, **values)
 
@@ -33,7 +33,7 @@ def homes(host: Host) -> list[int]:
 
 
 def test_a_vm_with_traffic_comes_to_its_nic_at_the_first_look():
-    """The second VM is at home on the second node; after 10 ms it is not, its transmit context with it."""
+    """The second VM starts at home on the second node; after 10 ms it and its transmit context are on the first."""
     host = build(two_nodes())
     host.clock.advance(10 * MS)
     assert homes(host) == [0, 1]
@@ -46,21 +46,21 @@ def test_a_vm_with_traffic_comes_to_its_nic_at_the_first_look():
 
 @pytest.mark.parametrize("changes", [{"threshold": 0}, {"traffic": {"m": multicast(900 * MS)}}])
 def test_nobody_moves_where_it_is_off_or_nobody_sends(changes):
-    """A threshold of 0 is off."""
+    """A threshold of 0 switches it off."""
     host = build(two_nodes(**changes))
     host.clock.advance(55 * MS)
     assert homes(host) == [0, 1]
 
 
 def test_a_vm_with_affinity_stays():
-    """numa.nodeAffinity says where it may be."""
+    """numa.nodeAffinity restricts its nodes."""
     host = build(two_nodes(group(count=2, nodes=(1,))))
     host.clock.advance(55 * MS)
     assert homes(host) == [1, 1]
 
 
 def test_only_those_with_a_nic_on_the_node_come():
-    """A VM whose switch leaves by a NIC of the second node goes there, from the first."""
+    """A VM whose switch uses a NIC on the second node moves there from the first."""
     nics = {"vmnic0": nic(), "vmnic1": nic(node=1)}
     switches = {"vSwitch0": VSwitchSpec(uplinks="vmnic0"), "vSwitch1": VSwitchSpec(uplinks="vmnic1")}
     vms = group("far", networks=("vSwitch1",)), group("vm")
@@ -72,7 +72,7 @@ def test_only_those_with_a_nic_on_the_node_come():
 
 
 def test_a_full_node_takes_nobody():
-    """Both cores of the NIC's node work for its own VMs; the VMs of the other node stay there."""
+    """Both cores of the NIC's node are busy with its own VMs; the VMs of the other node stay there."""
     vms = group("busy", nodes=(0,), count=2), group("vm", count=2)
     traffic = {"w": work("1500 /s", "1 ms", to="busy"), "v": work("300 /s", "1 ms"), "m": multicast(*QUIET)}
     host = build(two_nodes(*vms, threshold=1000, traffic=traffic))
@@ -82,7 +82,7 @@ def test_a_full_node_takes_nobody():
 
 
 def test_a_node_is_not_filled_to_the_last_core():
-    """Eight VMs of 44 % each: six stay below three quarters of the node's four cores, eight would still have fitted."""
+    """Eight VMs of 44 % each: six stay below three quarters of the node's four cores; eight would still fit."""
     traffic = {"w": work("4000 /s", "110 us"), "m": multicast(*range(1 * MS, 400 * MS, 1 * MS))}
     host = build(two_nodes(group(count=8), threshold=1000, cores=4, traffic=traffic))
     host.clock.advance(15 * MS)
@@ -94,7 +94,7 @@ def test_a_node_is_not_filled_to_the_last_core():
 
 
 def test_what_a_quiet_look_let_in_goes_back():
-    """Before the first look nobody works, and all come to the NIC; then their node is too full, and stays as it is when they are gone."""
+    """Before the first check all are idle, and all move to the NIC; then their node is too full, and stays so."""
     traffic = {"w": work("50 /s", "15 ms"), "m": multicast(*range(1 * MS, 400 * MS, 1 * MS))}
     host = build(two_nodes(group(count=8), threshold=1000, cores=4, traffic=traffic))
     counts = []
@@ -108,7 +108,7 @@ def test_what_a_quiet_look_let_in_goes_back():
 
 
 def test_a_vm_that_is_beside_one_of_its_nics_stays_there():
-    """It has a NIC on each node, and packets through both."""
+    """The VM has a NIC on each node, and packets through both."""
     nics = {"vmnic0": nic(), "vmnic1": nic(node=1)}
     switches = {"vSwitch0": VSwitchSpec(uplinks="vmnic0"), "vSwitch1": VSwitchSpec(uplinks="vmnic1")}
     vms = group(count=2, networks=("vSwitch0", "vSwitch1"))
@@ -119,7 +119,7 @@ def test_a_vm_that_is_beside_one_of_its_nics_stays_there():
 
 
 def test_the_placement_lapses_when_networking_becomes_busy():
-    """Below the threshold until 30 ms; the look at 40 ms finds the contexts above it: everybody is where he was before."""
+    """Below the threshold until 30 ms; the check at 40 ms finds the contexts above it: all return to their nodes."""
     host = build(two_nodes(traffic={"m": multicast(*BUSY)}))
     seen = []
     for now in (15, 35, 45, 55):
@@ -130,7 +130,7 @@ def test_the_placement_lapses_when_networking_becomes_busy():
 
 
 def test_it_comes_back_into_force_when_networking_is_quiet_again():
-    """Busy from 30 ms to 40 ms only: out of force from 40 to 50 ms."""
+    """Busy from 30 to 40 ms only: inactive from 40 to 50 ms."""
     instants = (*QUIET, *range(30 * MS, 39 * MS, 10 * US), *range(40 * MS, 80 * MS, MS))
     host = build(two_nodes(traffic={"m": multicast(*instants)}))
     host.clock.advance(75 * MS)
@@ -139,7 +139,7 @@ def test_it_comes_back_into_force_when_networking_is_quiet_again():
 
 
 def test_moving_loses_nothing():
-    """Every law holds in every slice, with moves there and back while streams go on."""
+    """Every invariant holds in every slice, with moves in both directions while streams continue."""
     bursts = [MS * start + 10 * US * place for start in range(20, 80, 20) for place in range(900)]
     traffic = {"s": stream("receive", window="4 KiB", delay="2 ms"), "m": multicast(*bursts)}
     host = run(two_nodes(group(count=3), threshold=8, cores=4, traffic=traffic), 100 * MS)
@@ -149,19 +149,19 @@ def test_moving_loses_nothing():
 
 
 def test_data_from_another_node_costs_more_and_from_the_same_one_does_not():
-    """Remote memory: the NetPoll copies across the link, and the guest reads what it put there."""
+    """Remote memory: the NetPoll copies across the link, and the guest reads from there."""
     spent = {}
     for home in (0, 1):
         spec = two_nodes(group(nodes=(home,)), threshold=0, traffic={"m": multicast(*QUIET)}, cost=CALM)
         host = run(spec, 50 * MS)
         spent[home] = (host.polls[0].used, host.vcpus[0].used)
-    # of each datagram of 1000 bytes: the copy and the shared lines twice, and half of the guest's copy twice
+    # for each datagram of 1000 bytes: twice the copy and the shared lines, and twice half of the guest's copy
     assert spent[1][0] - spent[0][0] == len(QUIET) * (500 + 40) * NS
     assert spent[1][1] - spent[0][1] == len(QUIET) * 500 * NS
 
 
 def test_on_one_node_it_is_never_in_force():
-    """There is nowhere to move: no check is due, and the state says off."""
+    """There is no other node: no check is due, and the state is off."""
     host = build_host(point(numa_io_threshold=200, traffic={"m": multicast(*QUIET)}), Streams(1, 0))
     host.clock.advance(30 * MS)
     assert host.numa_io.state.value == 0

@@ -1,4 +1,4 @@
-"""Offloads that a guest has off (``ethtool -K``), and fewer queues than its drivers ask for (``ethtool -L``)."""
+"""Offloads that a guest has disabled (``ethtool -K``), and fewer queues than its drivers request (``ethtool -L``)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def vcpu_ns(host: Host) -> int:
 
 
 def test_all_on_is_what_nothing_said_is() -> None:
-    """And does not count in the hash of a point."""
+    """Also excluded from the hash of a point."""
     assert off() is None
     plain, same = (
         point(group(guest=GUEST, **how), traffic={"flow": stream("send")})
@@ -65,7 +65,7 @@ def test_a_guest_without_a_cost_of_checksums_cannot_make_them() -> None:
 
 
 def test_without_tso_each_frame_is_a_packet() -> None:
-    """Of the guest, and of every counter behind it."""
+    """The packet counts of the guest, and of every later counter."""
     big = stream("send", window="1 MiB", delay="0 s")
     packets = []
     for tso in (True, False):
@@ -79,7 +79,7 @@ def test_without_tso_each_frame_is_a_packet() -> None:
 
 @pytest.mark.parametrize("software", [True, False])
 def test_without_lro_the_host_joins_nothing(software: bool) -> None:
-    """Neither software of the VMkernel nor the NIC."""
+    """Neither the VMkernel's software nor the NIC does it."""
     nics = {"vmnic0": nic(interrupt_interval="100 us", lro=not software)}
     joined = []
     for lro in (True, False):
@@ -96,7 +96,7 @@ def test_without_lro_the_host_joins_nothing(software: bool) -> None:
 
 
 def test_a_vmxnet3_without_lro_has_gro_where_its_guest_has_any() -> None:
-    """And none where that is off as well, or where the kernel knows of none."""
+    """None if that is off as well, or if the kernel lacks it."""
     old, new = GUEST, GUEST.model_copy(update={"gro": ("directpath", "e1000")})
     flow = stream("receive")
 
@@ -111,7 +111,7 @@ def test_a_vmxnet3_without_lro_has_gro_where_its_guest_has_any() -> None:
 
 
 def test_the_kernel_makes_the_checksum_of_each_byte_sent() -> None:
-    """Thirty datagrams of 1,000 bytes: half a nanosecond a byte on top."""
+    """Thirty datagrams of 1,000 bytes: half a nanosecond per byte in addition."""
     flow = datagrams("send", rate="3 kpps", burst=3)
     with_it, without = (vcpu_ns(host_of(flow, 10 * MS, tx_checksum=on)) for on in (True, False))
     assert without - with_it == 30 * 1000 * BYTE
@@ -124,7 +124,7 @@ def test_the_kernel_checks_the_checksum_of_each_byte_received() -> None:
 
 
 def test_a_stream_pays_for_the_checksums_of_its_bytes() -> None:
-    """TCP, single frames at a pace that the window sets: CPU a byte is higher by the checksum's."""
+    """TCP with single frames at the pace of the window: CPU per byte is higher by the checksum."""
     for direction, key in (("send", "tx_checksum"), ("receive", "rx_checksum")):
         flow = stream(direction, window="2 KiB", delay="100 us", burst=1)
         if direction == "send":
@@ -140,7 +140,7 @@ def test_a_stream_pays_for_the_checksums_of_its_bytes() -> None:
 
 
 def test_a_reply_has_its_checksum_made() -> None:
-    """Requests of users: each reply of 500 bytes takes that much longer."""
+    """Requests of users: each reply of 500 bytes takes longer by that."""
     flow = users(reply_size="500 B", request_size="100 B", think_time="1 ms")
     plain, summed = (host_of(flow, 50 * MS, tx_checksum=on) for on in (True, False))
     done = [host.flows[0].answered for host in (plain, summed)]
@@ -150,7 +150,7 @@ def test_a_reply_has_its_checksum_made() -> None:
 
 @pytest.mark.parametrize("how", ["vnic", "passthrough", "functions"])
 def test_a_guest_has_as_many_queues_as_it_asks_for(how: str) -> None:
-    """Of each kind of NIC: four vCPUs, and three queues or fewer of them."""
+    """For each kind of NIC: four vCPUs, and at most three queues."""
     kind = {} if how == "vnic" else {"networks": (), "reserved": 1.0, how: ("vmnic1",)}
     nics = {"vmnic0": nic(rss=True, rx_queues=8), "vmnic1": nic(rss=True, rx_queues=8)}
     vnics = {}

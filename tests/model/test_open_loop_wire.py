@@ -1,4 +1,4 @@
-"""The wire: frames one after the other, whoever asks and whenever."""
+"""The wire: frames are sequential, independent of when and by whom it is observed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def a_queue() -> RxQueue:
 
 
 QUEUE = a_queue()
-"""What all frames of a wire go to, where nothing else is said."""
+"""Default destination of all frames of a wire."""
 
 
 def a_sender(name: str, size: int, line_rate: float = 10e9) -> Sender:
@@ -53,7 +53,7 @@ def a_wire(senders: Sent, line_rate: float = 10e9) -> OpenLoopWire:
 
 
 def naive(senders: Sent, line_rate: float = 10e9) -> list[tuple[int, str]]:
-    """Frame by frame: when each has come, and whose it is."""
+    """Arrival and sender of each frame."""
     frames = sorted((sent, number, size) for number, (size, instants) in enumerate(senders) for sent in instants)
     free, come = 0, []
     for sent, number, size in frames:
@@ -73,7 +73,7 @@ senders = st.lists(
 
 @given(senders, st.lists(st.integers(0, 60 * MS), max_size=12))
 def test_frames_queue_on_the_wire_however_often_one_looks(sent: Sent, looks: list[int]):
-    """Every frame comes when the one before it is through, and looking early, late or often changes nothing."""
+    """Every frame starts when the previous one has finished; early, late or frequent observation changes nothing."""
     wire = a_wire(sent)
     seen = []
     for now in [*sorted(looks), 10_000 * MS]:
@@ -93,7 +93,7 @@ def test_a_small_frame_is_padded():
 
 @pytest.mark.parametrize("now", [0, 1 * MS, 25 * US, 999 * US])
 def test_a_steady_sender_alone_is_a_closed_form(now: int):
-    """Its frames come an interval apart, each a frame's time after it was sent."""
+    """Its frames are an interval apart, each a frame's time after it was sent."""
     frame = transmission_ps(datagram_on_wire(800), 10e9)
     wire = OpenLoopWire()
     wire.carry(a_sender("steady", 800), ConstantArrivals(40_000.0, 0))
@@ -107,7 +107,7 @@ def test_a_steady_sender_alone_is_a_closed_form(now: int):
     st.integers(0, 50 * MS),
 )
 def test_each_queue_is_told_of_its_own_frames(ours: list[int], theirs: list[int], now: int):
-    """Two senders, two queues, one wire: the next frame of a queue is the next of its sender's, wherever the other's come."""
+    """Two senders, two queues, one wire: the next frame of a queue is its sender's, independent of the other sender's."""
     wire, other = a_wire([(100, ours)]), a_queue()
     sender = a_sender("other", 1400)
     sender.queue = other

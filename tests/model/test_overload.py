@@ -1,4 +1,4 @@
-"""Guests under more than they can take: who has the vCPU, what a datagram costs, and what a ring bounds."""
+"""Overloaded guests: division of the vCPU, cost of a datagram, and the limits set by rings."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ WAKE = (ROUND["vcpu_wake"] + ROUND["guest_interrupt"]) * NS
 INTERRUPT = (ROUND["virtual_interrupt"] + ROUND["guest_interrupt"]) * NS
 STACK = ROUND["guest_rx_packet"] * NS
 SLOW = CALM | {"guest_rx_packet": 20_000}
-"""A stack that takes 20 us for a packet: 50,000 a second overrun it."""
+"""A stack that takes 20 us per packet, which 50,000 packets per second overload."""
 
 
 def reader(sink: int, **kernel: Any) -> GuestSpec:
-    """A guest whose process takes so many cycles for a datagram."""
+    """A guest whose process takes the given number of cycles per datagram."""
     own = guest(**kernel)
     costs = {"udp_sink": Cost.model_validate({"cycles": float(sink), "source": SOURCE})}
     return own.model_copy(update={"applications": own.applications.model_copy(update=costs)})
@@ -54,20 +54,20 @@ def reader(sink: int, **kernel: Any) -> GuestSpec:
 def flooded(
     own: GuestSpec, rate: str = "100 kpps", until: int = 200 * MS, cost: dict[str, float] = SLOW, **more: Any
 ) -> Host:
-    """A VM of one vCPU that datagrams of 18 bytes come to, twice as fast as its stack can take them, after a time."""
+    """A VM of one vCPU that receives datagrams of 18 bytes twice as fast as its stack can process them, after a given time."""
     traffic = {"stream": datagrams("receive", packet_size="18 B", rate=rate), **more}
     return run(point(group(guest=own), traffic=traffic, cost=cost), until)
 
 
 def share(**kernel: Any) -> float:
-    """Share of a flooded vCPU that softirqs have, where the guest has CPU work to do besides and no room for datagrams."""
+    """Share of softirqs in a flooded vCPU whose guest also has CPU work and no room for datagrams."""
     own = guest(socket_buffer="1 B", napi_budget=10, softirq_restarts=2, softirq_pause="4 ms", **kernel)
     host = flooded(own, work=work("1000 /s", "5 ms"))
     return host.ports[0].vnic.ring.taken * 20 * US / host.vcpus[0].used
 
 
 def test_a_thread_goes_on_for_a_softirq_that_has_used_its_budget() -> None:
-    """Thread and processes take turns: slices of 2 and of 4 ms, a third for the thread, and of 4 and 4; a budget that does not end leaves nothing to it."""
+    """Thread and processes alternate: slices of 2 and 4 ms give a third to the thread, of 4 and 4 ms a half; an endless budget leaves it nothing."""
     assert share(netdev_budget=50, netdev_time="1 s", softirq_slice="2 ms") == pytest.approx(1 / 3, rel=0.05)
     assert share(netdev_budget=50, netdev_time="1 s", softirq_slice="4 ms") == pytest.approx(1 / 2, rel=0.05)
     assert share(netdev_budget=60_000, netdev_time="1 ms", softirq_slice="2 ms") == pytest.approx(1 / 3, rel=0.05)
@@ -75,7 +75,7 @@ def test_a_thread_goes_on_for_a_softirq_that_has_used_its_budget() -> None:
 
 
 def test_a_softirq_of_a_newer_kernel_has_a_time_for_all_its_rounds() -> None:
-    """No softirq waits for the thread, so that processes go on until the next tick: 1.4 ms of each 2 ms are for softirqs where that is their time, else two rounds of 5 ms."""
+    """Softirqs do not wait for the thread, so processes run until the next tick: softirqs get 1.4 of each 2 ms if that is their time limit, else two rounds of 5 ms."""
     kernel: dict[str, Any] = {
         "netdev_budget": 60_000,
         "netdev_time": "5 ms",
@@ -87,7 +87,7 @@ def test_a_softirq_of_a_newer_kernel_has_a_time_for_all_its_rounds() -> None:
 
 
 def test_a_flooded_reader_has_half_of_its_vcpu_and_the_plateau_is_flat() -> None:
-    """It takes 25 us a datagram, the stack 20: from 100,000 a second on each has 3 ms in turns, and no less at three times the rate."""
+    """The process takes 25 us per datagram, the stack 20 us: from 100,000 per second on they alternate by 3 ms, also at three times the rate."""
     read = []
     for rate in ("100 kpps", "300 kpps"):
         host = flooded(reader(25_000, netdev_time="300 us", napi_budget=10), rate, 100 * MS)
@@ -96,19 +96,19 @@ def test_a_flooded_reader_has_half_of_its_vcpu_and_the_plateau_is_flat() -> None
 
 
 def test_a_reader_of_an_older_kernel_has_one_call_between_two_softirqs() -> None:
-    """Its system call enables bottom halves, and a softirq with its whole budget runs: 2 ms and more for each datagram of 25 us."""
+    """Its system call enables bottom halves, and a softirq runs with its whole budget: 2 ms and more per datagram of 25 us."""
     own = reader(25_000, softirqs_wait=False, netdev_time="1 ms", softirq_restarts=2, napi_budget=10)
     assert flooded(own).vcpus[0].read == pytest.approx(200 * MS / (2 * MS + 25 * US), rel=0.15)
 
 
 def test_a_poll_that_goes_on_has_no_new_budget() -> None:
-    """Datagrams come every 20 us, as fast as the stack takes them, so that each comes just before the poll is done: the reader has half even so."""
+    """Datagrams come every 20 us, as fast as the stack processes them, so each arrives just before the poll ends: the reader still gets half."""
     host = flooded(reader(25_000, netdev_time="300 us", napi_budget=10), "50 kpps")
     assert host.vcpus[0].read > 0.9 * 200 * MS / 2 / (25 * US)
 
 
 def test_a_datagram_wakes_its_reader_only_where_it_sleeps() -> None:
-    """Ten datagrams at once, of a reader that pays 9 us for the first and 1 us for each further one; one at a time it pays 9 us for each."""
+    """A reader pays 9 us for the first of ten datagrams and 1 us for each further one; if they come one at a time, it pays 9 us for each."""
     own = reader(1_000)
     cost = CALM | {"copy_per_byte": 0, "guest_process_wake": 8_000}
     together = run(
@@ -121,7 +121,7 @@ def test_a_datagram_wakes_its_reader_only_where_it_sleeps() -> None:
 
 
 def test_a_reader_that_waits_for_its_vcpu_moves_to_an_idle_one() -> None:
-    """It takes 25 us a datagram and has a vCPU to itself, softirqs have the other; of what they deliver, 50,000 a second, its socket of 100 holds as many and loses the rest."""
+    """The process takes 25 us per datagram on its own vCPU, and softirqs use the other; of 50,000 per second, its socket holds 100 and drops the rest."""
     own = reader(25_000, netdev_time="300 us", napi_budget=10, socket_buffer="1800 B")
     cost = SLOW | {"copy_per_byte": 0}
     traffic = {"stream": datagrams("receive", packet_size="18 B", rate="100 kpps")}
@@ -136,7 +136,7 @@ def test_a_reader_that_waits_for_its_vcpu_moves_to_an_idle_one() -> None:
 
 
 def test_a_reader_that_keeps_up_stays_where_its_softirqs_are() -> None:
-    """Every datagram wakes it, on the vCPU that takes the interrupts; it stays there in bursts that overflow its socket, too."""
+    """Every datagram wakes it on the vCPU of the interrupts; it stays there in bursts that also overflow its socket."""
     for flow in ({"rate": "10 kpps"}, {"rate": "10 kpps", "burst": 200}):
         own = reader(1_000, socket_buffer="64 kB")
         cost = CALM | {"guest_process_wake": 8_000}
@@ -146,7 +146,7 @@ def test_a_reader_that_keeps_up_stays_where_its_softirqs_are() -> None:
 
 
 def test_a_passed_through_nic_sends_what_waited_when_its_driver_has_freed_descriptors() -> None:
-    """Of 300 packets 64 go at once, and as many as the first completions free; each interrupt, 1 ms after the one before it, frees 64 for the next. Of twice 600 1,000 wait in front of the ring, and the others are lost."""
+    """Of 300 packets 64 are sent at once, and then as many as completions free; each interrupt, 1 ms apart, frees 64 for the next. Of twice 600, 1,000 wait in front of the ring, and the others are lost."""
     swift = guest()
     costs = {"udp_source": Cost.model_validate({"cycles": 1.0, "source": SOURCE})}
     swift = swift.model_copy(update={"applications": swift.applications.model_copy(update=costs)})
@@ -180,7 +180,7 @@ def test_a_passed_through_nic_sends_what_waited_when_its_driver_has_freed_descri
 
 
 def test_a_stopped_queue_goes_on_when_its_driver_has_freed_descriptors() -> None:
-    """Small packets on a ring of 32, twenty a millisecond or fifty every 10 ms: the driver finds no descriptor for every 33rd, is interrupted, and frees 32; all are sent, though the guest never halts."""
+    """Small packets on a ring of 32, twenty per millisecond or fifty every 10 ms: for every 33rd the driver finds no descriptor, is interrupted, and frees 32; all are sent, although the guest never halts."""
     for interval, burst in (("1 ms", 20), ("10 ms", 50)):
         flow = {"packet_size": "100 B", "rate": None, "interval": interval, "burst": burst}
         traffic = {"out": datagrams("send", **flow), "work": work("1000 /s", "5 ms")}
@@ -198,7 +198,7 @@ def test_a_stopped_queue_goes_on_when_its_driver_has_freed_descriptors() -> None
 
 @pytest.mark.parametrize("bound", [{"netdev_budget": 20}, {"netdev_budget": 60_000, "netdev_time": "400 us"}])
 def test_a_reader_that_sleeps_in_its_turn_preempts_the_thread_after_a_round(bound: dict[str, Any]) -> None:
-    """It takes 1 us a datagram and its socket holds 30: rounds of 20 packets, or of 400 us, let it read all that they bring; slices of 3 ms would bring 150 and lose 120."""
+    """The process takes 1 us per datagram and its socket holds 30: rounds of 20 packets or 400 us let it read everything; slices of 3 ms would bring 150 and drop 120."""
     own = reader(1_000, softirq_restarts=1, napi_budget=10, socket_buffer="540 B", **bound)
     host = flooded(own, cost=SLOW | {"copy_per_byte": 0})
     vcpu = host.vcpus[0]
@@ -207,7 +207,7 @@ def test_a_reader_that_sleeps_in_its_turn_preempts_the_thread_after_a_round(boun
 
 
 DELAY = 2 * MS
-"""Time that a peer takes for an answer, so that a window, or a number of connections, is a rate."""
+"""Reply time of a peer, which turns a window or a number of connections into a rate."""
 
 
 def pps(rate: float) -> str:
@@ -215,12 +215,12 @@ def pps(rate: float) -> str:
 
 
 def window(rate: float) -> str:
-    """A window that lets so many segments of a connection through in a second."""
+    """A window that passes the given number of segments of a connection per second."""
     return f"{max(2048, round(rate * 1448 * DELAY / SECOND))} B"
 
 
 def at_once(rate: float) -> int:
-    """Requests under way, so that there are so many a second where the answer takes no time."""
+    """Number of concurrent requests that gives the given rate if replies take no time."""
     return max(1, round(rate * DELAY / SECOND))
 
 
@@ -258,14 +258,14 @@ KINDS: dict[str, tuple[float, Callable[[float], Any], tuple[str, ...]]] = {
     "files received": (9e3, lambda rate: files("post", size="20 kB", connections=at_once(rate), **WAITING), ALL),
     "web": (19e3, web, ALL),
 }
-"""Kinds of traffic: what this vCPU takes or makes of each in a second, in packets or requests; traffic that offers so many; and the devices that carry it."""
+"""Kinds of traffic: capacity of this vCPU in packets or requests per second; traffic that offers a given rate; and its devices."""
 CAPACITY = ("receive", "send", "bridged")
-"""Those in an open loop through every device, whose plateau is flat."""
+"""Open-loop kinds through every device, whose plateau is flat."""
 CROSSED = [(kind, device) for kind, (_, _, devices) in KINDS.items() for device in devices]
 
 
 def offered(device: str, kind: str, load: float, length: int = 100 * MS) -> Host:
-    """A VM of one vCPU, or two that send to each other, with so many times what it can; its stack takes 2.5 us for a packet, as on a server of 2012, and its reader 1."""
+    """A VM of one vCPU, or two that send to each other, at a multiple of capacity; the stack takes 2.5 us per packet, as on a server of 2012, and the reader 1 us."""
     cost = CALM | {
         "guest_rx_packet": 2500,
         "guest_tx_packet": 2500,
@@ -296,7 +296,7 @@ def offered(device: str, kind: str, load: float, length: int = 100 * MS) -> Host
 
 
 def taken(host: Host) -> float:
-    """Packets of the first traffic that are where they were to go, a second; of requests those that are answered."""
+    """Packets of the first traffic that arrive per second; for requests, answered ones."""
     for port in host.nics.values():
         port.depart(host.clock.now)
     flow = host.flows[0]
@@ -310,14 +310,14 @@ def taken(host: Host) -> float:
 
 
 def sweep(device: str, kind: str, loads: Iterable[float]) -> list[float]:
-    """What is delivered at multiples of the capacity, in packets a second, every law held in every run."""
+    """Deliveries at multiples of capacity, in packets per second, with all invariants checked in each run."""
     return [taken(offered(device, kind, load)) for load in loads]
 
 
 @pytest.mark.parametrize("device", ALL)
 @pytest.mark.parametrize("kind", CAPACITY)
 def test_under_overload_what_is_delivered_stays_on_a_plateau(device: str, kind: str) -> None:
-    """All of half the capacity, and at two and at eight times of it the same, no less than at half."""
+    """Everything at half of the capacity, and the same at two and eight times of it, no less than at half."""
     half, twice, most = sweep(device, kind, (0.5, 2, 8))
     assert half == pytest.approx(KINDS[kind][0] / 2, rel=0.02)
     assert twice > 0.95 * half

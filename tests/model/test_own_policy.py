@@ -1,4 +1,4 @@
-"""A coalescing scheme and steering rules of a user's own: one class each, and a row of the catalogue here in place of a plug-in."""
+"""A user's coalescing scheme and steering rules: one class each, and a row of the catalogue here instead of a plug-in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .small_point import CALM, datagrams, group, multicast, nic, point, run, vni
 
 
 class PacketsOrTime(CoalescingScheme):
-    """An interrupt for so many packets, or after so long."""
+    """An interrupt after a number of packets, or after a time."""
 
     def __init__(self, packets: int, timeout: int) -> None:
         self.packets, self.timeout = packets, timeout
@@ -40,7 +40,7 @@ class BySize(SteeringRule):
 
 
 class RoundRobin(SteeringRule):
-    """One flow after the other on the next ring."""
+    """Each new flow goes to the next ring."""
 
     def __init__(self) -> None:
         self.flows = 0
@@ -66,7 +66,7 @@ class Shuttle(SteeringRule):
 
 @pytest.mark.parametrize(("most", "timeout", "each"), [(8, 2 * MS, 8), (64, 350 * US, 4)])
 def test_a_coalescing_scheme_of_ones_own(most: int, timeout: int, each: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packets 100 us apart, each poll over before the next: an interrupt announces min(N, 1 + T // 100 us) of them."""
+    """Packets 100 us apart, with each poll over before the next: an interrupt announces min(N, 1 + T // 100 us) of them."""
     monkeypatch.setitem(COALESCING_SCHEMES, "own", lambda settings: PacketsOrTime(settings.depth, settings.timeout))
     own = vnic(coalescing=Coalescing(scheme="own", rate=1, depth=most, timeout=timeout))
     stream = multicast(*(place * 100 * US for place in range(1, 161)), size="100 B")
@@ -82,7 +82,7 @@ RINGS = {"nics": {"vmnic0": nic(rx_queues=8, rss=True)}, "options": {"vmnic0": N
 def test_a_steering_rule_of_ones_own(
     rule: type[SteeringRule], expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Six streams of two datagrams, each second one large, to the four rings of the default queue."""
+    """Six streams of two datagrams, every second one large, to the four rings of the default queue."""
     monkeypatch.setitem(STEERING_RULES, "static", lambda spec: rule())
     sizes = ["100 B", "1000 B"] * 3
     streams = {f"s{place}": multicast(1 * MS, 2 * MS, size=size) for place, size in enumerate(sizes)}
@@ -92,7 +92,7 @@ def test_a_steering_rule_of_ones_own(
 
 
 def test_a_balancer_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two streams of 10 kpps that change queues every 5 ms for 15 ms: a queue gets 50 frames of each in a period."""
+    """Two streams of 10 kpps that change queues every 5 ms for 15 ms: a queue gets 50 frames of each per period."""
     monkeypatch.setitem(STEERING_RULES, "static", lambda spec: Shuttle())
     traffic = {"s": datagrams("receive", rate="10 kpps")}
     host = run(point(group(count=2), traffic=traffic, nics={"vmnic0": nic(rx_queues=3)}), 15 * MS)
@@ -100,7 +100,7 @@ def test_a_balancer_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_ring_that_is_not_there_is_told_with_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also a negative one, which would count from the end."""
+    """Also a negative one, which would index from the end."""
     monkeypatch.setitem(STEERING_RULES, "static", lambda spec: BySize(-1))
     with pytest.raises(WiringError, match="BySize selected index -1; allowed: 0 to 3"):
         run(point(traffic={"s": multicast(1 * MS)}, **RINGS))

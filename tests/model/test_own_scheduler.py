@@ -1,4 +1,4 @@
-"""A scheduler policy of one's own in one file (`docs/examples/eevdf.py`), on the mechanism of the product."""
+"""A user's scheduler policy in one file (`docs/examples/eevdf.py`), on the shipped mechanism."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def eevdf(settings: HostSettings, lead: int) -> SchedulerPolicy:
 
 
 def test_shares_divide_a_pcpu_in_slices():
-    """1:2:4 of a PCPU within one slice each, where proportional share lets them take turns of quanta."""
+    """Shares of 1:2:4 of a PCPU within one slice each, where proportional share alternates by quanta."""
     host = bare_host(free=True, policy=eevdf)
     worlds = [Labourer(host, str(shares), shares=shares) for shares in (500, 1000, 2000)]
     for world in worlds:
@@ -37,7 +37,7 @@ def test_shares_divide_a_pcpu_in_slices():
 
 
 def order(policy: PolicyMaker) -> list[str]:
-    """In which order vCPUs go on that wait on a PCPU for a system world."""
+    """Order in which vCPUs resume that wait on a PCPU for a system world."""
     host = bare_host(free=True, policy=policy)
     Labourer(host, "system", system=True).give(2 * MS)
     worlds = []
@@ -51,27 +51,27 @@ def order(policy: PolicyMaker) -> list[str]:
 
 
 def test_it_changes_the_order_of_dispatches():
-    """The one furthest behind has the latest deadline, for its few shares; the one ahead is not eligible before the others are done."""
+    """The one furthest behind has the latest deadline, because of its few shares; the one ahead becomes eligible only after the others are done."""
     assert order(ProportionalShare) == ["behind", "heavy", "ahead"]
     assert order(eevdf) == ["heavy", "behind", "ahead"]
 
 
 def test_all_laws_of_a_host_hold(tmp_path: Path):
-    """More vCPUs than PCPUs: nothing is lost, nothing is charged twice, and the run is another one than with proportional share."""
+    """More vCPUs than PCPUs: nothing is lost or charged twice, and the run differs from one with proportional share."""
     usual = run(STREAMS, tmp_path)
     other = run(STREAMS + "policies: {scheduler: eevdf}\n", tmp_path, plugins=[EEVDF])
     assert other.facts["dispatches"] != usual.facts["dispatches"]
 
 
 class Misfit(ProportionalShare):
-    """Chooses what is none of the waiting worlds."""
+    """Chooses a world that is not among the waiting ones."""
 
     def first_vcpu(self, queue: RunQueue[Labourer], now: int) -> Labourer:
         return Labourer(self.host, "stranger")  # type: ignore[attr-defined]
 
 
 def test_a_world_that_does_not_wait_is_refused():
-    """A faulty policy ends the run where it is at fault, instead of losing a world."""
+    """A faulty policy ends the run at its fault instead of losing a world."""
     host = bare_host(free=True, policy=Misfit)
     host.policy.host = host
     for name in "ab":
@@ -81,7 +81,7 @@ def test_a_world_that_does_not_wait_is_refused():
 
 
 class Apart(ProportionalShare):
-    """A waking vCPU goes where no vCPU runs and fewest wait, instead of where it last ran."""
+    """A waking vCPU goes to a PCPU without a vCPU and with the shortest queue, instead of its last PCPU."""
 
     def wake_queue(self, world: W, last: Q, queues: list[Q]) -> Q:
         return min(queues, key=lambda queue: (self._has_vcpu(queue), queue.queued))
@@ -92,7 +92,7 @@ class Apart(ProportionalShare):
 
 
 def test_it_chooses_where_a_woken_world_waits():
-    """Two PCPUs, both busy: a policy that looks at who runs there sends the third world to the other one."""
+    """Two busy PCPUs: a policy that considers the running worlds sends the third world to the other PCPU."""
     places = []
     for policy in (ProportionalShare, Apart):
         host = bare_host(cores=2, free=True, policy=policy)

@@ -1,4 +1,4 @@
-"""CPU for each Gbit/s of large TCP rises from native to passed-through, SR-IOV, paravirtual and emulated; no coalescing is never later. Over random hosts."""
+"""CPU per Gbit/s of large TCP rises from native to passed-through, SR-IOV, paravirtual and emulated; no coalescing is never later."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hostsim.scenario.plan import point_at
 from hostsim.units import MS
 
 PATHS = ["native", "whole port", "function", "vmxnet3", "e1000"]
-"""In the order of the law."""
+"""Paths in the order of the law."""
 EQUAL = 0.02
-"""Part of the CPU by which a function may differ from a whole port: frames take their turns at other instants."""
+"""Share of CPU by which a function may differ from a whole port, as frames alternate at other instants."""
 QUICK, MANY = 1, 8
-"""Random hosts of the test before a merge, and of `make verify`."""
+"""Number of random hosts before a merge, and in `make verify`."""
 OUT = {"pciPassthru0.present": "TRUE", "memSize": 4096, "sched.mem.min": 4096}
 VMX: dict[str, dict[str, Any]] = {
     "native": {},
@@ -30,7 +30,7 @@ VMX: dict[str, dict[str, Any]] = {
 
 
 def drawn(number: int) -> dict[str, Any]:
-    """What a random host has, whatever the path: processor, clock, MTU, direction, window and delay."""
+    """Properties of a random host that are equal for all paths: processor, clock, MTU, direction, window and delay."""
     random = np.random.default_rng(number)
     return {
         "family": str(random.choice(["sandy-bridge", "haswell", "broadwell"])),
@@ -45,7 +45,7 @@ def drawn(number: int) -> dict[str, Any]:
 def scenario(
     path: str, host: dict[str, Any], traffic: dict[str, Any], vmx: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """A VM on a host, or the host itself, with one port; what joins and cuts packets is off on every path."""
+    """A VM on a host, or the host itself, with one port; joining and segmenting packets is off on every path."""
     is_passed = path in ("whole port", "function")
     memory = {"latency": "80 ns", "hop": "50 ns", "channels": 4, "transfers": "1.6e9 /s"}
     cpu = {
@@ -83,7 +83,7 @@ def scenario(
 
 
 def cpu_per_gbit(path: str, host: dict[str, Any]) -> float:
-    """Picoseconds of all processors for a byte of data."""
+    """Picoseconds of all processors per byte of data."""
     traffic = {"kind": "tcp_stream", **{key: host[key] for key in ("direction", "window", "delay")}}
     spec = point_at(hostsim.load(scenario(path, host, traffic)), {}).spec
     built = build_host(spec, Streams(1, 0))
@@ -124,7 +124,7 @@ def test_each_layer_costs_cpu_on_random_hosts(number: int) -> None:
 
 
 def mean_response(scheme: str, number: int) -> float:
-    """Mean picoseconds from a request to its answer at a client that asks one thing at a time."""
+    """Mean picoseconds from a request to its reply, for a client with one request at a time."""
     random = np.random.default_rng(1000 + number)
     size = int(random.choice([64, 256, 1024]))
     delay = f"{int(random.integers(10, 500))} us"
@@ -144,6 +144,6 @@ def mean_response(scheme: str, number: int) -> float:
 
 @pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in range(1, MANY))])
 def test_coalescing_off_is_never_later_at_low_load(number: int) -> None:
-    """Than any scheme: an interrupt that is not held back is not late."""
+    """Compared with any scheme: an interrupt without coalescing is never later."""
     off = mean_response("disabled", number)
     assert off <= min(mean_response(scheme, number) for scheme in ("rbc", "static")) * 1.001

@@ -1,4 +1,4 @@
-"""A network outside that loses segments: how often, what Reno and CUBIC make of it, and that all data come in the end."""
+"""An external network that loses segments: loss rate, response of Reno and CUBIC, and delivery of all data in the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDE = 1 << 30
 
 
 def mean_window(congestion: Congestion, clock: Clock, round_trip_s: float, every: int, rounds: int) -> float:
-    """Mean window in segments of a sender that loses each segment of a number, found out a round trip later; each round trip is one step, the first half is left out."""
+    """Mean window in segments of a sender that loses one segment of a given number, detected a round trip later; each step is a round trip, and the first half is omitted."""
     total = count = sent = 0
     for step in range(rounds):
         flight = congestion.room()
@@ -61,7 +61,7 @@ def test_cubics_window_is_that_of_its_response_function(loss: float, round_trip_
 
 
 def test_a_window_of_cubic_grows_by_half_of_itself_at_most() -> None:
-    """RFC 9438, 4.2: a minute after a loss the cubic function is far above the window, and acknowledging all of it adds a half."""
+    """RFC 9438, 4.2: a minute after a loss the cubic function is far above the window, and acknowledging all of the window adds a half."""
     clock = Clock()
     congestion = cubic(clock)
     congestion.in_flight = 10
@@ -77,7 +77,7 @@ def test_a_window_of_cubic_grows_by_half_of_itself_at_most() -> None:
 
 
 def test_cubic_is_as_friendly_as_reno_where_windows_are_small() -> None:
-    """RFC 9438, 4.3: in short round trips it has the window of a Reno sender, to some 15 %."""
+    """RFC 9438, 4.3: with short round trips it has the window of a Reno sender, to about 15 %."""
     clock = Clock()
     window = mean_window(cubic(clock), clock, 0.002, 1000, 20_000)
     assert window == pytest.approx(1500**0.5, rel=0.15)
@@ -85,7 +85,7 @@ def test_cubic_is_as_friendly_as_reno_where_windows_are_small() -> None:
 
 
 def test_losses_are_as_frequent_as_they_should_be_however_segments_are_grouped() -> None:
-    """A hundred thousand segments, one by one or in trains: the same ones are lost, and one in a hundred of them."""
+    """A hundred thousand segments, one by one or in trains: the same segments are lost, and one in a hundred."""
     trains, single = (PathLoss(0.01, Streams(1, 0).stream("x")) for _ in range(2))
     in_trains = [trains.take(count) for count in [1, 44, 7, 300] * 284]
     assert sum(in_trains) == sum(single.take(1) for _ in range(352 * 284))
@@ -109,7 +109,7 @@ def test_a_stream_over_a_lossy_path_has_the_throughput_of_its_response_function(
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_every_byte_of_a_file_comes_however_many_segments_are_lost(method: str) -> None:
-    """A tenth of the segments is lost: files of ten segments are complete, one after the other, and none comes twice."""
+    """A tenth of the segments is lost: files of ten segments are complete and in order, and none is delivered twice."""
     traffic = files(method, size="14480 B", loss="10 %", delay="1 ms")
     host = run(point(group(guest=guest(initial_window=10)), traffic={"f": traffic}, cost=CALM), 2 * SECOND)
     flow = host.flows[0]
@@ -118,7 +118,7 @@ def test_every_byte_of_a_file_comes_however_many_segments_are_lost(method: str) 
 
 
 def test_lost_data_is_never_counted() -> None:
-    """A server whose segments get lost in a queue of its own wire: the count of data never falls, as it does where what is lost is taken off again."""
+    """A server whose segments are lost in the queue of its own wire: the count of data never falls."""
     traffic = files("get", size="100 kB", connections=1, loss="10 %", delay="50 us", window="1 MiB")
     host = build_host(point(group(guest=guest(initial_window=10)), traffic={"f": traffic}, cost=CALM), Streams(1, 0))
     counts = []
@@ -130,7 +130,7 @@ def test_lost_data_is_never_counted() -> None:
 
 
 def test_cubic_carries_more_than_reno_over_a_long_path() -> None:
-    """A round trip of 50 ms and a loss in 5,000 segments: both as large a window as they like."""
+    """A round trip of 50 ms and one loss in 5,000 segments: windows at both ends are unlimited."""
     rates = []
     for control in ("reno", "cubic"):
         traffic = stream("receive", window="16 MiB", delay="50 ms", loss="0.02 %", congestion_control=control)
@@ -140,7 +140,7 @@ def test_cubic_carries_more_than_reno_over_a_long_path() -> None:
 
 
 def test_a_window_that_nothing_is_lost_of_is_full_under_both() -> None:
-    """Slow start reaches what the receiver offers, and nothing reduces it."""
+    """Slow start reaches the receiver's window, and nothing reduces it."""
     for control in ("reno", "cubic"):
         traffic = stream("receive", window="64 KiB", delay="5 ms", congestion_control=control)
         host = run(point(group(guest=guest(initial_window=10)), traffic={"s": traffic}, cost=CALM), 500 * MS)

@@ -1,4 +1,4 @@
-"""Guests that forward between NICs of any kind, by a process that polls (DPDK) or in the kernel: worked out by hand."""
+"""Guests that forward between NICs of any kind, by a polling process (DPDK) or in the kernel; calculated by hand."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tests.model.small_point import CALM, PATHS, group, guest, nic, paths, point
 
 NS = 1000
 STEP = (PATHS["poll_rx"] + PATHS["poll_tx"]) * NS
-"""What a process that polls takes for a frame."""
+"""Time of a polling process per frame."""
 KINDS = ["vnic", "passthrough", "functions"]
 LINE = 14_880_952
-"""Frames of 64 bytes in a second at 10 Gbit/s."""
+"""Frames of 64 bytes per second at 10 Gbit/s."""
 
 
 def frames(**changes: Any) -> BridgedSpec:
@@ -31,7 +31,7 @@ def frames(**changes: Any) -> BridgedSpec:
 def forwarder(
     spec: BridgedSpec, how: str, *, cost: dict[str, float] | None = None, vcpus: int = 1, **nics: Any
 ) -> PointSpec:
-    """A VM that forwards from the first NIC of a kind to the second, each a port of its own."""
+    """A VM that forwards from the first NIC of a kind to the second, each on its own port."""
     passed = {} if how == "vnic" else {"reserved": 1.0, how: ("vmnic0", "vmnic1")}
     networks = ("in", "out") if how == "vnic" else ()
     vm = group(networks=networks, guest=guest(paths=paths()), vcpus=vcpus, **passed)
@@ -59,7 +59,7 @@ def host_of(spec: PointSpec, until: int = 5 * MS) -> Host:
 
 @pytest.mark.parametrize("how", ["passthrough", "functions"])
 def test_a_frame_takes_its_time_in_the_process_and_no_interrupt(how: str) -> None:
-    """On ports that the guest polls itself: 500 frames 10 us apart, each sent a step after it has come."""
+    """On ports that the guest polls: 500 frames 10 us apart, each sent one step after its arrival."""
     spec = forwarder(frames(rate="100 kpps", forwarded_by="poll"), how)
     host = host_of(spec)
     (flow,) = host.flows
@@ -73,7 +73,7 @@ def test_a_frame_takes_its_time_in_the_process_and_no_interrupt(how: str) -> Non
 
 @pytest.mark.parametrize("how", KINDS)
 def test_what_is_offered_below_capacity_is_forwarded(how: str) -> None:
-    """At half of what the process can; of a vNIC, at what contexts of the VMkernel bring."""
+    """At half of the process' capacity; for a vNIC, half of what VMkernel contexts deliver."""
     rate = 50_000 if how == "vnic" else SECOND // STEP // 2
     host = host_of(forwarder(frames(rate=f"{rate} /s", forwarded_by="poll"), how), 20 * MS)
     (flow,) = host.flows
@@ -85,7 +85,7 @@ def test_what_is_offered_below_capacity_is_forwarded(how: str) -> None:
 
 @pytest.mark.parametrize("how", ["passthrough", "functions"])
 def test_beyond_its_capacity_the_process_does_what_it_can(how: str) -> None:
-    """At the line rate it forwards a frame in each step, and the NIC drops the others for want of descriptors."""
+    """At line rate it forwards one frame per step, and the NIC drops the others because no descriptor is free."""
     host = host_of(forwarder(frames(rate=f"{LINE} /s", forwarded_by="poll"), how))
     (flow,) = host.flows
     assert flow.forwarded == pytest.approx(5 * MS / STEP, rel=0.02)
@@ -125,7 +125,7 @@ def test_events_do_not_grow_with_frames() -> None:
 @pytest.mark.parametrize("how", ["passthrough", "functions"])
 @pytest.mark.parametrize("routed", [True, False])
 def test_the_kernel_forwards_through_passed_through_ports(how: str, routed: bool) -> None:
-    """Without the VMkernel, but for interrupts; on a VM with several vCPUs too, whose rings are several."""
+    """Without the VMkernel except for interrupts; also on a VM with several vCPUs and so several rings."""
     for vcpus in (1, 4):
         spec = forwarder(
             frames(rate="50 kpps", routed=routed), how, vcpus=vcpus, rss=True, rx_queues=8, interrupt_interval="50 us"
@@ -138,7 +138,7 @@ def test_the_kernel_forwards_through_passed_through_ports(how: str, routed: bool
 
 
 def test_a_router_takes_frames_by_the_filter_of_its_vnic() -> None:
-    """Those of a bridge use the default queue of the uplink, as no filter knows the addresses behind it."""
+    """A bridge's frames use the uplink's default queue, as no filter knows the addresses behind it."""
     used = []
     for routed in (False, True):
         spec = forwarder(frames(rate="10 kpps", routed=routed), "vnic", rx_queues=4)
@@ -149,7 +149,7 @@ def test_a_router_takes_frames_by_the_filter_of_its_vnic() -> None:
 
 
 def test_a_driver_that_polls_gives_its_descriptors_back() -> None:
-    """Whatever the kernel's driver would keep: a ring of 64 goes round many times."""
+    """Independent of what the kernel's driver would hold back: a ring of 64 is used many times over."""
     spec = forwarder(frames(rate="100 kpps", forwarded_by="poll"), "vnic")
     small = vnic(rx_ring=64, refill=Refill(lot=9, rest=False))
     (vm,) = spec.vms

@@ -1,4 +1,4 @@
-"""Port groups of one switch: they share its uplinks, and the frames of a VLAN are four bytes longer on the wire, both ways."""
+"""Port groups of one switch: they share its uplinks, and VLAN frames are four bytes longer on the wire in both directions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAG_PS = 4 * 800
     "traffic", [datagrams("send"), datagrams("receive"), echoes(2), stream("send")], ids=["out", "in", "echoes", "tcp"]
 )
 def test_a_tag_is_four_bytes_of_each_frame_on_the_wire(traffic: Traffic) -> None:
-    """And of nothing else: what comes to it and what goes from it, whatever is cut into frames by the NIC."""
+    """Only these bytes are added, to received and sent frames, also to those segmented by the NIC."""
     host = run(point(traffic={"t": traffic}, switches={"vSwitch0": VSwitchSpec(uplinks="vmnic0", vlan=7)}, cost=CALM))
     plain = run(point(traffic={"t": traffic}, cost=CALM))
     for tagged, port in ((host, host.nics["vmnic0"]), (plain, plain.nics["vmnic0"])):
@@ -32,7 +32,7 @@ def test_a_tag_is_four_bytes_of_each_frame_on_the_wire(traffic: Traffic) -> None
 
 
 def test_ports_of_all_port_groups_take_the_uplinks_in_turn() -> None:
-    """Four VMs on two port groups and the switch itself; one port group has an order of its own."""
+    """Four VMs on two port groups and the switch itself; one port group has its own adapter order."""
     switches = {
         "prod": VSwitchSpec(uplinks=("vmnic0", "vmnic1")),
         "web": VSwitchSpec(uplinks=("vmnic0", "vmnic1"), port_group_of="prod", vlan=7),

@@ -1,4 +1,4 @@
-"""SimPy processes of a user's own: a source of traffic, a control loop, and what they may do to a host."""
+"""A user's SimPy processes: a traffic source, a control loop, and their allowed effects on a host."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hostsim.units import MS, US
 
 from .small_point import STATIC, datagrams, group, nic, point, vnic, work
 
-FRAME = 1066 * 8 * 100  # picoseconds of a frame with 1,000 bytes of data on a wire of 10 Gbit/s
+FRAME = 1066 * 8 * 100  # picoseconds of a frame with 1,000 bytes of data on a 10 Gbit/s wire
 
 
 def ran(spec: PointSpec, *processes: HostProcess, until: int = 20 * MS, clock: Clock | None = None) -> Host:
-    """The host after a run with processes, every law held in every slice."""
+    """The host after a run with processes, with every invariant checked in every slice."""
     host = build_host(spec, Streams(1, 0), clock=clock, processes=processes)
     host.probe.start()
     host.clock.advance(until)
@@ -42,7 +42,7 @@ def bursts(env, host):
 
 
 def test_a_source_puts_bursts_on_the_wire_when_it_says_so():
-    """Ten bursts of four frames, back to back: all are read, each counted once, and the last one is through in due time."""
+    """Ten bursts of four frames, back to back: all are read and counted once, and the last one arrives on time."""
     host = ran(point(traffic={}), bursts, until=1 * MS + 100 * US)
     (flow,) = host.flows
     assert (flow.name, flow.sent, flow.delivered, flow.lost_nic) == ("bursts", 40, 40, 0)
@@ -51,7 +51,7 @@ def test_a_source_puts_bursts_on_the_wire_when_it_says_so():
 
 
 def poisson(env, host):
-    """Frames at random to the second VM, from numbers of its own."""
+    """Frames at random to the second VM, from its own random numbers."""
     random, sender = host.random(), host.sender(host.vms[1], size=400, name="poisson")
     while True:
         yield env.timeout(round(random.exponential(us(50))))
@@ -60,7 +60,7 @@ def poisson(env, host):
 
 @pytest.mark.parametrize("direction", ["receive", "send"])
 def test_sources_share_the_host_with_traffic_of_the_scenario(direction: str):
-    """Two sources, and datagrams to or from both VMs: every flow gets through; the stock environment gives the same."""
+    """Two sources, and datagrams to or from both VMs: every flow is delivered; the stock environment gives the same."""
     spec = point(group(count=2), traffic={"udp": datagrams(direction, rate="2 kpps")})
     hosts = [ran(spec, bursts, poisson, clock=Clock(queue)) for queue in (None, StockEventQueue())]
     seen = [[(flow.name, flow.sent, flow.octets, flow.latency.total) for flow in host.flows] for host in hosts]
@@ -85,7 +85,7 @@ def test_a_full_ring_drops_what_a_source_sends_too_fast():
 
 
 def test_only_a_wire_with_a_source_is_worked_out_as_time_goes_on():
-    """The other port keeps its closed form, and a process that only looks changes no wire and no event of the host's."""
+    """The other port keeps its closed form, and a process that only observes changes no wire and no event of the host."""
 
     def watch(env, host):
         while True:
@@ -98,7 +98,7 @@ def test_only_a_wire_with_a_source_is_worked_out_as_time_goes_on():
 
 
 def test_a_control_loop_reads_counters_and_changes_settings():
-    """While PCPUs are busy for more than half of a period, vNICs interrupt by static coalescing: from the first check on."""
+    """While PCPUs are busy for more than half of a period, vNICs use static coalescing, from the first check on."""
     seen = []
 
     def tuning(env, host):
@@ -120,7 +120,7 @@ def test_a_control_loop_reads_counters_and_changes_settings():
 
 
 def test_a_control_loop_moves_a_vm():
-    """To the node of the NIC, after 10 ms: its worlds run there from then on."""
+    """The VM moves to the NIC's node after 10 ms, and its worlds run there from then on."""
 
     def pull(env, host):
         yield env.timeout(ms(10))
@@ -134,7 +134,7 @@ def test_a_control_loop_moves_a_vm():
 
 
 def test_waiting_packets_are_counted_without_a_trace():
-    """Looked at every 10 us, a busy host does what it does when nobody looks."""
+    """A busy host behaves the same whether it is observed every 10 us or never."""
 
     def look(env, host):
         while True:
@@ -155,7 +155,7 @@ def test_waiting_packets_are_counted_without_a_trace():
     ("early", "device", "message"), [(False, 0, "before the first yield"), (True, 3, "no device 3")]
 )
 def test_a_sender_that_cannot_be_made_is_refused(early: bool, device: int, message: str):
-    """Too late, or at a NIC that is not there."""
+    """Too late, or at a NIC that does not exist."""
 
     def source(env, host):
         if not early:

@@ -1,4 +1,4 @@
-"""The receive path on whole hosts: what each stage costs, when packets are handed on, where they are lost."""
+"""The receive path on whole hosts: the cost of each stage, hand-over times, and places of loss."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from hostsim.units import MS, SECOND, US, transmission_ps
 
 
 def spec(receivers: int = 1, *, split: bool = False, rate: float = 40_000.0, **changes: str) -> PointSpec:
-    """A point of the multicast experiment, its packets at equal distances; ``changes`` are overrides with dots written as double underscores."""
+    """A point of the multicast experiment with evenly spaced packets; ``changes`` are overrides, with double underscores for dots."""
     overrides = {"peer": "linux"} | {name.replace("__", "."): text for name, text in changes.items()}
     axes = {"receivers": receivers, "split": "1" if split else "0", "rate": f"{rate} pps"}
     return point_at(load("splitrx", overrides), axes).spec
 
 
 def quiet(point: PointSpec) -> PointSpec:
-    """The same point with guests that do nothing of their own within the run."""
+    """The same point with guests that are otherwise idle during the run."""
     idle = {"timer_period": 10**18, "housekeeping_period": None}
     groups = tuple(group.model_copy(update={"guest": group.guest.model_copy(update=idle)}) for group in point.vms)
     return point.model_copy(update={"vms": groups})
@@ -73,7 +73,7 @@ def interrupts(host: Host) -> tuple[int, int]:
 
 @pytest.mark.parametrize("far", [False, True])
 def test_one_packet_pays_every_stage_once(far: bool):
-    """Wire, interrupt, NetPoll's wake-up, driver and switch, copy; then the guest's wake-up, stack, its process's wake-up and read: to the picosecond.
+    """Wire, interrupt, NetPoll's wake-up, driver and switch, copy; the guest's wake-up, stack, its process' wake-up and read: to the picosecond. Copies to another node, and reads there, cost more.
 
     What is copied to another node, and read there, costs more.
     """
@@ -84,12 +84,12 @@ def test_one_packet_pays_every_stage_once(far: bool):
     cost = CostTable(point.costs, point.hardware.cpu)
     turn = cost.halt_exit + cost.context_switch + cost.cache_refill_same
     memory = node_memory(point.costs, point.hardware.cpu)
-    assert memory.dma_ps < memory.far_ps  # no DDIO: the NIC has put it into memory
+    assert memory.dma_ps < memory.far_ps  # without DDIO the NIC has written it to memory
     copy = cost.port_copy(800, memory.dma_ps + far * memory.far_ps, far=far)
     netpoll = turn + cost.interrupt + cost.poll_entry + cost.rx_packet["vmklinux"] + copy
     hertz = point.costs.cycle_rate("westmere-ex", 2.67e9)
     read = point.vms[0].guest.applications.udp_sink.ps(hertz) + cost.copied(800, far * memory.far_ps)
-    # PCPU 0 is the NetPoll's: a guest of its node goes next door, where its private caches are cold
+    # PCPU 0 belongs to the NetPoll: a guest of its node runs next to it, with cold private caches
     cold = max(cost.cache_refill_migrated, cost.cache_refill_same + cost.guest_cache_refill)
     second_turn = turn if far else turn - cost.cache_refill_same + cold
     guest = second_turn + cost.vcpu_wake + cost.guest_interrupt + cost.guest_rx_packet + cost.guest_process_wake + read
@@ -106,13 +106,13 @@ def test_a_frame_comes_when_its_last_bit_does():
 
 
 def test_copies_reach_receivers_one_after_another():
-    """Each receiver's copy is stamped when its own work is done: the last of three waits for two copies more than the first.
+    """Each receiver's copy is stamped when its own work is done: the last of three waits for two more copies than the first. VMs alternate between the two nodes, so the second is on the other one. The first copy fetches the packet for all.
 
     VMs are dealt over the two nodes in turn, so that the second is on the other one. The first copy has fetched the packet for all of them.
     """
     point = replay(quiet(spec(3)), 10 * US)
     host = build_host(point, Streams(1, 0))
-    host.clock.advance(12 * US)  # the poll has begun, nothing is copied yet
+    host.clock.advance(12 * US)  # the poll has begun, but nothing is copied yet
     cost = CostTable(point.costs, point.hardware.cpu)
     first = [port.vnic.ring.first() for port in host.ports]
     away = node_memory(point.costs, point.hardware.cpu).far_ps
@@ -121,7 +121,7 @@ def test_copies_reach_receivers_one_after_another():
 
 
 BUSY = SECOND / (24 * US + 2 * US / 2)
-"""Interrupts a second of a busy queue: moderation holds each back for 24 us, and steps of 2 us in the NIC's clock for half a step more on average."""
+"""Interrupts per second of a busy queue: moderation delays each by 24 us, and the NIC's clock steps of 2 us add half a step on average."""
 
 
 @pytest.mark.parametrize(
@@ -129,25 +129,25 @@ BUSY = SECOND / (24 * US + 2 * US / 2)
     [(1_000.0, 1_000, 1_000), (18_000.0, 18_000, 18_000 / 5), (58_000.0, BUSY, 58_000 / 15)],
 )
 def test_interrupts_are_bounded_by_moderation_and_by_rate_based_coalescing(rate: float, physical: float, virtual: int):
-    """One a packet while packets are rare; not quite 41,667 a second from the NIC, whose clock has steps, and of the guest one for as many packets as keep to 4,000."""
+    """One per packet while packets are rare; then just below 41,667 per second from the NIC, because of its clock steps, and for the guest one per batch at 4,000 per second."""
     host = run(quiet(spec(rate=rate)))
     assert interrupts(host) == pytest.approx((physical, virtual), rel=0.05)
 
 
 def test_disabled_coalescing_interrupts_for_every_packet_a_guest_can_take():
-    """The guest that sleeps between packets is woken for each."""
+    """A guest that sleeps between packets is woken for each."""
     host = run(coalescing(quiet(spec(rate=5_000.0)), scheme="disabled"))
     assert interrupts(host)[1] == pytest.approx(5_000, rel=0.005)
 
 
 def test_static_coalescing_does_not_keep_an_idle_guest_waiting():
-    """A guest that has halted gets its packet at once."""
+    """A halted guest gets its packet at once."""
     host = run(coalescing(replay(quiet(spec()), 10 * US), scheme="static"))
     assert host.flows[0].latency.total < 40 * US
 
 
 def test_a_full_nic_ring_drops_at_no_cost():
-    """Twice what the context can copy: it is busy all the time, the rest never costs anything, every receiver loses alike."""
+    """Twice the load that the context can copy: it is always busy, excess packets cost nothing, and all receivers lose equally."""
     host = run(spec(36, rate=40_000.0))
     ring = host.queues[0].ring
     assert ring.dropped > 10_000
@@ -157,7 +157,7 @@ def test_a_full_nic_ring_drops_at_no_cost():
 
 
 def test_a_split_queue_overflows_at_its_length():
-    """Net.MaxPortRxQueueLen bounds what waits for a split-receive context: a burst of 200 into 5 places."""
+    """Net.MaxPortRxQueueLen limits the queue of a split-receive context: a burst of 200 into 5 places."""
     short = {"host__advanced__Net.MaxPortRxQueueLen": "5"}
     point = replay(quiet(spec(split=True, **short)), *[10 * US + i for i in range(200)])
     host = run(point)
@@ -169,7 +169,7 @@ def test_a_split_queue_overflows_at_its_length():
 
 
 def test_a_short_guest_ring_overflows():
-    """32 descriptors and a burst of 500 that the guest, whose stack is slow, cannot empty in time."""
+    """32 descriptors and a burst of 500, which the guest's slow stack cannot empty in time."""
     slow = {"vms__receiver__rx_ring": "32", "platform__costs__guest_rx_packet__cycles": "20000"}
     host = run(replay(quiet(spec(**slow)), *[10 * US + i * 100_000 for i in range(500)]))
     assert host.ports[0].vnic.ring.dropped > 0
@@ -178,7 +178,7 @@ def test_a_short_guest_ring_overflows():
 
 
 def test_a_small_socket_buffer_overflows_after_the_stack_has_done_its_work():
-    """A poll brings more than the buffer holds: what does not fit is dropped, and has cost the stack what the rest did."""
+    """A poll brings more than the buffer holds: excess packets are dropped after costing the stack as much as the others."""
     point = quiet(spec(rate=40_000.0))
     groups = tuple(
         g.model_copy(
@@ -194,7 +194,7 @@ def test_a_small_socket_buffer_overflows_after_the_stack_has_done_its_work():
 
 
 def test_split_receive_contexts_take_the_copies_off_the_netpoll():
-    """The same copies, in other worlds: the NetPoll's time falls by what the contexts now use."""
+    """The same copies in other worlds: the NetPoll's time falls by the time that the contexts now use."""
     default, split = run(quiet(spec(8))), run(quiet(spec(8, split=True)))
     cost = CostTable(spec().costs, spec().hardware.cpu)
     memory = node_memory(spec().costs, spec().hardware.cpu)
@@ -206,7 +206,7 @@ def test_split_receive_contexts_take_the_copies_off_the_netpoll():
 
 
 def test_a_tickless_guest_keeps_house_whether_or_not_packets_come():
-    """A wake-up each period, at its cost, and no tick while it idles."""
+    """A wake-up per period, at its cost, and no tick while idle."""
     point = spec(rate=1.0)
     host = run(point)
     cost = CostTable(point.costs, point.hardware.cpu)
@@ -216,7 +216,7 @@ def test_a_tickless_guest_keeps_house_whether_or_not_packets_come():
 
 
 def test_a_periodic_guest_ticks_while_it_idles_too():
-    """A thousand ticks a second beside, each of which wakes it."""
+    """In addition a thousand ticks per second, each of which wakes it."""
     point = spec(rate=1.0, vms__receiver__guest__tickless="false", vms__receiver__guest__housekeeping_period="10 ms")
     host = run(point)
     cost = CostTable(point.costs, point.hardware.cpu)
@@ -227,7 +227,7 @@ def test_a_periodic_guest_ticks_while_it_idles_too():
 
 @pytest.mark.parametrize("split", [False, True])
 def test_events_grow_with_interrupts_and_not_with_packets(split: bool):
-    """Eight times the packets at the same interrupt rate: not one event a packet more.
+    """Eight times the packets at the same interrupt rate: no additional event per packet, and at most one more per interrupt. As packets and interrupts are not in phase, a poll may find another packet at its end, and an interrupt may arrive during a longer burst of the guest.
 
     An interrupt may have one event more. As packets and interrupts are in phase with nothing, a poll may find another packet at its end,
     and an interrupt may come in the midst of a guest's longer burst.
@@ -240,7 +240,7 @@ def test_events_grow_with_interrupts_and_not_with_packets(split: bool):
 
 
 def test_poisson_streams_share_the_wire_and_lose_nothing():
-    """Two senders on one wire: frames queue behind each other there, and every one is accounted for."""
+    """Two senders on one wire: frames queue behind each other, and every frame is accounted for."""
     point = spec(2)
     stream = point.traffic["stream"].model_copy(update={"rate": 15_000.0, "arrivals": ArrivalSpec(process="poisson")})
     host = run(point.model_copy(update={"traffic": {"one": stream, "other": stream}}))
@@ -264,7 +264,7 @@ def test_the_same_seed_gives_the_same_run_and_another_does_not():
 
 
 def test_a_mixed_host_serves_both_kinds_of_ports():
-    """Some vNICs with contexts of their own, some without, on one stream."""
+    """Some vNICs with their own contexts, some without, on one stream."""
     point = spec(4)
     [group] = point.vms
     other = with_vnics(group, lambda vnic: vnic.model_copy(update={"split_rx": True}))

@@ -20,7 +20,7 @@ from tests.model.small_host import (
 
 
 def test_a_world_alone_pays_switch_and_refill_each_time_it_is_woken():
-    """An idle PCPU runs the idle loop, a context of its own: halt exit, switch and refill before each stay, though no other world ran."""
+    """An idle PCPU runs the idle loop as a separate context: halt exit, switch and refill before each stay, although no other world ran."""
     host = bare_host()
     world = Labourer(host, "a")
     world.give(100 * US)
@@ -33,7 +33,7 @@ def test_a_world_alone_pays_switch_and_refill_each_time_it_is_woken():
 
 
 def test_no_halt_exit_where_the_pcpu_still_runs_another_world():
-    """The one that waited pays switch and refill when its turn comes, and nothing for the idle loop, which did not run."""
+    """The waiting world pays switch and refill at its turn, and nothing for the idle loop, which did not run."""
     host = bare_host()
     one, other = Labourer(host, "one"), Labourer(host, "other")
     one.give(100 * US)
@@ -47,7 +47,7 @@ def test_no_halt_exit_where_the_pcpu_still_runs_another_world():
 
 
 def test_a_world_that_is_woken_as_it_goes_to_sleep_pays_nothing():
-    """The PCPU has not become idle yet, and nobody ran in between: a second dispatch, and no switch."""
+    """The PCPU has not become idle yet, and no other world ran in between: a second dispatch without a switch."""
 
     class Restless(Labourer):
         def rest(self, now: int) -> None:
@@ -65,7 +65,7 @@ def test_a_world_that_is_woken_as_it_goes_to_sleep_pays_nothing():
 
 
 def test_waking_a_world_that_waits_or_runs_does_nothing():
-    """Its work melts into the stay that is coming or going on: one dispatch serves all three jobs."""
+    """Its work joins the coming or current stay: one dispatch serves all three jobs."""
     host = bare_host()
     world = Labourer(host, "a")
     world.give(10 * US)
@@ -77,7 +77,7 @@ def test_waking_a_world_that_waits_or_runs_does_nothing():
 
 
 def test_a_world_goes_to_an_idle_pcpu_of_its_node_and_pays_for_cold_caches():
-    """Its last PCPU is busy; another of the node is idle."""
+    """Its last PCPU is busy; another PCPU of the node is idle."""
     host = bare_host(cores=2)
     one, other = Labourer(host, "one"), Labourer(host, "other")
     one.give(1 * MS)
@@ -87,7 +87,7 @@ def test_a_world_goes_to_an_idle_pcpu_of_its_node_and_pays_for_cold_caches():
 
 
 def test_an_idle_pcpu_of_another_node_is_not_used():
-    """Homes are respected: the second world waits although the other node stands idle."""
+    """Home nodes are respected: the second world waits although the other node is idle."""
     host = bare_host(sockets=2, cores=1, free=True)
     one, other = Labourer(host, "one"), Labourer(host, "other")
     one.give(1 * MS)
@@ -97,7 +97,7 @@ def test_an_idle_pcpu_of_another_node_is_not_used():
 
 
 def test_a_pcpu_that_goes_idle_takes_the_first_of_the_longest_queue():
-    """Three wait at PCPU 0; PCPU 1 falls idle first and takes one of them at once."""
+    """Three worlds wait at PCPU 0; PCPU 1 becomes idle first and takes one of them at once."""
     host = bare_host(cores=2, free=True)
     long, short = Labourer(host, "long", pcpu=0), Labourer(host, "short", pcpu=1)
     waiting = [Labourer(host, f"w{i}", pcpu=0) for i in range(3)]
@@ -110,7 +110,7 @@ def test_a_pcpu_that_goes_idle_takes_the_first_of_the_longest_queue():
 
 
 def test_a_system_world_cuts_a_vcpu_short_and_the_rest_is_done_later():
-    """The vCPU keeps what was left, pays its refill again, and the end it had before does not act."""
+    """The vCPU keeps its remaining work, pays its refill again, and its earlier end has no effect."""
     host = bare_host()
     vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
     vcpu.give(100 * US)
@@ -130,7 +130,7 @@ REFILL = 7 * US
 
 @pytest.mark.parametrize(("system", "refill"), [(False, REFILL), (True, 0)])
 def test_a_guest_refills_its_private_caches_where_another_world_ran(system: bool, refill: int):
-    """At once or after an idle time; not after the idle loop alone, and no context of the VMkernel does."""
+    """At once or after an idle time; not after the idle loop alone, and never for a VMkernel context."""
     host = bare_host(guest_refill=REFILL)
     world, other = Labourer(host, "world", system=system), Labourer(host, "other", system=True)
     world.give(100 * US)
@@ -153,7 +153,7 @@ def test_a_guest_refills_its_private_caches_where_another_world_ran(system: bool
 
 
 def test_a_guest_that_is_cut_short_refills_its_private_caches():
-    """Beside its switch and refill, when it goes on after the system world."""
+    """In addition to its switch and refill, when it resumes after the system world."""
     host = bare_host(guest_refill=REFILL)
     vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
     vcpu.give(100 * US)
@@ -165,7 +165,7 @@ def test_a_guest_that_is_cut_short_refills_its_private_caches():
 
 @pytest.mark.parametrize("refill", [1 * US, 50 * US])
 def test_a_guest_that_migrates_loses_no_less_than_one_that_stays(refill: int):
-    """At another PCPU nothing private is warm: it pays for the migration, or what it would pay at its own after another world where that is more."""
+    """On another PCPU no private cache is warm: it pays for the migration, or, if that is more, what it would pay on its own PCPU after another world."""
     host = bare_host(cores=2, guest_refill=refill)
     one, other = Labourer(host, "one", system=True), Labourer(host, "other")
     one.give(1 * MS)
@@ -185,7 +185,7 @@ def test_a_system_world_is_never_cut_short():
 
 
 def test_being_cut_short_many_times_loses_no_work():
-    """A thousand preemptions later the vCPU has done its job exactly."""
+    """After a thousand preemptions the vCPU has done exactly its job."""
     host = bare_host(free=True)
     vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
     vcpu.give(10 * MS)
@@ -197,10 +197,10 @@ def test_being_cut_short_many_times_loses_no_work():
 
 
 def test_a_preemption_at_the_very_end_of_a_batch_counts_it_as_done():
-    """The tie is decided for the batch that ends, and its end acts once."""
+    """The tie is decided for the batch that ends, and its end is processed once."""
     host = bare_host(free=True)
     vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
-    system.give_at(100 * US, 10 * US)  # entered first, so it rings first at the tie
+    system.give_at(100 * US, 10 * US)  # entered first, so it fires first at the tie
     vcpu.give(100 * US)
     host.clock.advance(SECOND)
     assert vcpu.done == [(100 * US, 0)]
@@ -208,7 +208,7 @@ def test_a_preemption_at_the_very_end_of_a_batch_counts_it_as_done():
 
 
 def test_the_quantum_lets_worlds_take_turns():
-    """Two vCPUs with a second of work each change places every 50 ms, whatever the length of a batch."""
+    """Two vCPUs with a second of work each alternate every 50 ms, for any batch length."""
     host = bare_host(free=True)
     worlds = [Labourer(host, name) for name in "ab"]
     for world in worlds:
@@ -233,18 +233,18 @@ def test_shares_divide_a_pcpu_under_contention_and_only_then(busy: bool):
 
 
 def test_a_long_sleeper_may_not_take_all_it_missed():
-    """A world that slept for ten seconds gets eight quanta ahead of the other, not ten seconds."""
+    """A world that slept for ten seconds gets eight quanta of credit, not ten seconds."""
     host = bare_host(free=True)
     busy, sleeper = Labourer(host, "busy"), Labourer(host, "sleeper")
     busy.give(*[1 * MS] * 20_000)
     sleeper.give_at(10 * SECOND, *[1 * MS] * 5_000)
     host.clock.advance(11 * SECOND)
     check_charges(host, [busy, sleeper])
-    assert 0.6 * SECOND < sleeper.used < 0.76 * SECOND  # 0.4 s at once, then half of the 0.6 s that are left
+    assert 0.6 * SECOND < sleeper.used < 0.76 * SECOND  # 0.4 s at once, then half of the remaining 0.6 s
 
 
 def test_a_vcpu_far_behind_cuts_one_far_ahead_short():
-    """It lags by more than the lead, so it need not wait for the batch to end; one that lags by less does."""
+    """It lags by more than the lead, so it preempts; one that lags by less waits for the batch to end."""
     host = bare_host(free=True)
     ahead, behind = Labourer(host, "ahead"), Labourer(host, "behind")
     ahead.give(20 * MS)
@@ -261,7 +261,7 @@ def test_a_vcpu_far_behind_cuts_one_far_ahead_short():
 
 
 def test_the_numa_balancer_moves_one_vm_at_a_time():
-    """Three busy VMs on one node, none on the other: one moves at the first check, and no more, since 2:1 is the best there is."""
+    """Three busy VMs on one node, none on the other: one moves at the first check, and no more, since 2:1 is optimal."""
     host = bare_host(sockets=2, cores=2, free=True)
     worlds = [Labourer(host, name, pcpu=0) for name in "abc"]
     for world in worlds:
@@ -275,7 +275,7 @@ def test_the_numa_balancer_moves_one_vm_at_a_time():
 
 
 def test_waiting_time_is_what_ready_says():
-    """%RDY: the second world waits while the first works."""
+    """%RDY: the second world waits while the first runs."""
     host = bare_host(free=True)
     one, other = Labourer(host, "one"), Labourer(host, "other")
     one.give(800 * US)
@@ -286,7 +286,7 @@ def test_waiting_time_is_what_ready_says():
 
 
 def test_about_one_event_a_dispatch():
-    """Every dispatch costs its end, and nothing else: counted, not timed."""
+    """Every dispatch costs its end and nothing else; operations are counted, not timed."""
     host = bare_host(cores=4)
     worlds = [Labourer(host, str(i), pcpu=i % 4) for i in range(12)]
     for world in worlds:

@@ -10,7 +10,7 @@ from tests.model.small_host import Labourer, balanced, bare_host, check_charges
 
 
 def _busy(host: Scheduler, name: str, *, pcpu: int, system: bool = False) -> Labourer:
-    """A world that never has nothing to do."""
+    """A world that is always busy."""
     world = Labourer(host, name, pcpu=pcpu, system=system)
     world.give(*[100 * US] * 20_000)
     return world
@@ -18,7 +18,7 @@ def _busy(host: Scheduler, name: str, *, pcpu: int, system: bool = False) -> Lab
 
 @pytest.mark.parametrize(("period", "apart"), [(20 * MS, True), (0, False)])
 def test_two_busy_system_worlds_do_not_share_a_pcpu_while_vcpus_have_another(period: int, apart: bool):
-    """At the first check one of them moves and cuts the vCPU short; without balancing they take turns for ever."""
+    """At the first check one of them moves and preempts the vCPU; without balancing they alternate forever."""
     host = bare_host(cores=2, free=True)
     worlds = [
         _busy(host, "a", pcpu=0, system=True),
@@ -35,7 +35,7 @@ def test_two_busy_system_worlds_do_not_share_a_pcpu_while_vcpus_have_another(per
 
 
 def test_vcpus_are_spread_until_no_move_brings_pcpus_closer():
-    """Three on one PCPU and one on the other become two and two, and it stays like that."""
+    """Three on one PCPU and one on the other become two and two, and stay so."""
     host = bare_host(cores=2, free=True)
     worlds = [_busy(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("x", 1), ("b", 0), ("c", 0))]
     balancer = balanced(host, worlds, 20 * MS)
@@ -46,7 +46,7 @@ def test_vcpus_are_spread_until_no_move_brings_pcpus_closer():
 
 
 def test_three_busy_vcpus_share_two_pcpus_alike():
-    """Two thirds of a PCPU each, although two of them started on one PCPU; without balancing the third has one to itself."""
+    """Each gets two thirds of a PCPU, although two started on the same one; without balancing the third has one alone."""
     for period, least, most in ((20 * MS, 0.65, 0.68), (0, 0.49, 1.0)):
         host = bare_host(cores=2, free=True)
         worlds = [_busy(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 1), ("c", 0))]
@@ -59,7 +59,7 @@ def test_three_busy_vcpus_share_two_pcpus_alike():
 
 
 def test_a_vcpu_behind_a_busy_system_world_goes_on_elsewhere():
-    """It waits no longer than a period once it is a lead behind, for all that the shortest queue is the one that it is in."""
+    """It waits at most a period once it lags by a lead, although its queue is the shortest."""
     host = bare_host(cores=3, free=True)
     worlds = [
         _busy(host, "poll", pcpu=0, system=True),
@@ -76,7 +76,7 @@ def test_a_vcpu_behind_a_busy_system_world_goes_on_elsewhere():
 
 
 def test_vcpus_do_not_count_for_a_system_world():
-    """It goes before them: one that waits behind another is moved to a PCPU with more vCPUs."""
+    """It has priority over them: one that waits behind another moves to a PCPU with more vCPUs."""
     host = bare_host(cores=2, free=True)
     crowd = [_busy(host, f"vcpu{number}", pcpu=1) for number in range(4)]
     first, second = (_busy(host, name, pcpu=0, system=True) for name in ("a", "b"))
@@ -90,7 +90,7 @@ def test_vcpus_do_not_count_for_a_system_world():
 
 
 def test_nobody_crosses_nodes_and_a_single_pcpu_is_not_looked_at():
-    """Worlds run on their home node only; with one PCPU a node there is no event of a check either."""
+    """Worlds run on their home node only; with one PCPU per node there is not even a check event."""
     host = bare_host(sockets=2, cores=1, free=True)
     worlds = [_busy(host, "a", pcpu=0), _busy(host, "b", pcpu=0), _busy(host, "c", pcpu=1)]
     before = host.clock.scheduled()
@@ -102,7 +102,7 @@ def test_nobody_crosses_nodes_and_a_single_pcpu_is_not_looked_at():
 
 
 def test_what_balances_charges_no_world():
-    """A check looks at the running worlds' times and changes no decision: a host in balance does the same without it."""
+    """A check reads the running worlds' times and changes no decision: a balanced host runs the same without it."""
     ends = []
     for period in (0, 20 * MS):
         host = bare_host(cores=2)
@@ -115,7 +115,7 @@ def test_what_balances_charges_no_world():
 
 
 def test_who_lives_in_the_gaps_of_a_system_world_is_found():
-    """The system world runs at every check, and leaves a vCPU half of the PCPU; three share the other PCPU. All four have alike."""
+    """The system world runs at every check and leaves a vCPU half of the PCPU; three share the other PCPU. All four get the same."""
     host = bare_host(cores=2, free=True)
     poll = Labourer(host, "poll", pcpu=0, system=True)
     worlds = [_busy(host, name, pcpu=pcpu) for name, pcpu in (("gaps", 0), ("x", 1), ("y", 1), ("z", 1))]
@@ -135,7 +135,7 @@ def test_who_lives_in_the_gaps_of_a_system_world_is_found():
 
 
 def test_who_sleeps_through_the_work_of_a_system_world_does_not_have_the_pcpu():
-    """A vCPU that woke up behind a busy system world, far ahead of others, gives nobody a better place there."""
+    """A vCPU that woke up behind a busy system world, far ahead of others, would improve nothing there."""
     host = bare_host(cores=2, free=True)
     ahead = Labourer(host, "ahead", pcpu=0)
     ahead.give(300 * MS)

@@ -14,7 +14,7 @@ def stalled(worlds, now):
 
 
 def crowded(costop=3 * MS, *, together=True):
-    """Two VMs of two vCPUs and a single one on two PCPUs, all busy for ever; returns host, VMs and the widest skew seen."""
+    """Two VMs of two vCPUs and one of a single vCPU on two PCPUs, all always busy; returns host, VMs and the largest skew seen."""
     host = bare_host(cores=2, free=True, costop_threshold=costop, costart_threshold=costop * 2 // 3)
     vms = [[Labourer(host, f"vm{v}.{i}", pcpu=i) for i in range(2)] for v in range(2)]
     if together:
@@ -35,28 +35,28 @@ def crowded(costop=3 * MS, *, together=True):
 
 @pytest.mark.parametrize("costop", [3 * MS, 9 * MS])
 def test_the_skew_of_a_crowded_vm_stays_within_the_threshold_and_a_look(costop):
-    """The vCPU ahead is stopped at the first look at which it leads by more."""
+    """The leading vCPU is stopped at the first check at which its lead exceeds the threshold."""
     host, worlds, widest = crowded(costop)
     now = host.clock.now
     assert costop < widest <= costop + 1 * MS
     times = costop_times(worlds, now)
     assert min(times[:4]) > 0.02 * now
     assert times[4] == 0
-    # Everybody runs, waits or is stopped, and the PCPUs are never idle.
+    # All vCPUs run, wait or are stopped, and the PCPUs are never idle.
     for world, still in zip(worlds, stalled(worlds, now), strict=True):
         assert world.used + still == now
     assert sum(world.used for world in worlds) == 2 * now
 
 
 def test_vcpus_that_are_no_vm_of_their_own_drift_apart():
-    """The same worlds, not held together: nobody is stopped, and the skew is that of their quanta."""
+    """The same worlds without co-scheduling: none is stopped, and the skew is that of their quanta."""
     host, worlds, widest = crowded(together=False)
     assert costop_times(worlds, host.clock.now) == [0] * 5
     assert widest > 50 * MS
 
 
 def test_a_vcpu_is_stopped_and_started_at_the_looks_that_the_thresholds_name():
-    """PCPU 1 has a system world until 11 ms, and the second vCPU waits.
+    """PCPU 1 runs a system world until 11 ms, and the second vCPU waits. The first is stopped at a lead of 4 ms, and the second runs on its PCPU; the first may resume at a lead of 2 ms.
 
     The first is stopped when it leads by 4 ms, so that the second runs where it ran; it may go on when it leads by 2 ms.
     """
@@ -67,7 +67,7 @@ def test_a_vcpu_is_stopped_and_started_at_the_looks_that_the_thresholds_name():
     system.give(11 * MS)
     ahead.give(20 * MS)
     behind.give(6500 * US)
-    ahead.give_at(5 * MS, 1 * MS)  # a wake-up in vain: it stays stopped
+    ahead.give_at(5 * MS, 1 * MS)  # a wake-up without effect: it stays stopped
     host.clock.advance(4 * MS)
     assert ahead.state is WorldState.RUNNING
     host.clock.advance(4 * MS + 1)
@@ -86,7 +86,7 @@ def test_a_vcpu_is_stopped_and_started_at_the_looks_that_the_thresholds_name():
 
 
 def test_a_vcpu_that_waits_is_stopped_too():
-    """One PCPU, turns of 3.5 ms: the vCPU that had the first is found in the queue at 4 ms, ahead by 3.5 ms, and leaves it.
+    """One PCPU, turns of 3.5 ms: the vCPU that ran first is in the queue at 4 ms, 3.5 ms ahead, and leaves it. The other runs at 7 ms; at 9 ms the lead is 1.5 ms.
 
     The other has its turn at 7 ms; at 9 ms the lead is 1.5 ms.
     """
@@ -110,7 +110,7 @@ def test_a_vcpu_that_waits_is_stopped_too():
 
 
 def test_time_halted_puts_a_vcpu_neither_ahead_nor_behind():
-    """A wide VM: the first vCPU waits on its node until 30 ms, the second wakes at 20.5 ms on another.
+    """A wide VM: the first vCPU waits on its node until 30 ms, the second wakes at 20.5 ms on another. At the check at 21 ms they are level; at 25 ms the second leads by 4 ms and is stopped. Both wait until 30 ms; at 32 ms the lead is 2 ms.
 
     At the look at 21 ms they are level; at 25 ms the second leads by 4 ms and is stopped. Both stand still until 30 ms; at 32 ms the
     lead is 2 ms.
@@ -129,7 +129,7 @@ def test_time_halted_puts_a_vcpu_neither_ahead_nor_behind():
 
 
 def test_a_stopped_vcpu_goes_on_when_the_one_behind_has_nothing_more_to_do():
-    """The other halts 1 ms after it got its PCPU: at the next look nobody is behind."""
+    """The other halts 1 ms after it got its PCPU: at the next check none is behind."""
     host = bare_host(cores=2, free=True)
     system = Labourer(host, "system", system=True, pcpu=1)
     ahead, behind = (Labourer(host, f"vm.{i}", pcpu=i) for i in range(2))
@@ -144,7 +144,7 @@ def test_a_stopped_vcpu_goes_on_when_the_one_behind_has_nothing_more_to_do():
 
 
 def test_a_stopped_vcpu_with_a_new_home_starts_there():
-    """Its home moves while it is stopped."""
+    """Its home node changes while it is stopped."""
     host = bare_host(sockets=2, cores=2, free=True)
     system = Labourer(host, "system", system=True, pcpu=1)
     ahead, behind = (Labourer(host, f"vm.{i}", pcpu=i) for i in range(2))
@@ -161,7 +161,7 @@ def test_a_stopped_vcpu_with_a_new_home_starts_there():
 
 @pytest.mark.parametrize("more", [False, True])
 def test_a_batch_that_ends_as_its_vcpu_is_stopped_counts_as_done(more):
-    """The look comes first at the tie: what it stops is a vCPU that has its next batch to begin, or nothing more to do."""
+    """The check comes first at the tie: it stops a vCPU that is about to begin its next batch, or has nothing more to do."""
     host = bare_host(cores=2, free=True)
     system = Labourer(host, "system", system=True, pcpu=1)
     ahead, behind = (Labourer(host, f"vm.{i}", pcpu=i) for i in range(2))
@@ -179,7 +179,7 @@ def test_a_batch_that_ends_as_its_vcpu_is_stopped_counts_as_done(more):
 
 
 def test_no_event_is_spent_on_an_smp_vm_whose_vcpus_never_wait():
-    """The count is that of the same worlds without co-scheduling."""
+    """The count equals that of the same worlds without co-scheduling."""
     counts = []
     for together in (False, True):
         host = bare_host(cores=2)
@@ -196,7 +196,7 @@ def test_no_event_is_spent_on_an_smp_vm_whose_vcpus_never_wait():
 
 
 def test_looks_end_when_nobody_waits():
-    """One wait of 2.5 ms costs looks at 1, 2 and 3 ms after it began, and none after."""
+    """One wait of 2.5 ms causes checks 1, 2 and 3 ms after its start, and none later."""
     counts = []
     for together in (False, True):
         host = bare_host(free=True)
@@ -211,7 +211,7 @@ def test_looks_end_when_nobody_waits():
 
 
 def test_looks_come_one_period_apart_while_a_vcpu_waits():
-    """One vCPU waits from the start: with a threshold of 2 ms the other is stopped at the third look, after 3 ms."""
+    """One vCPU waits from the start: with a threshold of 2 ms the other is stopped at the third check, after 3 ms."""
     host = bare_host(cores=2, free=True, costop_threshold=2 * MS, costart_threshold=1 * MS)
     system = Labourer(host, "system", system=True, pcpu=1)
     ahead, behind = (Labourer(host, f"vm.{i}", pcpu=i) for i in range(2))

@@ -1,4 +1,4 @@
-"""What a world hears when its batch is cut short and goes on."""
+"""Notifications of a world whose batch is preempted and resumed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.model.small_host import HALT_EXIT, PREEMPTION, SAME, SWITCH, Labourer
 
 
 class Witness(Labourer):
-    """A labourer that notes every cut and every resumption, and may wake another when it begins or goes to sleep."""
+    """A labourer that records every preemption and resumption, and may wake another when it begins or goes to sleep."""
 
     __slots__ = ("heard", "wakes_on_begin", "wakes_on_rest")
 
@@ -33,7 +33,7 @@ class Witness(Labourer):
 
 
 def test_a_batch_that_was_cut_goes_on_after_what_turning_to_it_costs():
-    """The instant it hears is that at which the rest of its work starts."""
+    """The reported instant is that at which the rest of its work starts."""
     host = bare_host()
     vcpu, system = Witness(host, "vcpu"), Labourer(host, "system", system=True)
     vcpu.give(100 * US)
@@ -46,7 +46,7 @@ def test_a_batch_that_was_cut_goes_on_after_what_turning_to_it_costs():
 
 
 def test_a_batch_longer_than_a_quantum_that_goes_on_at_once_is_not_cut():
-    """Alone on its PCPU it hears nothing."""
+    """Alone on its PCPU it gets no notification."""
     host = bare_host()
     vcpu = Witness(host, "vcpu")
     vcpu.give(SECOND)
@@ -56,7 +56,7 @@ def test_a_batch_longer_than_a_quantum_that_goes_on_at_once_is_not_cut():
 
 
 def test_a_batch_longer_than_a_quantum_is_cut_when_another_has_its_turn():
-    """Two vCPUs with 120 ms each take turns of 50 ms: each is cut twice, and the one left alone not once more."""
+    """Two vCPUs with 120 ms each alternate by 50 ms: each is preempted twice, and the remaining one not again."""
     host = bare_host(free=True)
     one, other = Witness(host, "one"), Witness(host, "other")
     one.give(120 * MS)
@@ -78,7 +78,7 @@ def test_a_batch_longer_than_a_quantum_is_cut_when_another_has_its_turn():
 
 
 def test_whom_a_vcpu_wakes_as_it_begins_waits_for_its_batch():
-    """Its first batch or a later one has no end yet that could be cut; a system world woken otherwise would not wait."""
+    """A batch without an end yet cannot be preempted; a system world woken at another time would not wait."""
     host = bare_host(free=True)
     vcpu, system = Witness(host, "vcpu"), Labourer(host, "system", system=True)
     vcpu.wakes_on_begin = system
@@ -90,7 +90,7 @@ def test_whom_a_vcpu_wakes_as_it_begins_waits_for_its_batch():
 
 
 def test_whom_a_vcpu_wakes_as_it_goes_to_sleep_runs_next():
-    """The vCPU has had its end already and does not have it again."""
+    """The vCPU's end has already been processed and is not processed again."""
     host = bare_host(free=True)
     vcpu, system = Witness(host, "vcpu"), Labourer(host, "system", system=True)
     vcpu.wakes_on_rest = system

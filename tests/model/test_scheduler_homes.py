@@ -1,4 +1,4 @@
-"""Homes: who may be moved, where to, and what becomes of a world whose home changes."""
+"""Home nodes: which worlds may move, where to, and the effect on a world whose home changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.model.small_host import Labourer, bare_host, check_charges, numa_bala
 
 
 def busy_host(sockets=2, vms=3, **adoption):
-    """Two PCPUs a node, and busy VMs that are all at home on the first."""
+    """Two PCPUs per node, and busy VMs that all have the first node as home."""
     host = bare_host(sockets=sockets, cores=2, free=True)
     worlds = [Labourer(host, f"vm{number}", pcpu=0) for number in range(vms)]
     units = []
@@ -32,7 +32,7 @@ def test_a_pinned_unit_is_not_moved(pinned, moves):
 
 
 def test_a_unit_that_is_released_may_be_moved_again():
-    """Pinned for one check, not for the next; its load in the meantime counts for nothing."""
+    """Pinned for one check, not for the next; its load in the meantime does not count."""
     host, worlds, units, balancer = busy_host(movable=False)
     host.clock.advance(3 * SECOND)
     assert balancer.moves == 0
@@ -42,7 +42,7 @@ def test_a_unit_that_is_released_may_be_moved_again():
 
 
 def test_a_unit_moves_to_allowed_nodes_only():
-    """Nodes 1 and 2 are both empty, and node 1 would be taken; the VMs may live on 0 and 2."""
+    """Nodes 1 and 2 are both empty, and node 1 would be chosen; the VMs may only use 0 and 2."""
     for nodes, expected in ((None, [0, 0, 1]), ((0, 2), [0, 0, 2]), ((0,), [0, 0, 0])):
         host, worlds, *_ = busy_host(sockets=3, nodes=nodes)
         host.clock.advance(2 * SECOND + 1)
@@ -50,14 +50,14 @@ def test_a_unit_moves_to_allowed_nodes_only():
 
 
 def test_a_home_that_is_not_allowed_is_refused():
-    """Whoever wires a host says so before time starts."""
+    """The affinity is given during wiring, before time starts."""
     host = bare_host(sockets=2)
     with pytest.raises(ValueError, match=r"vm is at home on node 0, not on one of \(1,\)"):
         host.adopt([Labourer(host, "vm")], nodes=(1,))
 
 
 def test_all_worlds_of_a_unit_move_together():
-    """A VM of two vCPUs and a system world changes its home as one."""
+    """A VM of two vCPUs and a system world changes its home as a unit."""
     host = bare_host(sockets=2, cores=2, free=True)
     vms = [[Labourer(host, f"vm{v}.{i}", pcpu=i, system=i == 2) for i in (0, 1)] for v in range(2)]
     for vm in vms:
@@ -71,7 +71,7 @@ def test_all_worlds_of_a_unit_move_together():
 
 
 def test_who_sleeps_waits_or_runs_when_its_home_changes():
-    """The one that waits changes queues at once, the one that runs at the end of its batch, the one that sleeps when it wakes."""
+    """A waiting world changes queues at once, a running one at the end of its batch, a sleeping one when it wakes."""
     host = bare_host(sockets=2, cores=1, free=True)
     running, waiting, sleeping = (Labourer(host, name) for name in ("running", "waiting", "sleeping"))
     running.give(10 * MS, 10 * MS)
@@ -88,7 +88,7 @@ def test_who_sleeps_waits_or_runs_when_its_home_changes():
 
 
 def test_a_running_world_with_a_new_home_goes_there_when_it_is_cut_short():
-    """It need not wait at a PCPU that is not its own any more."""
+    """It need not wait at a PCPU that no longer belongs to its node."""
     host = bare_host(sockets=2, cores=1, free=True)
     vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
     vcpu.give(10 * MS)
@@ -101,7 +101,7 @@ def test_a_running_world_with_a_new_home_goes_there_when_it_is_cut_short():
 
 
 def drifted(mover_jobs: int = 4000):
-    """Two nodes of one PCPU; the first has worked for two seconds, the second for 20 ms. The mover and another share the first."""
+    """Two nodes of one PCPU; the first has worked for two seconds, the second for 20 ms. The moving world and another one share the first."""
     host = bare_host(sockets=2, cores=1, free=True, quantum=2 * MS)
     mover, stays, far = Labourer(host, "mover"), Labourer(host, "stays"), Labourer(host, "far", pcpu=1)
     mover.give(*[1 * MS] * mover_jobs)
@@ -114,7 +114,7 @@ def drifted(mover_jobs: int = 4000):
 
 @pytest.mark.parametrize("running", [True, False])
 def test_a_moved_world_shares_its_new_node_alike(running):
-    """Nodes' virtual times drift apart; the newcomer is neither ahead of the others there by the difference nor behind."""
+    """Virtual times of nodes drift apart; the difference neither puts the newcomer ahead of the others nor behind."""
     host, mover, stays, far = drifted()
     while (host.pcpus[0].running is mover) is not running:
         host.clock.advance(host.clock.now + 1 * MS)
@@ -124,13 +124,13 @@ def test_a_moved_world_shares_its_new_node_alike(running):
     host.clock.advance(host.clock.now + 1 * SECOND)
     assert len(mover.done) - before[0] == pytest.approx(500, abs=10)
     assert len(far.done) - before[1] == pytest.approx(500, abs=10)
-    assert host.nodes[1].vclock < 1 * SECOND  # not dragged along by the old node's
+    assert host.nodes[1].vclock < 1 * SECOND  # not increased by the old node's virtual time
     assert host.nodes[0].vclock == pytest.approx(stays.vtime, abs=2 * MS)
 
 
 @pytest.mark.parametrize("how", ["asleep", "cut short", "co-stopped"])
 def test_virtual_time_keeps_its_distance_to_the_node_in_a_move(how):
-    """Whatever the world does at that time: one that runs takes its distance along when it leaves the PCPU."""
+    """In any state of the world: a running one keeps its distance when it leaves the PCPU."""
     host, mover, _, _ = drifted(100 if how == "asleep" else 4000)
     system = Labourer(host, "system", system=True)
     old, new = host.nodes
@@ -148,7 +148,7 @@ def test_virtual_time_keeps_its_distance_to_the_node_in_a_move(how):
 
 
 def test_one_that_is_co_stopped_on_its_old_node_after_the_move_is_translated():
-    """It is at home elsewhere while it runs, and leaves its PCPU by being co-stopped."""
+    """Its home changes while it runs, and a co-stop makes it leave its PCPU."""
     host, mover, _, _ = drifted()
     while host.pcpus[0].running is not mover:
         host.clock.advance(host.clock.now + 1 * MS)
@@ -160,7 +160,7 @@ def test_one_that_is_co_stopped_on_its_old_node_after_the_move_is_translated():
 
 
 def crowded(cores: int, vms: tuple[int, int], systems: tuple[int, int] = (0, 0), **changes: int):
-    """Two nodes with so many busy VMs and busy system worlds each; how many VMs each has after ten seconds, and the moves."""
+    """Two nodes with the given numbers of busy VMs and busy system worlds each; returns the VMs of each after ten seconds, and the moves."""
     host = bare_host(sockets=2, cores=cores, free=True, quantum=10 * MS, **changes)
     worlds = []
     for node in range(2):
@@ -182,7 +182,12 @@ def crowded(cores: int, vms: tuple[int, int], systems: tuple[int, int] = (0, 0),
 @pytest.mark.parametrize(
     ("cores", "vms", "systems", "expected"),
     [
-        (2, (6, 2), (0, 0), (4, 4)),  # all PCPUs are busy: only those that wait tell the nodes apart
+        (
+            2,
+            (6, 2),
+            (0, 0),
+            (4, 4),
+        ),  # all PCPUs are busy: only waiting worlds distinguish the nodes, and the system world's PCPU does not make its node look empty
         (2, (6, 6), (1, 0), (6, 6)),  # the system world's PCPU does not make its node look empty
         (2, (4, 2), (0, 1), (3, 3)),
         (4, (8, 8), (4, 0), (7, 9)),  # system worlds have every other quantum: two PCPUs less for VMs
@@ -191,14 +196,14 @@ def crowded(cores: int, vms: tuple[int, int], systems: tuple[int, int] = (0, 0),
     ],
 )
 def test_vms_go_where_they_wait_less(cores, vms, systems, expected):
-    """A node is as full as its VMs want it, system worlds that are in their way included; once that is even nothing moves any more."""
+    """A node's load is the demand of its VMs, including system worlds in their way; once it is even, nothing moves."""
     homes, moves = crowded(cores, vms, systems)
     assert homes == expected
     assert moves == vms[0] - expected[0]
 
 
 def test_a_vcpu_with_a_pcpu_to_itself_does_not_lead_the_node():
-    """It competes with nobody; what others lack counts against each other only."""
+    """A VM does not compete with itself; only the unmet demand of others counts."""
     host = bare_host(cores=2, free=True)
     alone, other = Labourer(host, "alone", pcpu=1), Labourer(host, "other")
     host.dedicate(alone, host.nodes, [other])
@@ -211,7 +216,7 @@ def test_a_vcpu_with_a_pcpu_to_itself_does_not_lead_the_node():
 
 @pytest.mark.parametrize("state", ["sleeps", "waits"])
 def test_of_equally_short_queues_the_first_is_taken(state):
-    """A world with a new home finds both PCPUs there taken by system worlds, with a world waiting at each: it waits at the first."""
+    """A world with a new home finds both PCPUs there busy with system worlds, and a world waiting at each: it waits at the first."""
     host = bare_host(sockets=2, cores=2, free=True)
     old, new = host.nodes
     for name in ("first", "second"):

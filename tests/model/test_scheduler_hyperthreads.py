@@ -1,4 +1,4 @@
-"""Hyperthreads on hosts without costs: a core does 1.25 of what one thread does when both are busy, so 0.625 a thread."""
+"""Hyperthreads on hosts without costs: a core with two busy threads does 1.25 of one thread's work, 0.625 per thread."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tests.model.small_host import (
 
 
 def check_work(host, worlds, given):
-    """What cores did is what worlds were given: 1 a picosecond alone, 1.25 with both threads busy."""
+    """The work of cores equals the work of worlds: 1 per picosecond with one busy thread, 1.25 with two."""
     check_charges(host, worlds)
     now = host.clock.now
     busy, used = (sum(getattr(pcpu, what)(now) for pcpu in host.pcpus) for what in ("busy", "used"))
     shared = busy - used
     assert used - shared + 1.25 * shared == pytest.approx(
         given, abs=100_000
-    )  # a picosecond may be lost at each change of pace
+    )  # a picosecond may be lost at each change of speed
 
 
 def test_two_equal_bursts_on_one_core_take_1_6_times_as_long():
-    """Each goes at 0.625; both end at once; %UTIL is 100 each, %USED 50."""
+    """Each runs at 0.625, and both end together; %UTIL is 100 each, %USED 50."""
     host = bare_host(threads=2, free=True)
     worlds = [Labourer(host, str(i), pcpu=i) for i in range(2)]
     for world in worlds:
@@ -55,7 +55,7 @@ def test_a_thread_alone_has_the_whole_core():
 
 
 def test_ends_move_when_the_sibling_starts_and_stops():
-    """The second burst starts at 40: 60 are left of the first and take 96; by 136 the second has done 60, and does its last 40 alone."""
+    """The second burst starts at 40: 60 of the first remain and take 96; by 136 the second has done 60, and does its last 40 alone."""
     host = bare_host(threads=2, free=True)
     one, other = (Labourer(host, str(i), pcpu=i) for i in range(2))
     one.give(100 * US)
@@ -70,7 +70,7 @@ def test_ends_move_when_the_sibling_starts_and_stops():
 
 
 def test_a_batch_that_begins_on_a_shared_core_is_slow_from_the_start():
-    """The second job of a stay, like the first."""
+    """The second job of a stay behaves like the first."""
     host = bare_host(threads=2, free=True)
     one, other = (Labourer(host, str(i), pcpu=i) for i in range(2))
     one.give(1 * MS)
@@ -81,7 +81,7 @@ def test_a_batch_that_begins_on_a_shared_core_is_slow_from_the_start():
 
 
 def test_a_burst_that_is_cut_keeps_the_work_that_was_left():
-    """Cut at 80 with 50 of 100 done; the system world runs 10 slowly; then 50 are left."""
+    """Preempted at 80 with 50 of 100 done; the system world runs 10 slowly; then 50 remain."""
     host = bare_host(threads=2, free=True)
     vcpu, other = (Labourer(host, str(i), pcpu=i) for i in range(2))
     system = Labourer(host, "system", system=True, pcpu=0)
@@ -97,7 +97,7 @@ def test_a_burst_that_is_cut_keeps_the_work_that_was_left():
 
 
 def test_a_stay_on_a_shared_core_ends_with_the_quantum():
-    """A quantum is wall time, on a shared core as well: two worlds at one thread take turns of 50 ms."""
+    """A quantum is wall time, also on a shared core: two worlds on one thread alternate every 50 ms."""
     host = bare_host(threads=2, free=True)
     neighbour, one, other = (Labourer(host, name, pcpu=pcpu) for name, pcpu in (("n", 1), ("a", 0), ("b", 0)))
     for world in (neighbour, one, other):
@@ -112,7 +112,7 @@ def test_a_stay_on_a_shared_core_ends_with_the_quantum():
 
 
 def test_a_waking_world_takes_a_core_that_is_idle_as_a_whole():
-    """Two idle threads have busy siblings, or their core to themselves: the latter go first, even before the last PCPU."""
+    """Two idle threads have busy siblings, two have a free core: the latter are chosen first, even before the last PCPU."""
     host = bare_host(cores=3, threads=2, free=True, wake_reach=5)
     worlds = [Labourer(host, str(i), pcpu=0) for i in range(6)]
     for start, world in enumerate(worlds):
@@ -125,7 +125,7 @@ def test_a_waking_world_takes_a_core_that_is_idle_as_a_whole():
 
 
 def test_a_world_stays_where_it_was_when_no_better_core_is_idle():
-    """Its last PCPU is idle and so is the sibling; later only halves of busy cores are idle, and its own is as good as any."""
+    """Its last PCPU and the sibling are idle; later only halves of busy cores are idle, and its own is as good as any."""
     host = bare_host(cores=2, threads=2, free=True)
     world = Labourer(host, "a", pcpu=3)
     world.give(10 * US)
@@ -143,7 +143,7 @@ LONG, SHORT = 100 * MS, 20 * MS
 @pytest.mark.parametrize(
     ("period", "ends", "pcpus"),
     [
-        (5 * MS, 109_375 * US, (2, 1)),  # a look at 25: 15.625 of 100 are done
+        (5 * MS, 109_375 * US, (2, 1)),  # a check at 25: 15.625 of 100 are done
         (50 * MS, 126_250 * US, (2, 1)),  # at 70: 43.75 are done
         (0, 160 * MS, (0, 1)),
     ],
@@ -151,7 +151,7 @@ LONG, SHORT = 100 * MS, 20 * MS
 def test_a_busy_vcpu_does_not_stay_on_a_shared_core_while_another_is_idle(
     period: int, ends: int, pcpus: tuple[int, int]
 ) -> None:
-    """Two vCPUs share a core, at 0.625 each; the other core becomes idle at 20 ms, and a period later one of them has it."""
+    """Two vCPUs share a core at 0.625 each; the other core becomes idle at 20 ms, and one of them gets it a period later."""
     host = bare_host(cores=2, threads=2, free=True, ht_rebalance_period=period)
     one, brief, other = (Labourer(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 2), ("c", 1)))
     one.give(LONG)
@@ -163,10 +163,10 @@ def test_a_busy_vcpu_does_not_stay_on_a_shared_core_while_another_is_idle(
 
 
 def test_a_vcpu_that_moves_to_another_core_pays_for_it() -> None:
-    """The interrupt, the way out of the halt, a switch and cold caches, 10.5 us; the one that stays has its core at once."""
+    """The interrupt, the exit from the halt, a switch and cold caches, 10.5 us; the other one has its core alone at once."""
     host = bare_host(cores=2, threads=2)
     one, brief, other = (Labourer(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 2), ("c", 1)))
-    first = HALT_EXIT + SWITCH + SAME  # of whoever is the first on a PCPU: the idle loop ran there
+    first = HALT_EXIT + SWITCH + SAME  # for the first world on a PCPU, as the idle loop ran there
     one.give(LONG)
     brief.give(SHORT)
     other.give(LONG)
@@ -180,7 +180,7 @@ def test_a_vcpu_that_moves_to_another_core_pays_for_it() -> None:
 
 
 def test_system_worlds_and_vcpus_that_share_for_less_than_a_period_stay() -> None:
-    """Two system worlds on node 0; on node 1 a vCPU that comes when no core is idle, and soon has no more to do, twice.
+    """Two system worlds on node 0; on node 1 a vCPU comes twice when no core is idle, and soon finishes. The check at 25 ms, due since the other core became idle at 20 ms, finds the two together again since 24.5 ms.
 
     The look at 25 ms, which is due since the other core became idle at 20, finds them together again since 24.5.
     """
@@ -202,7 +202,7 @@ def test_system_worlds_and_vcpus_that_share_for_less_than_a_period_stay() -> Non
 
 
 def test_a_vcpu_whose_home_is_on_another_node_waits_for_its_turn_to_go_there() -> None:
-    """The other one of the core moves instead."""
+    """The other world of the core moves instead."""
     host = bare_host(cores=2, sockets=2, threads=2, free=True)
     one, brief, other = (Labourer(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 2), ("c", 1)))
     one.give(LONG)
@@ -215,7 +215,7 @@ def test_a_vcpu_whose_home_is_on_another_node_waits_for_its_turn_to_go_there() -
 
 
 def test_systems_vcpus_and_stops_on_shared_cores_lose_no_work():
-    """Random bursts, preemptions and co-stops at random instants on four cores: every picosecond of work is done, at the right pace."""
+    """Random bursts, preemptions and co-stops on four cores: every picosecond of work is done at the right speed."""
     draw = random.Random(5)
     host = bare_host(
         cores=2, sockets=2, threads=2, free=True, quantum=3 * MS, costop_threshold=1 * MS, costart_threshold=0
@@ -239,7 +239,7 @@ def test_systems_vcpus_and_stops_on_shared_cores_lose_no_work():
 
 
 def test_one_event_a_dispatch_and_one_for_each_end_that_moved():
-    """Twenty times, the sibling starts in the midst of a burst and is done before it: two moves of its end."""
+    """Twenty times, the sibling starts during a burst and finishes before it: the burst's end moves twice."""
     host = bare_host(threads=2, free=True)
     one, other = (Labourer(host, str(i), pcpu=i) for i in range(2))
     for step in range(20):

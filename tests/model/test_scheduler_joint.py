@@ -1,4 +1,4 @@
-"""What the study of one scheduler for dense mode and splitRx asks for, where the tests of the rules do not say it already.
+"""Requirements of the joint scheduler study for dense mode and splitRx that the tests of the rules do not cover.
 
 The page about the scheduler (docs/design/scheduler.md) lists its statements, and where the product differs from it.
 """
@@ -16,7 +16,7 @@ from tests.model.small_point import group, guest, nic, pages, point, vnic
 
 @pytest.mark.parametrize("cores", [2, 5])
 def test_a_system_world_finds_an_idle_pcpu_of_its_node_and_cuts_nobody_short(cores: int):
-    """Where it is one of the four that are looked at; the study tried four at random."""
+    """If it is one of the four that are searched; the study tried four at random."""
     host = bare_host(cores=cores, free=True)
     for number in range(cores - 1):
         Labourer(host, f"vcpu{number}", pcpu=number).give(1 * MS)
@@ -28,7 +28,7 @@ def test_a_system_world_finds_an_idle_pcpu_of_its_node_and_cuts_nobody_short(cor
 
 
 def test_an_idle_pcpu_of_another_node_does_not_spare_a_vcpu():
-    """A system world stays at home, and takes the PCPU from a vCPU there."""
+    """A system world stays on its home node, and preempts a vCPU there."""
     host = bare_host(sockets=2, cores=1, free=True)
     vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
     vcpu.give(100 * US)
@@ -39,7 +39,7 @@ def test_an_idle_pcpu_of_another_node_does_not_spare_a_vcpu():
 
 
 def test_a_vcpu_is_cut_short_however_recently_it_began():
-    """Even while the switch to it is paid: what is unfinished of it stays on its bill, and a switch and a refill come anew."""
+    """Even during its switch: the unfinished part is charged to it, and a new switch and refill follow."""
     host = bare_host()
     vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
     vcpu.give(100 * US)
@@ -54,7 +54,7 @@ def test_a_vcpu_is_cut_short_however_recently_it_began():
 
 
 def test_a_vcpu_that_was_cut_short_may_be_taken_by_another_pcpu():
-    """The next one of its node that goes idle: it pays for cold caches there, and for no way out of a halt."""
+    """The next PCPU of its node that becomes idle: it pays for cold caches there, but not for a halt exit."""
     host = bare_host(cores=2)
     cut, neighbour = Labourer(host, "cut", pcpu=0), Labourer(host, "neighbour", pcpu=1)
     system = Labourer(host, "system", system=True, pcpu=0)
@@ -70,7 +70,7 @@ def test_a_vcpu_that_was_cut_short_may_be_taken_by_another_pcpu():
 
 
 def test_a_pcpu_that_goes_idle_takes_nothing_from_another_node():
-    """One waits at home while the other node falls idle beside it."""
+    """A world waits on its home node while the other node is idle."""
     host = bare_host(sockets=2, cores=1, free=True)
     long, waiting, other = Labourer(host, "long"), Labourer(host, "waiting"), Labourer(host, "other", pcpu=1)
     long.give(900 * US)
@@ -82,7 +82,7 @@ def test_a_pcpu_that_goes_idle_takes_nothing_from_another_node():
 
 
 def test_ticks_of_a_guest_that_has_to_wait_do_not_melt():
-    """Kept from its PCPU for 40 of 100 ms it wakes less often, and does the work of every tick all the same."""
+    """Without its PCPU for 40 of 100 ms it wakes less often, but does the work of every tick."""
     used, wakes = [], []
     for blocked in (False, True):
         spec = point(
@@ -102,7 +102,7 @@ def test_ticks_of_a_guest_that_has_to_wait_do_not_melt():
 
 
 def test_homes_are_dealt_round_and_contexts_stay_with_their_vm_or_nic():
-    """VMs on one node after the other; a split-receive context and a NetWorld where the VM is, a NetPoll where its NIC is."""
+    """VMs on the nodes in turn; a split-receive context and a NetWorld on the VM's node, a NetPoll on its NIC's."""
     vms = group(count=4, vnics=(vnic(split_rx=True),))
     spec = point(vms, traffic={"p": pages(SECOND)}, sockets=2, nics={"vmnic0": nic(node=1)})
     host = build_host(spec, Streams(1, 0))

@@ -1,4 +1,4 @@
-"""How a PCPU notices that it must reschedule: interrupted by another PCPU, by what monitors its run queue, or by itself."""
+"""How a PCPU notices that it must reschedule: by an interrupt of another PCPU, by monitoring its run queue, or by itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def wake_at(world: Labourer, when: int, source: Pcpu | None) -> None:
 @pytest.mark.parametrize("remote", [False, True])
 @pytest.mark.parametrize("ipi", [IPI, 0])
 def test_a_busy_pcpu_is_interrupted_by_others_only(remote, ipi):
-    """Who cuts a vCPU short pays for the interrupt unless the PCPU took the one that woke it; with the interrupt free, it is the same."""
+    """The preempting world pays for the interrupt, unless the PCPU took the one that woke it; with a free interrupt there is no difference."""
     two = host(ipi=ipi)
     for pcpu in range(2):
         Labourer(two, "vcpu", pcpu=pcpu).give(5 * MS)
@@ -54,7 +54,7 @@ def test_an_idle_pcpu_is_interrupted_by_others_where_it_halts(mwait, remote, not
 
 
 def test_who_moves_to_an_idle_pcpu_interrupts_it_where_it_halts():
-    """The interrupt is its own PCPU's, which is busy: the one that it goes to halts and knows nothing of it."""
+    """The interrupt arrives at its own PCPU, which is busy: the PCPU to which it goes is halted and must be notified."""
     two = host(mwait=False)
     Labourer(two, "busy").give(5 * MS)
     world = Labourer(two, "world")
@@ -64,7 +64,7 @@ def test_who_moves_to_an_idle_pcpu_interrupts_it_where_it_halts():
 
 
 def test_a_pcpu_that_need_not_reschedule_at_once_looks_at_the_end_of_a_batch():
-    """A vCPU without the lead waits; nobody is interrupted for it."""
+    """A vCPU without the lead waits, and nothing is interrupted for it."""
     one = host(cores=1)
     Labourer(one, "busy").give(900 * US)
     world = Labourer(one, "world")

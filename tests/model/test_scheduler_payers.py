@@ -1,4 +1,4 @@
-"""Who pays for a transmit context, and whom it preempts: its VM's virtual time decides."""
+"""The payer of a transmit context, and the worlds that it preempts: its VM's virtual time decides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def context(host, *payers: Labourer, pcpu: int = 0) -> Labourer:
 
 
 def test_a_vm_pays_for_its_context_by_its_shares():
-    """3 ms of work are 0.75 ms of virtual time for each of two vCPUs with double shares; what the context used is its own."""
+    """3 ms of work are 0.75 ms of virtual time for each of two vCPUs with double shares; the context's own use is separate."""
     host = bare_host(free=True)
     vcpus = [Labourer(host, name, shares=2000) for name in "ab"]
     world = context(host, *vcpus)
@@ -34,7 +34,7 @@ def test_a_vm_pays_for_its_context_by_its_shares():
     [(True, 11 * MS - 1, 25 * MS + US), (True, 11 * MS, 11 * MS + US), (False, 6 * MS, 6 * MS + US)],
 )
 def test_a_context_preempts_when_its_vm_lags_by_the_lead(paying, woken, done):
-    """A VM that has had 5 ms lags by the lead of 1 ms once the other has had 6; a world that nobody pays for never waits."""
+    """A VM that has had 5 ms lags by the lead of 1 ms once the other has had 6 ms; a world without a payer never waits."""
     host = bare_host(free=True)
     mine, other = Labourer(host, "mine"), Labourer(host, "other")
     world = context(host, mine)
@@ -48,7 +48,7 @@ def test_a_context_preempts_when_its_vm_lags_by_the_lead(paying, woken, done):
 
 
 def test_the_standing_of_a_vm_is_up_to_date_while_it_runs_elsewhere():
-    """Its vCPU is 10 ms into a batch on another PCPU, as is the vCPU there: no lag, whatever was charged when."""
+    """Its vCPU is 10 ms into a batch on another PCPU, like the vCPU there: no lag, independent of the time of charging."""
     host = bare_host(cores=2, free=True)
     mine, other = Labourer(host, "mine", pcpu=0), Labourer(host, "other", pcpu=1)
     mine.give(20 * MS)
@@ -61,7 +61,7 @@ def test_the_standing_of_a_vm_is_up_to_date_while_it_runs_elsewhere():
 
 @pytest.mark.parametrize(("woken", "done"), [(4 * MS - 1, 23 * MS + US), (4 * MS, 4 * MS + US)])
 def test_within_its_vm_a_context_goes_by_its_own_time(woken, done):
-    """It has had 3 ms, which its vCPU paid for as well: after 1 ms of its own the vCPU is ahead by the lead."""
+    """It has had 3 ms, which its vCPU also paid for: after 1 ms of its own the vCPU is ahead by the lead."""
     host = bare_host(free=True)
     mine = Labourer(host, "mine")
     world = context(host, mine)
@@ -73,7 +73,7 @@ def test_within_its_vm_a_context_goes_by_its_own_time(woken, done):
 
 
 def test_a_sleeping_vm_lags_by_no_more_than_the_bound():
-    """A VM that slept for seconds has the credit of 8 quanta, for its context as for its vCPUs."""
+    """A VM that slept for seconds has the credit of 8 quanta, for its context and its vCPUs."""
     host = bare_host(free=True, quantum=2 * MS)
     other, mine = Labourer(host, "other"), Labourer(host, "mine")
     other.give(*[100 * MS] * 20)
@@ -85,7 +85,7 @@ def test_a_sleeping_vm_lags_by_no_more_than_the_bound():
 
 @pytest.mark.parametrize(("paying", "shares"), [(True, (300, 500)), (False, (400, 400))])
 def test_a_vm_gets_its_share_with_its_context_or_beside_it(paying, shares):
-    """Two busy VMs on a PCPU, one with a context that takes a fifth of it: who pays for it has that much less for itself."""
+    """Two busy VMs on a PCPU, one with a context that takes a fifth of it: the payer has less for itself by that."""
     host = bare_host(free=True, quantum=2 * MS)
     mine, other = Labourer(host, "mine"), Labourer(host, "other")
     world = context(host, mine)
@@ -102,7 +102,7 @@ def test_a_vm_gets_its_share_with_its_context_or_beside_it(paying, shares):
 
 @pytest.mark.parametrize(("exclusive", "paying"), [(False, 2), (True, 0)])
 def test_the_vcpus_of_a_vm_pay_for_its_networld(exclusive, paying):
-    """All of them, but not where each has a PCPU to itself and takes no part in sharing."""
+    """All of them, except with exclusive PCPUs, which are not shared."""
     host = build_host(point(group(vcpus=2, exclusive=exclusive, shares=3000), traffic={}), Streams(1, 0))
     (vm,) = host.vms
     (world,) = vm.worlds

@@ -9,7 +9,7 @@ from tests.model.small_host import Labourer, bare_host, check_charges, numa_bala
 
 
 def test_a_waking_world_goes_back_to_where_it_last_ran_if_that_is_idle():
-    """Its last PCPU is asked first, although another became idle later."""
+    """Its last PCPU is chosen first, although another became idle later."""
     host = bare_host(cores=3, free=True)
     first, second = Labourer(host, "a", pcpu=1), Labourer(host, "b", pcpu=2)
     first.give(10 * US)
@@ -20,7 +20,7 @@ def test_a_waking_world_goes_back_to_where_it_last_ran_if_that_is_idle():
 
 
 def test_else_it_goes_to_the_pcpu_that_became_idle_most_recently():
-    """Its last PCPU is busy; of the two idle ones the warmer is taken."""
+    """Its last PCPU is busy; the warmer of the two idle ones is taken."""
     host = bare_host(cores=3, free=True)
     worlds = [Labourer(host, name, pcpu=pcpu) for name, pcpu in (("busy", 0), ("short", 1), ("long", 2))]
     for world, length in zip(worlds, (MS, 30 * US, 20 * US), strict=True):
@@ -47,7 +47,7 @@ def test_system_worlds_go_before_vcpus_and_in_order_of_arrival():
 
 
 def test_the_vcpu_with_the_least_virtual_time_goes_first():
-    """Who has used less, by its shares, overtakes who came earlier."""
+    """The world that has used less, relative to its shares, overtakes one that came earlier."""
     host = bare_host(free=True)
     greedy, modest, running = (Labourer(host, name) for name in ("greedy", "modest", "running"))
     greedy.give(400 * US)
@@ -61,7 +61,7 @@ def test_the_vcpu_with_the_least_virtual_time_goes_first():
 
 
 def test_a_world_with_more_shares_ages_more_slowly():
-    """The same use, twice the shares: half the virtual time, and the first turn."""
+    """The same use and twice the shares: half the virtual time, and the first turn."""
     host = bare_host(free=True)
     poor, rich, running = Labourer(host, "poor", shares=1000), Labourer(host, "rich", shares=2000), Labourer(host, "r")
     for world in (poor, rich):
@@ -76,7 +76,7 @@ def test_a_world_with_more_shares_ages_more_slowly():
 
 
 def test_system_worlds_take_turns_of_a_quantum():
-    """Neither cuts the other short; both have had four quanta after eight."""
+    """Neither preempts the other; both have had four quanta after eight."""
     host = bare_host(free=True, quantum=1 * MS)
     worlds = [Labourer(host, name, system=True) for name in "xy"]
     for world in worlds:
@@ -89,7 +89,7 @@ def test_system_worlds_take_turns_of_a_quantum():
 
 
 def test_nothing_moves_while_nodes_differ_by_less_than_the_threshold():
-    """A VM that uses 8 % of a node with two PCPUs stays at home when 10 points are asked for, and goes when 5 are."""
+    """A VM that uses 8 % of a node with two PCPUs stays at home with a threshold of 10 points, and moves with 5."""
     for threshold, moves in ((10, 0), (5, 1)):
         host = bare_host(sockets=2, cores=2, free=True)
         worlds = [Labourer(host, name, pcpu=0) for name in "ab"]
@@ -104,7 +104,7 @@ def test_nothing_moves_while_nodes_differ_by_less_than_the_threshold():
 
 
 def test_a_vm_that_moves_while_it_runs_does_so_at_the_end_of_its_batch():
-    """The batch is not cut; the next one runs on the new node."""
+    """The batch is not preempted; the next one runs on the new node."""
     host = bare_host(sockets=2, cores=2, free=True, quantum=10 * SECOND)
     worlds = [Labourer(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 1))]
     for world in worlds:
@@ -120,7 +120,7 @@ def test_a_vm_that_moves_while_it_runs_does_so_at_the_end_of_its_batch():
 
 
 def test_a_vm_that_waits_moves_at_once():
-    """One PCPU a node, two VMs on the first: the balancer takes the one that waits for the idle node, without delay."""
+    """One PCPU per node, two VMs on the first: the balancer moves the waiting one to the idle node at once."""
     host = bare_host(sockets=2, cores=1, free=True, quantum=600 * MS)
     worlds = [Labourer(host, name, pcpu=0) for name in "ab"]
     for world in worlds:
@@ -139,7 +139,7 @@ def test_a_vm_that_waits_moves_at_once():
 
 @pytest.mark.parametrize(("quanta", "slept", "held"), [(8, 100, 8), (8, 3, 3), (1, 100, 1)])
 def test_a_sleepers_credit_is_bounded(quanta, slept, held):
-    """A vCPU that wakes beside a busy one has the PCPU for as long as it lags, at most so many quanta (Cpu.BoundLagQuanta); then they take turns."""
+    """A vCPU that wakes beside a busy one has the PCPU as long as it lags, at most a number of quanta (Cpu.BoundLagQuanta); then they alternate."""
     host = bare_host(free=True, quantum=1 * MS, lag_quanta=quanta)
     busy, sleeper = Labourer(host, "busy"), Labourer(host, "sleeper")
     busy.give(*[100 * US] * 2000)

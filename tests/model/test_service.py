@@ -1,4 +1,4 @@
-"""Service times that a scenario names: each application takes as long as its traffic says, in the mean and in its distribution."""
+"""Service times of a scenario: each application takes the time given by its traffic, in mean and distribution."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ def lengths(count: int = 200_000, **service: Any) -> Any:
 def test_lengths_have_the_mean_and_the_variation_that_were_asked_for(
     service: dict[str, Any], mean_us: float, cv: float
 ) -> None:
-    """Of each distribution, in time and in cycles of a processor of 1 GHz; the third moments of a log-normal one make it slow to settle."""
+    """For each distribution, as time and as cycles at 1 GHz; the mean of a log-normal one converges slowly because of its third moment."""
     drawn = lengths(**service)
     assert np.mean(drawn) / US == pytest.approx(mean_us, rel=0.02)
     assert np.std(drawn) / np.mean(drawn) == pytest.approx(cv, rel=0.05)
 
 
 def test_a_lognormal_length_is_lognormal() -> None:
-    """The logarithm is normal: its median lies below the mean by the square root of 1 + cv^2."""
+    """The logarithm is normal: the median is below the mean by the square root of 1 + cv^2."""
     drawn = lengths(distribution="lognormal", mean="30 us", cv=1.0)
     assert np.median(drawn) / US == pytest.approx(30 / 2**0.5, rel=0.02)
 
 
 def test_constant_service_draws_nothing() -> None:
-    """No random stream is made for it."""
+    """No random stream is created for it."""
 
     def no_stream() -> np.random.Generator:
         raise AssertionError("a stream was made")
@@ -82,7 +82,7 @@ def test_constant_service_draws_nothing() -> None:
 TWO = (group("a"), group("b"))
 """A sender and a receiver."""
 KINDS: dict[str, tuple[Callable[..., Traffic], dict[str, Any], Callable[[Host], float]]] = {
-    # name: traffic, its settings, number of services by the end
+    # name: traffic, its settings, number of services at the end
     "transactions": (users, {}, lambda host: host.flows[0].answered),
     "request_response": (echoes, {}, lambda host: host.flows[0].answered),
     "http get": (files, {"method": "get", "size": "1000 B"}, lambda host: host.flows[0].answered),
@@ -97,7 +97,7 @@ def used_us(host: Host, vm: int = 0) -> float:
 
 
 def own(service: Any) -> ServiceSpec:
-    """A service time as a scenario writes it."""
+    """A service time as written in a scenario."""
     found = users(service=service).service
     assert found is not None
     return found
@@ -110,7 +110,7 @@ def one(traffic: Traffic) -> PointSpec:
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("distribution", ["constant", "exponential", "empirical"])
 def test_a_service_time_is_charged_for_each_service(name: str, distribution: str) -> None:
-    """300 us more of it is 300 us more of the vCPU for each request or datagram; twice as long a mean is that much longer, whatever its distribution."""
+    """300 us more service is 300 us more of the vCPU per request or datagram; a doubled mean adds as much for any distribution."""
     make, settings, count = KINDS[name]
 
     def spent(mean_us: int) -> float:
@@ -125,7 +125,7 @@ def test_a_service_time_is_charged_for_each_service(name: str, distribution: str
 
 @pytest.mark.parametrize("name", ["transactions", "request_response", "http get", "http post", "udp receive", "web"])
 def test_an_exponential_service_time_varies(name: str) -> None:
-    """The quickest of some hundred services takes less than a third of the mean, all else included."""
+    """The shortest of some hundred services takes less than a third of the mean, everything included."""
     instants = tuple(place * 2 * MS for place in range(1, 150))
     make, settings, _ = KINDS.get(name, (lambda **more: pages(*instants, **more), {}, None))
     for distribution, quick in (("exponential", True), ("constant", False)):
@@ -138,7 +138,7 @@ def test_an_exponential_service_time_varies(name: str) -> None:
 
 
 def test_the_guests_cost_counts_where_a_scenario_names_none() -> None:
-    """A constant service time as long as the guest's own cost changes nothing, to the picosecond."""
+    """A constant service time equal to the guest's own cost changes nothing, to the picosecond."""
     bare, same = (run(one(users(**more)), 40 * MS) for more in ({}, {"service": "100 us"}))
     assert same.vcpus[0].used == bare.vcpus[0].used
     assert same.flows[0].answered == bare.flows[0].answered
@@ -168,7 +168,7 @@ def test_each_vm_reads_multicast_for_its_own_time(service: Any) -> None:
 
 @pytest.mark.parametrize(("service", "longer"), [("21 us", "400 us"), ({"mean": "21 us"}, {"mean": "400 us"})])
 def test_streams_take_their_service_time_for_each_packet_or_write(service: Any, longer: Any) -> None:
-    """One that a VM receives, one that it sends, and one between two VMs: so few packets a second as that time leaves."""
+    """Received, sent and VM-to-VM datagrams: the service time limits the packet rate."""
     received = run(one(stream("receive", service=service)), 200 * MS)
     assert received.vcpus[0].read * 21 == pytest.approx(200_000, rel=0.15)
     sent = run(one(stream("send", service=longer)), 200 * MS)
@@ -179,7 +179,7 @@ def test_streams_take_their_service_time_for_each_packet_or_write(service: Any, 
         for one_read in (longer, "1 us")
     )
     assert local.flows[0].octets < 0.5 * quick.flows[0].octets
-    assert local.vcpus[1].used > 4 * local.vcpus[0].used  # it is the receiver that takes longer
+    assert local.vcpus[1].used > 4 * local.vcpus[0].used  # the receiver takes longer
 
 
 @pytest.mark.parametrize("service", ["20 us", {"mean": "20 us"}])
@@ -193,7 +193,7 @@ def test_datagrams_between_vms_take_their_readers_time(service: Any) -> None:
 
 
 def test_datagrams_with_service_of_their_own_queue_as_in_theory() -> None:
-    """M/M/1 at half load, but for some microseconds of the stack: the mean time in the system is twice that of service."""
+    """M/M/1 at half load plus some microseconds of the stack: the mean time in the system is twice the service time."""
     changes = {"arrivals": ArrivalSpec(process="poisson"), "rate": 500.0, "service": own({"mean": "1 ms"})}
     flow = multicast(10).model_copy(update=changes)
     host = run(point(group(), traffic={"flow": flow}, cost=CALM), 60 * SECOND)
@@ -202,7 +202,7 @@ def test_datagrams_with_service_of_their_own_queue_as_in_theory() -> None:
 
 
 def test_work_may_load_several_vcpus_of_a_vm() -> None:
-    """Each with a stream of its own at the rate that is given; one by default, all where that is asked for."""
+    """Each vCPU has its own stream at the given rate; one vCPU by default, all on request."""
     flow = work("100 /s", "5 ms")
     vm = group(vcpus=3)
     for vcpus, busy in ((1, 1), (2, 2), ("all", 3)):
@@ -213,7 +213,7 @@ def test_work_may_load_several_vcpus_of_a_vm() -> None:
 
 
 def test_a_point_without_service_times_keeps_its_hash() -> None:
-    """Stored runs stay valid: keys that are newer count only where they are set."""
+    """Stored runs remain valid: newer keys count only if they are set."""
     bare, own = one(users()), one(users(service="100 us"))
     assert one(users(service=None)).digest() == bare.digest()
     assert own.digest() != bare.digest()

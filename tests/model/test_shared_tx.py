@@ -1,4 +1,4 @@
-"""A transmit queue that several vCPUs post to: what waits goes when the one that wrote it halts, and it pays for its own calls."""
+"""A transmit queue that several vCPUs post to: waiting packets leave when their writer halts, which pays for its own calls."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ TWO = {"vmnic0": nic(), "vmnic1": nic()}
 
 
 class Unheeded(PacketHandler):
-    """Nobody waits for what is sent."""
+    """Sent packets are not waited for."""
 
     def gone(self, packets: GuestPackets, train: Train, first: int, step: int) -> None: ...
 
 
 def posted(place: int, coalescing: TxCoalescing | None) -> tuple[Host, TxQueue]:
-    """A VM with one transmit queue and two vCPUs, of which one has just written a packet."""
+    """A VM with one transmit queue and two vCPUs, one of which has just written a packet."""
     host = build_host(point(group(vcpus=2), traffic={"w": work("10 /s", "1 us")}), Streams(1, 0))
     (queue,) = host.transmits
     queue.coalesce(coalescing)
@@ -41,14 +41,14 @@ def posted(place: int, coalescing: TxCoalescing | None) -> tuple[Host, TxQueue]:
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_what_a_vcpu_wrote_goes_when_it_halts(place: int) -> None:
-    """Dense mode waits for a halt or 8 ms: it is the halt, whichever vCPU wrote it."""
+    """Dense mode waits for a halt or 8 ms: here the halt comes first, whichever vCPU wrote the packet."""
     host, queue = posted(place, TxCoalescing(8 * MS, in_passing=False))
     host.vcpus[place].rest(0)
     assert queue.wakes == [0, 0, 1, 0]
 
 
 def test_who_posts_pays_for_the_call() -> None:
-    """The context is called for the first packet on the ring: by the vCPU that wrote it."""
+    """The context is called for the first packet on the ring, by the vCPU that wrote it."""
     host, queue = posted(1, None)
     queue._due(0)
     assert queue.wakes == [1, 0, 0, 0]
@@ -57,7 +57,7 @@ def test_who_posts_pays_for_the_call() -> None:
 
 
 def test_users_are_spread_over_the_vcpus() -> None:
-    """And each vCPU posts by itself: two of them answer nearly twice as much."""
+    """Each vCPU posts by itself: two of them answer nearly twice as much."""
     answered = []
     for vcpus in (1, 2):
         host = run(point(group(vcpus=vcpus), traffic={"u": users(2)}, cost=CALM, cores=6), 60 * MS)
@@ -67,7 +67,7 @@ def test_users_are_spread_over_the_vcpus() -> None:
 
 
 def test_a_passed_nic_without_rss_sends_what_any_vcpu_wrote() -> None:
-    """One queue, four vCPUs: nothing that a burst wrote is still there when all of them sleep."""
+    """One queue, four vCPUs: no written packet is left when all of them sleep."""
     vm = group(vcpus=4, passthrough=("vmnic1",), reserved=1.0)
     flow = stream("receive", vnic=1, streams=4)
     spec = point(vm, traffic={"tcp": flow}, nics=TWO | {"vmnic1": nic(lro=True)}, cost=CALM, cores=6)
@@ -79,7 +79,7 @@ def test_a_passed_nic_without_rss_sends_what_any_vcpu_wrote() -> None:
 
 
 def test_a_long_burst_does_not_keep_what_it_writes_early() -> None:
-    """Clients enough for four vCPUs, who all go by one queue: none idles while another still writes to others."""
+    """Enough clients for four vCPUs that share one queue: none idles while another still writes to others."""
     vm = group(vcpus=4, passthrough=("vmnic1",), reserved=1.0)
     traffic = {"w": files("get", vnic=1, size="1000 B", connections=16)}
     host = run(point(vm, traffic=traffic, nics=TWO, cost=CALM, cores=6), 60 * MS)
@@ -87,7 +87,7 @@ def test_a_long_burst_does_not_keep_what_it_writes_early() -> None:
 
 
 def test_a_burst_that_is_cut_short_takes_back_what_it_wrote_queue_by_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not flow by flow: the answers to 64 connections are taken back at once, however many of them one burst writes."""
+    """And not flow by flow: replies to 64 connections are taken back at once, even if one burst writes all."""
     calls: Counter[str] = Counter()
 
     def counted(owner: type, name: str) -> None:

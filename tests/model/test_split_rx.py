@@ -1,4 +1,4 @@
-"""Automatic splitRx on whole hosts, and the rules by which it acts."""
+"""Automatic splitRx on whole hosts, and its rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOK = 10 * MS
 def test_a_queue_is_split_when_it_is_full_and_shared(
     rule: str, load: float, rate: float, received: list[int], expected: bool
 ) -> None:
-    """10,000 multicast packets a second, or eight vNICs with even loads; heavily utilised is 90 %."""
+    """10,000 multicast packets per second, or eight vNICs with even loads; heavily utilised means 90 %."""
     assert splits_receive(rule, load, 0.9, rate, received) == expected
 
 
@@ -49,7 +49,7 @@ def copied(host) -> list[int]:
 
 
 def test_contexts_take_over_at_a_look_at_a_full_queue() -> None:
-    """At 20,000 packets a second two clones of 24 us take 96 % of the NetPoll, from 1 ms on: 86 % of the first 10 ms, so that the look at 20 ms acts."""
+    """At 20,000 packets per second two clones of 24 us take 96 % of the NetPoll from 1 ms on, and 86 % of the first 10 ms, so the check at 20 ms acts."""
     full = host(20_000, copy=24_000)
     assert all(port.is_split for port in full.ports)
     before = (2 * LOOK - 1 * MS) // (50 * US)
@@ -61,7 +61,7 @@ def test_contexts_take_over_at_a_look_at_a_full_queue() -> None:
 @pytest.mark.parametrize(
     ("rate", "copy", "changes"),
     [
-        (20_000, 5_000, {}),  # not full
+        (20_000, 5_000, {}),  # not full; full, of too few packets
         (9_900, 49_000, {}),  # full, of too few packets
         (20_000, 24_000, {"split_rx_auto": False}),
         (20_000, 24_000, {"rule": ""}),
@@ -69,14 +69,14 @@ def test_contexts_take_over_at_a_look_at_a_full_queue() -> None:
     ],
 )
 def test_it_stays_off_else(rate: int, copy: float, changes: dict[str, object]) -> None:
-    """Each condition by itself; a vNIC that the file speaks of is left alone, and so is a host without the rule."""
+    """Each condition alone; a vNIC with an explicit setting is unchanged, and so is a host without the rule."""
     quiet = host(rate, copy=copy, **changes)
     assert not any(port.is_split for port in quiet.ports)
     assert sum(copied(quiet)) == 0
 
 
 def test_the_older_rule_wants_eight_vnics() -> None:
-    """At 5,000 packets a second, whose copies take 96 % of the NetPoll."""
+    """At 5,000 packets per second, whose copies take 96 % of the NetPoll."""
     for vms, copy in ((7, 27_400), (8, 24_000)):
         full = host(5_000, vms=vms, copy=copy, rule="vnics")
         assert [port.is_split for port in full.ports] == [vms == 8] * vms

@@ -1,4 +1,4 @@
-"""Virtual functions of a shared port (SR-IOV): what they cost, what they share, and what stays apart."""
+"""Virtual functions of a shared port (SR-IOV): their cost, shared resources, and separation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FRAME = transmission_ps(packet_on_wire(1000 + UDP_HEADERS), 10e9)
 
 
 def shared(direction: str, *, functions: int = 2, **changes: object) -> PointSpec:
-    """A VM with a vNIC, and others with a function each of the uplink; a stream of datagrams through each."""
+    """A VM with a vNIC, and others with a function of the uplink each; a stream of datagrams through each."""
     vms = [
         group("vnic"),
         *(group(f"vf{place}", networks=(), functions=("vmnic0",), reserved=1.0) for place in range(functions)),
@@ -46,7 +46,7 @@ def test_a_function_costs_what_a_whole_port_costs(direction: str) -> None:
 
 
 def test_frames_reach_the_function_that_they_are_addressed_to() -> None:
-    """Three VMs on one port: each reads its own datagrams, and the VMkernel works for the one with a vNIC alone."""
+    """Three VMs on one port: each reads its own datagrams, and the VMkernel works only for the one with a vNIC."""
     host = run(shared("receive"), 10 * MS)
     assert [flow.delivered for flow in host.flows] == [10, 10, 10]
     names = [queue.name for queue in host.nics["vmnic0"].queues]
@@ -54,12 +54,12 @@ def test_frames_reach_the_function_that_they_are_addressed_to() -> None:
     assert [queue.ring.taken for queue in host.nics["vmnic0"].queues][:2] == [10, 10]
     times = used(host)
     assert times["vf0[0].vcpu0"] == times["vf1[0].vcpu0"] > times["vnic[0].vcpu0"] > 0
-    # as on a port that the VM has to itself
+    # as on a port with exclusive use
     assert times["vf0[0].vcpu0"] == used(run(shared("receive", functions=1), 10 * MS))["vf0[0].vcpu0"]
 
 
 def test_functions_and_the_uplink_share_one_wire() -> None:
-    """Senders that want more than the wire has get all of it together, each some of it."""
+    """Senders that exceed the wire together get all of it, and each gets a part."""
     host = run(shared("send", rate="1 Mpps", burst=20), 20 * MS)
     port = host.nics["vmnic0"]
     port.depart(host.clock.now)
@@ -69,7 +69,7 @@ def test_functions_and_the_uplink_share_one_wire() -> None:
 
 
 def test_a_full_transmit_queue_of_the_vmkernel_does_not_hold_a_function_back() -> None:
-    """The port's queue belongs to the uplink; a function has descriptors of its own."""
+    """The port's queue belongs to the uplink; a function has its own descriptors."""
     spec = shared("send", functions=1, rate="20 kpps", burst=200)
     few = {"vmnic0": nic(tx_queue=64, line_rate="1 Gbit/s", tx_interrupt_delay="10 us")}
     host = run(spec.model_copy(update={"hardware": spec.hardware.model_copy(update={"nics": few})}), 20 * MS)
@@ -79,7 +79,7 @@ def test_a_full_transmit_queue_of_the_vmkernel_does_not_hold_a_function_back() -
 
 
 def test_no_completion_of_the_vmkernel_interrupts_a_function() -> None:
-    """The transmit queue of the uplink is announced by a queue of the VMkernel."""
+    """The uplink's transmit queue is announced by a queue of the VMkernel."""
     host = build_host(shared("send"), Streams(1, 0))
     port = host.nics["vmnic0"]
     assert port.vector is not None
@@ -88,7 +88,7 @@ def test_no_completion_of_the_vmkernel_interrupts_a_function() -> None:
 
 
 def test_a_port_without_an_uplink_serves_functions_alone() -> None:
-    """No context of the VMkernel is there for it."""
+    """It has no context of the VMkernel."""
     vms = [group(f"vf{place}", networks=(), functions=("vmnic1",), reserved=1.0) for place in range(3)]
     flows = {vm.name: datagrams("receive", to=vm.name) for vm in vms}
     host = run(point(*vms, traffic=flows, nics={"vmnic0": nic(), "vmnic1": nic()}, cost=CALM), 10 * MS)
@@ -98,7 +98,7 @@ def test_a_port_without_an_uplink_serves_functions_alone() -> None:
 
 
 def test_a_port_in_sriov_mode_joins_no_frames_for_functions() -> None:
-    """LRO of the NIC is off for them; a whole port has it."""
+    """LRO of the NIC is off for functions, and on for a whole port."""
     joins = {"vmnic0": nic(), "vmnic1": nic(lro=True, interrupt_interval="100 us")}
     packets = []
     for how in ("passthrough", "functions"):
@@ -111,7 +111,7 @@ def test_a_port_in_sriov_mode_joins_no_frames_for_functions() -> None:
 
 
 def test_a_function_has_as_many_queues_as_its_nic_gives_it() -> None:
-    """And no more than the VM has vCPUs; one without RSS."""
+    """At most as many as the VM has vCPUs; one without RSS."""
     for rss, queues in ((True, 3), (False, 1)):
         vm = group(networks=(), functions=("vmnic0",), reserved=1.0, vcpus=3)
         host = build_host(
@@ -122,7 +122,7 @@ def test_a_function_has_as_many_queues_as_its_nic_gives_it() -> None:
 
 @pytest.mark.parametrize("direction", ["receive", "send"])
 def test_tcp_goes_through_functions_beside_a_vnic(direction: str) -> None:
-    """Streams of all three VMs get on, and every law holds."""
+    """Streams of all three VMs make progress, and every invariant holds."""
     vms = [
         group("vnic"),
         *(group(f"vf{place}", networks=(), functions=("vmnic0",), reserved=1.0) for place in range(2)),
@@ -134,7 +134,7 @@ def test_tcp_goes_through_functions_beside_a_vnic(direction: str) -> None:
 
 
 def test_a_port_is_whole_or_in_functions() -> None:
-    """Where the loader did not look, the wiring does."""
+    """The wiring refuses it even if the loader did not check."""
     whole = group("whole", networks=(), passthrough=("vmnic1",))
     part = group("part", networks=(), functions=("vmnic1",))
     two = {"vmnic0": nic(), "vmnic1": nic()}

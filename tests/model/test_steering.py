@@ -1,4 +1,4 @@
-"""Which queue, which uplink, which context: NetQueue, RSS, DRSS, VXLAN, teaming, several vNICs."""
+"""Choice of queue, uplink and context: NetQueue, RSS, DRSS, VXLAN, teaming, several vNICs."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def vnics(host: Host) -> list[GuestDevice]:
 
 
 def queues_of(made: GuestDevice) -> list[str]:
-    """Queues that what is sent to a vNIC comes by, in the order of its connections."""
+    """Queues by which frames to a vNIC arrive, in the order of its connections."""
     return [sender.queue.name for sender, _ in made.filter.senders]
 
 
 def inside(address: str, place: int) -> bytes:
-    """What is hashed of a connection to a VM, of the frame that the guest gets."""
+    """Hashed fields of a connection to a VM, in the frame that the guest gets."""
     return rss_input("10.1.0.1", address, 33000 + place, 5001)
 
 
@@ -47,18 +47,18 @@ def inner(address: str, place: int) -> int:
 
 
 LOADED = ROUND | {"driver_rx": 25000, "copy_per_byte": 0.125}
-"""One receive context takes 38,000 frames a second."""
+"""One receive context processes 38,000 frames per second."""
 
 
 def test_each_vnic_has_a_queue_of_its_own():
-    """Three vNICs of three VMs on queues 1 to 3; the default queue serves nobody."""
+    """Three vNICs of three VMs on queues 1 to 3; the default queue serves none."""
     host = build(point(group(count=3), traffic={"s": stream("receive", streams=2)}, nics=MANY))
     assert [queues_of(made) for made in vnics(host)] == [[f"vmnic0-rx{n}"] * 2 for n in (1, 2, 3)]
     assert [poll.queue.name for poll in host.polls] == [f"vmnic0-rx{n}" for n in range(4)]
 
 
 def test_more_vnics_than_queues_share():
-    """Two queues beside the default one."""
+    """Two queues in addition to the default queue."""
     few = {"vmnic0": nic(rx_queues=3)}
     host = build(point(group(count=4), traffic={"s": stream("receive")}, nics=few))
     assert [queues_of(made) for made in vnics(host)] == [[f"vmnic0-rx{n}"] for n in (1, 2, 1, 2)]
@@ -76,7 +76,7 @@ def test_without_netqueue_all_come_by_the_default_queue(changes):
 
 
 def test_rss_spreads_the_connections_of_a_vnic_by_their_hashes():
-    """Four rings, and four receive queues of the vNIC, each with a vCPU: the NIC's hash chooses the ring, that of the guest's own key the queue."""
+    """Four rings, and four receive queues of the vNIC, each with a vCPU: the NIC's hash chooses the ring, and the guest's key the queue."""
     vm = group(vcpus=4, vnics=(vnic(rss=True, queues=4),))
     spec = point(
         vm, traffic={"s": stream("receive", streams=24)}, nics=MANY, options={"vmnic0": NicOptions(rss_rings=4)}
@@ -93,7 +93,7 @@ def test_rss_spreads_the_connections_of_a_vnic_by_their_hashes():
 
 
 def test_a_connection_has_one_transmit_queue_by_a_hash():
-    """Whoever writes: a connection's acknowledgements leave by one queue, and those of 24 connections by all of them."""
+    """For any writer: a connection's acknowledgements leave by one queue, those of 24 connections by all."""
     vm = group(vcpus=4, vnics=(vnic(rss=True, queues=4),))
     spec = point(
         vm, traffic={"s": stream("receive", streams=24)}, nics=MANY, options={"vmnic0": NicOptions(rss_rings=4)}
@@ -111,7 +111,7 @@ def test_a_connection_has_one_transmit_queue_by_a_hash():
 )
 @pytest.mark.parametrize("rss", [False, True])
 def test_a_vnic_has_as_many_queues_as_vcpus_and_its_driver_allow(vcpus: int, most: int, expected: int, rss: bool):
-    """A power of two, whether or not the NIC has rings for it."""
+    """A power of two, with or without rings of the NIC for it."""
     vm = group(vcpus=vcpus, vnics=(vnic(rss=rss, queues=most),))
     host = build(
         point(vm, traffic={"s": stream("receive")}, nics=MANY, options={"vmnic0": NicOptions(rss_rings=4)}, cores=12)
@@ -120,7 +120,7 @@ def test_a_vnic_has_as_many_queues_as_vcpus_and_its_driver_allow(vcpus: int, mos
 
 
 def test_when_rings_run_out_a_vnic_shares_a_queue_without_rss():
-    """Eight queues: the default one, four rings for the first vNIC, and three left are too few for four more."""
+    """Eight queues: the default queue, four rings for the first vNIC, and the remaining three are too few for four more."""
     vm = group(count=2, vcpus=4, vnics=(vnic(rss=True, queues=4),))
     spec = point(
         vm, traffic={"s": stream("receive", streams=8)}, nics=MANY, options={"vmnic0": NicOptions(rss_rings=4)}
@@ -128,17 +128,17 @@ def test_when_rings_run_out_a_vnic_shares_a_queue_without_rss():
     first, second = vnics(build(spec))
     assert set(queues_of(first)) <= {f"vmnic0-rx{n}" for n in (1, 2, 3, 4)}
     assert queues_of(second) == ["vmnic0-rx5"] * 8
-    assert len({sender.vnic for sender, _ in second.filter.senders}) > 1  # what one ring brings is spread all the same
+    assert len({sender.vnic for sender, _ in second.filter.senders}) > 1  # frames of one ring are still distributed
 
 
 def test_vxlan_comes_by_the_default_queue():
-    """The NIC sees the address of the tunnel's end: no filter fits, whatever its queues."""
+    """The NIC sees the tunnel endpoint's address: no filter matches, for any number of queues."""
     host = build(point(group(count=3), traffic={"s": stream("receive", streams=2)}, nics=MANY, switches=VXLAN))
     assert {queue for made in vnics(host) for queue in queues_of(made)} == {"vmnic0-rx0"}
 
 
 def test_drss_spreads_multicast_by_the_hash_of_its_addresses():
-    """Each stream has a group, and a ring of the default queue; its packets reach every receiver from there."""
+    """Each stream has a group and a ring of the default queue; its packets reach every receiver from there."""
     streams = {f"s{number}": multicast(1 * MS, 2 * MS) for number in range(8)}
     host = run(point(group(count=2), traffic=streams, nics=MANY, options={"vmnic0": NicOptions(drss=4)}), 5 * MS)
     expected = [0] * 4
@@ -150,7 +150,7 @@ def test_drss_spreads_multicast_by_the_hash_of_its_addresses():
 
 
 def test_drss_spreads_the_default_queue_by_the_hash_of_the_tunnel():
-    """The outer source port is drawn from the inner hash (RFC 7348), and the NIC hashes that."""
+    """The outer source port is derived from the inner hash (RFC 7348), and the NIC hashes that."""
     spec = point(
         group(count=3),
         traffic={"s": stream("receive", streams=8)},
@@ -167,7 +167,7 @@ def test_drss_spreads_the_default_queue_by_the_hash_of_the_tunnel():
 
 
 def test_rss_spreads_a_tunnel_over_the_queue_of_its_one_address():
-    """A queue of four rings beside the default one, for all vNICs: they have no addresses of their own to the NIC."""
+    """A queue of four rings beside the default queue, for all vNICs, which have no addresses of their own for the NIC."""
     vms, options = group(count=3), {"vmnic0": NicOptions(rss_rings=4)}
     spec = point(vms, traffic={"s": stream("receive", streams=8)}, nics=MANY, switches=VXLAN, options=options)
     host = build(spec)
@@ -181,7 +181,7 @@ def test_rss_spreads_a_tunnel_over_the_queue_of_its_one_address():
 
 
 def test_all_kinds_of_traffic_share_the_one_address_of_a_tunnel():
-    """TCP, datagrams and multicast: one context without RSS; with it, the ring is that of the hash of the outer headers."""
+    """TCP, datagrams and multicast: one context without RSS; with RSS, the outer headers' hash gives the ring."""
     both = {"t": stream("receive"), "d": datagrams("receive", rate="10 kpps"), "m": multicast(1 * MS, 2 * MS)}
     host = run(point(group(count=2), traffic=both, nics=MANY, switches=VXLAN), 5 * MS)
     assert [poll.used > 0 for poll in host.polls] == [True]
@@ -192,13 +192,13 @@ def test_all_kinds_of_traffic_share_the_one_address_of_a_tunnel():
 
 
 def test_a_datagram_in_a_tunnel_takes_its_outer_headers_over_the_wire():
-    """One multicast packet of 1,000 bytes: 1,066 on the wire, and 50 more."""
+    """One multicast packet of 1,000 bytes: 1,066 on the wire, and 50 more with VXLAN."""
     plain, tunnel = (run(point(traffic={"m": multicast(1 * MS)}, switches=sw), 5 * MS) for sw in (None, VXLAN))
     assert tunnel.nics["vmnic0"].rx_wire_ps - plain.nics["vmnic0"].rx_wire_ps == 50 * 800
 
 
 def test_a_tunnel_without_rss_is_as_fast_as_one_context():
-    """Frames of 25.461 us, one after the other: 1,963 in 50 ms, however many VMs and queues. Four rings take more than twice as many."""
+    """Sequential frames of 25.461 us: 1,963 in 50 ms for any number of VMs and queues. Four rings process more than twice as many."""
     taken = {}
     for rings in (1, 4):
         options = {"vmnic0": NicOptions(rss_rings=rings)}
@@ -212,7 +212,7 @@ def test_a_tunnel_without_rss_is_as_fast_as_one_context():
 
 
 def test_teaming_deals_ports_over_uplinks():
-    """By originating port id: vNIC after vNIC in order of power-on, each switch by itself."""
+    """By originating port id: vNICs in order of power-on, separately for each switch."""
     nics = {f"vmnic{n}": nic() for n in range(3)}
     switches = {"vSwitch0": VSwitchSpec(uplinks=("vmnic0", "vmnic1")), "vSwitch1": VSwitchSpec(uplinks="vmnic2")}
     vm = group(count=2, networks=("vSwitch0", "vSwitch1", "vSwitch0", "vSwitch0"))
@@ -228,7 +228,7 @@ def test_teaming_deals_ports_over_uplinks():
 
 
 def test_a_multicast_stream_enters_by_the_first_uplink():
-    """Whichever uplinks teaming gave its receivers."""
+    """For any uplinks that teaming gave its receivers."""
     nics = {f"vmnic{n}": nic() for n in range(2)}
     switches = {"vSwitch0": VSwitchSpec(uplinks=("vmnic0", "vmnic1"))}
     host = run(point(group(count=4), traffic={"m": multicast(1, 2, 3)}, nics=nics, switches=switches), 5 * MS)
@@ -246,7 +246,7 @@ def test_a_multicast_stream_enters_by_the_first_uplink():
     ],
 )
 def test_transmit_contexts_of_the_vm_of_a_vnic_or_of_a_queue(kinds: tuple[str, str], expected: list[list[str]]):
-    """Each transmit queue has one context; those that ask for nothing share the VM's."""
+    """Each transmit queue has one context; vNICs without a setting share the VM's."""
     rss = kinds[0] == "queue"
     settings = (vnic(tx_context=kinds[0], rss=rss, queues=2 if rss else 1), vnic(tx_context=kinds[1]))
     spec = point(
@@ -263,7 +263,7 @@ def test_transmit_contexts_of_the_vm_of_a_vnic_or_of_a_queue(kinds: tuple[str, s
 
 
 def balanced(window: str = "32 KiB", delay: str = "100 us", **changes) -> Host:
-    """Four VMs, all on the default queue at first; the balancer looks every 10 ms."""
+    """Four VMs, all on the default queue at first; the balancer checks every 10 ms."""
     values = {"cost": LOADED, "cores": 8, "netqueue_dynamic": True} | changes
     traffic = {"s": stream("receive", window=window, delay=delay)}
     return build(point(group(count=4), traffic=traffic, nics=MANY, **values))
@@ -275,7 +275,7 @@ def in_use(host: Host) -> int:
 
 
 def test_an_overloaded_queue_is_unpacked_one_vnic_a_look():
-    """A context that is always busy gives one vNIC away at each look, until each vNIC has a queue."""
+    """A saturated context gives one vNIC away at each check, until each vNIC has a queue."""
     host = balanced()
     seen = []
     for look in range(7):
@@ -288,9 +288,7 @@ def test_an_overloaded_queue_is_unpacked_one_vnic_a_look():
     ("mark", "node", "expected"), [("50 %", 0, 1), ("70 %", 0, 2), ("80 %", 0, 3), ("90 %", 0, 4), ("50 %", 1, 4)]
 )
 def test_the_use_of_its_node_bounds_the_number_of_queues(mark: str, node: int, expected: int):
-    """Four vCPUs that always work, and as many contexts as there are queues, on eight PCPUs: 62.5 % used with one queue, 75 % with two, 87.5 % with
-    three. The next is put into use below the mark. Where the vCPUs work on the other node, four contexts are half of it.
-    """
+    """Four busy vCPUs and a context per queue on eight PCPUs: 62.5 % used with one queue, 75 % with two, 87.5 % with three. The next queue is used below the threshold. If the vCPUs are on the other node, four contexts are half of theirs."""
     vms = group(count=4, nodes=(1,)), group("worker", count=4, nodes=(node,))
     traffic = {"s": stream("receive", window="32 KiB", delay="100 us"), "w": work("1000 /s", "1 ms", "worker")}
     values = {"sockets": 2, "cores": 8, "netqueue_dynamic": True, "netqueue": {"open_below": mark}}
@@ -299,7 +297,7 @@ def test_the_use_of_its_node_bounds_the_number_of_queues(mark: str, node: int, e
 
 @pytest.mark.parametrize("changes", [{"nics": {"vmnic0": nic(rx_queues=1)}}, {"nics": MANY, "netqueue_dynamic": False}])
 def test_a_nic_without_netqueue_is_as_fast_as_one_context(changes):
-    """Frames of 25.401 us: 1,968 in 50 ms go through one context, whatever the number of VMs; with a queue for each of four VMs, more than three times as many."""
+    """Frames of 25.401 us: one context processes 1,968 in 50 ms for any number of VMs; with a queue for each of four VMs there are more than three times as many."""
     vms, traffic = group(count=4), {"s": stream("receive", streams=4)}
     host = run(point(vms, traffic=traffic, cores=12, cost=LOADED, **changes), 50 * MS)
     taken = sum(queue.ring.taken for queue in host.queues)
@@ -310,7 +308,7 @@ def test_a_nic_without_netqueue_is_as_fast_as_one_context(changes):
 
 
 def test_moves_lose_nothing_and_serve_more():
-    """All laws hold in all slices, every VM goes on, and the host delivers more than with one queue."""
+    """All invariants hold in all slices, every VM makes progress, and the host delivers more than with one queue."""
     spec = balanced().spec
     packed = run(spec.model_copy(update={"settings": spec.settings.model_copy(update={"netqueue": False})}), 100 * MS)
     spread = run(spec, 100 * MS)
@@ -320,20 +318,20 @@ def test_moves_lose_nothing_and_serve_more():
 
 
 def test_datagrams_that_a_move_overtakes_are_read_after_later_ones():
-    """A VM leaves an overloaded queue of 1.7 ms for an idle one: what waits in the old ring comes after what takes the new one, and nothing is an error."""
+    """A VM leaves an overloaded queue of 1.7 ms for an idle one: packets in the old ring arrive after those of the new one, which is not an error."""
     traffic = {"s": datagrams("receive", packet_size="500 B", rate="12 kpps")}
     spec = point(group(count=4), traffic=traffic, nics=MANY, cost=LOADED, cores=8, netqueue_dynamic=True)
     host = run(spec, 100 * MS)
     assert in_use(host) > 1
     moved = {sender.moved for made in vnics(host) for sender, _ in made.filter.senders} - {0}
     assert moved
-    # the last look of a poll before the balancer's, or one ahead of it
+    # the last look of a poll before the balancer's check, or a look ahead of it
     assert all(abs(at - round(at / (10 * MS)) * 10 * MS) < 2 * MS for at in moved)
 
 
 @pytest.mark.parametrize("moved", [0, 29, 30, 35])
 def test_packets_of_a_sender_are_read_in_order_unless_it_was_moved_between_them(moved: int):
-    """One that came at 30 is read after one that came at 40: an error, unless it came by the instant at which the sender was moved."""
+    """A frame from 30 is read after one from 40: an error, unless it arrived before the sender was moved."""
     sender = Sender(Flow("s", 100, 1), 100, 8000, 1)
     sender.moved = moved
     socket = DatagramSocket("vcpu0", 0, 10**6, 0)
@@ -347,7 +345,7 @@ def test_packets_of_a_sender_are_read_in_order_unless_it_was_moved_between_them(
 
 
 def test_quiet_queues_are_packed_again():
-    """What an eager balancer spread over four queues, a thrifty one packs on one; all go on receiving."""
+    """VMs that an eager balancer spread over four queues are packed on one by a thrifty one; all keep receiving."""
     eager = {"pack_below": "1 %", "unpack_above": "2 %"}
     host = balanced("2048 B", "1 ms", netqueue=eager)
     host.clock.advance(85 * MS)
@@ -361,7 +359,7 @@ def test_quiet_queues_are_packed_again():
 
 
 def test_the_balancer_moves_nothing_where_it_is_off():
-    """Each vNIC on a queue of its own from the beginning to the end."""
+    """Each vNIC has its own queue from beginning to end."""
     host = balanced(netqueue_dynamic=False)
     before = [queues_of(made) for made in vnics(host)]
     host.clock.advance(50 * MS)

@@ -1,4 +1,4 @@
-"""A transmit queue whose guest is cut short: what was not written by then is taken back, and written later."""
+"""A transmit queue whose guest is preempted: unwritten packets are taken back, and written later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEPTH = 20
 
 
 class NotingContext:
-    """A transmit context that sleeps, and notes when it is woken."""
+    """A sleeping transmit context that records its wake-ups."""
 
     state = WorldState.SLEEPING
     call_ps = 3 * US
@@ -52,7 +52,7 @@ def packets(count: int, first: int) -> Train:
 
 
 def test_packets_that_were_taken_back_do_not_count_towards_a_call() -> None:
-    """13 packets, taken back and written a millisecond later, are 13 and not 26: their guest makes no call, the timer wakes."""
+    """13 packets, taken back and written a millisecond later, count as 13 and not 26: their guest makes no call, and the timer wakes the context."""
     clock, queue, context = a_queue()
     train = packets(13, 1 * MS)
     queue.post(train)
@@ -68,7 +68,7 @@ def test_packets_that_were_taken_back_do_not_count_towards_a_call() -> None:
 
 
 def test_a_call_that_the_cut_puts_off_is_made_when_enough_packets_wait() -> None:
-    """The twentieth packet would have been written at 1.19 ms; five are written before the cut, and the rest a millisecond later."""
+    """The twentieth packet would have been written at 1.19 ms; five are written before the preemption, and the rest a millisecond later."""
     clock, queue, context = a_queue()
     train = packets(24, 1 * MS)
     queue.post(train)

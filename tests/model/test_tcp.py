@@ -1,4 +1,4 @@
-"""TCP on whole hosts: the length of a round trip to the picosecond, and what is conserved."""
+"""TCP on whole hosts: the length of a round trip to the picosecond, and conservation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIZE, FRAME, SMALL = 1448, transmission_ps(1538, 10e9), transmission_ps(90, 10e9
 DELAY = 10 * US
 POLL = ROUND["interrupt"] + ROUND["poll_entry"] + ROUND["driver_rx"] + ROUND["switch_forward"]
 TRANSMIT = ROUND["poll_entry"] + ROUND["networld_tx"] + ROUND["switch_forward"] + ROUND["driver_tx"]
-"""In nanoseconds: a frame received up to its delivery, a packet sent by a context that slept."""
+"""Nanoseconds of a received frame until its delivery, and of a packet sent by a sleeping context."""
 
 
 def deliver(octets: int) -> float:
@@ -42,7 +42,7 @@ def count_in(host: Host, span: int) -> tuple[int, int]:
 
 
 def check_trips(spec, cap: int, trips: int, wire: int, work_ns: float) -> Host:
-    """Each round trip takes the wire's time and the work's, and costs six events or seven.
+    """Each round trip takes the time of wire and work, and six or seven events. The NIC's timer is set twice for one interrupt: for a completion with a very late deadline, and for the frame that comes earlier. With a cap of 1 the guest calls for every packet; otherwise the packet leaves at the halt, and the 4 ms timer expires once without effect.
 
     The NIC's timer is set twice for one interrupt: for a completion that waits for very long, and for the frame that comes before.
 
@@ -58,7 +58,7 @@ def check_trips(spec, cap: int, trips: int, wire: int, work_ns: float) -> Host:
 
 @pytest.mark.parametrize("cap", [1, 40])
 def test_a_round_trip_of_one_segment_received(cap: int):
-    """Wire, NetPoll, guest, acknowledgement, NetWorld, wire, peer: three ends of batches, two interrupts and perhaps a call."""
+    """Wire, NetPoll, guest, acknowledgement, NetWorld, wire, peer: three ends of batches, two interrupts and possibly a call."""
     spec = point(traffic={"s": stream("receive", window="2048 B")}, cost=CALM, tx_depth_cap=cap)
     guest_ns = (
         ROUND["vcpu_wake"] + ROUND["guest_interrupt"] + ROUND["guest_rx_packet"] + 1000
@@ -70,7 +70,7 @@ def test_a_round_trip_of_one_segment_received(cap: int):
 
 @pytest.mark.parametrize("cap", [1, 40])
 def test_a_round_trip_of_one_segment_sent(cap: int):
-    """The same the other way; the guest copies from the process, and none is woken."""
+    """The same in the other direction; the guest copies from the process, and none is woken."""
     spec = point(traffic={"s": stream("send", window="2048 B")}, cost=CALM, tx_depth_cap=cap)
     guest_ns = ROUND["vcpu_wake"] + ROUND["guest_interrupt"] + ROUND["guest_rx_ack"] + 2000 + ROUND["guest_tx_packet"]
     guest_ns += SIZE * ROUND["copy_per_byte"]
@@ -79,7 +79,7 @@ def test_a_round_trip_of_one_segment_sent(cap: int):
 
 @pytest.mark.parametrize("cap", [1, 40])
 def test_a_short_file_takes_one_round_trip(cap: int):
-    """Request, answer of two segments in one packet; the next request when both have arrived."""
+    """Request, and reply of two segments in one packet; the next request when both have arrived."""
     spec = point(
         group(guest=guest(initial_window=2)), traffic={"s": files("get", size="2000 B")}, cost=CALM, tx_depth_cap=cap
     )
@@ -92,7 +92,7 @@ def test_a_short_file_takes_one_round_trip(cap: int):
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("size", ["1 B", "1448 B", "1449 B", "1 MB"])
 def test_files_are_complete(method: str, size: str):
-    """Every file has all its segments; what is under way is less than a file on each connection."""
+    """Every file has all its segments; in flight is less than a file per connection."""
     host = run(point(traffic={"f": files(method, size=size, connections=3)}), 60 * MS)
     segments = -(-(10**6 if size == "1 MB" else int(size.split(maxsplit=1)[0])) // SIZE)
     flow, switch = host.flows[0], host.vms[0].devices[0]
@@ -108,7 +108,7 @@ def test_files_are_complete(method: str, size: str):
 @pytest.mark.parametrize("window", ["2048 B", "3000 B", "8 KiB", "64 KiB", "1 MiB"])
 @pytest.mark.parametrize("divisor", [1, 3])
 def test_a_stream_never_stalls_and_never_exceeds_its_window(direction: str, window: str, divisor: int):
-    """Odd windows, windows of one segment, large ones; packets for TSO of a whole window or a third of it."""
+    """Odd windows, windows of one segment, large ones; TSO packets of a whole window or a third of it."""
     most = max(1, {"2048 B": 2048, "3000 B": 3000, "8 KiB": 8192, "64 KiB": 65536, "1 MiB": 2**20}[window] // SIZE)
     spec = point(group(guest=guest(tso_divisor=divisor)), traffic={"s": stream(direction, window=window)})
     host = run(spec, 20 * MS)
@@ -136,7 +136,7 @@ def test_small_messages_are_segments_of_their_own():
 
 
 def test_a_sender_with_tso_makes_few_packets():
-    """64 KiB at most: 45 segments of 1448 bytes in a packet; frames on the wire are the same."""
+    """At most 64 KiB: 45 segments of 1448 bytes in a packet; the frames on the wire are the same."""
     few = run(point(traffic={"s": stream("send", window="1 MiB", delay="0 s")}), 50 * MS).vms[0].devices[0].nic
     many = (
         run(point(traffic={"s": stream("send", window="1 MiB", delay="0 s")}, hw_tso=False), 50 * MS)
@@ -150,7 +150,7 @@ def test_a_sender_with_tso_makes_few_packets():
 
 
 def test_a_narrow_bus_limits_the_wire():
-    """One lane of the first generation carries 2 Gbit/s less a sixth of headers, whatever the cable could."""
+    """One PCIe lane of the first generation carries 2 Gbit/s minus a sixth of headers, for any cable."""
     slot = nic(pcie={"generation": 1, "lanes": 1})
     assert slot.rate == pytest.approx(2e9 * 256 / 280)
     host = run(point(traffic={"s": stream("receive", streams=4)}, nics={"vmnic0": slot}), 50 * MS)
@@ -184,7 +184,7 @@ def sender_of(spec) -> tuple[Host, TcpSender]:
 
 @pytest.mark.parametrize(("under_way", "posted"), [(0, 1), (1, 0)])
 def test_what_remains_goes_at_once_when_nothing_is_on_its_way_after_a_loss(under_way: int, posted: int):
-    """Two segments are lost and the peer holds a third: a small rest would wait for ever for an acknowledgement, unless one segment is still under way."""
+    """Two segments are lost and the peer holds a third: a small rest would wait forever for an acknowledgement unless a segment is still in flight."""
     vm = group(guest=guest(initial_window=5))
     host, sender = sender_of(point(vm, traffic={"s": stream("send", window=f"{5 * SIZE} B")}))
     sender._remaining, sender._carry = 9, 1
@@ -196,7 +196,7 @@ def test_what_remains_goes_at_once_when_nothing_is_on_its_way_after_a_loss(under
 
 @pytest.mark.parametrize(("pause", "acknowledged"), [(39, 0), (41, 1)])
 def test_a_pause_longer_than_the_delayed_acknowledgement_has_one(pause: int, acknowledged: int):
-    """The end of a file is acknowledged by the next request, or after 40 ms when the user thinks for longer."""
+    """The end of a file is acknowledged by the next request, or after 40 ms if the user thinks longer."""
     _, sender = sender_of(point(traffic={"f": files("get", size="1448 B")}))
     sender._acknowledge_file(0, Train(sender._data, 1, 0, 0, 0, 0, None, 1), pause * MS)
     assert sender._acks_coming == acknowledged
@@ -212,7 +212,7 @@ def peer(aggregation: str) -> PeerSpec:
         ("0 us", 2, 25, 0, (25, 0)),
         ("0 us", 1, 25, 0, (12, 1)),
         ("1 us", 1, 25, 1, (13, 0)),  # less than a frame on the wire
-        ("12.4 us", 1, 25, 1, (3, 0)),  # ten, ten and five
+        ("12.4 us", 1, 25, 1, (3, 0)),  # ten, ten and five; one frame alone waits
         ("12.4 us", 1, 21, 0, (2, 1)),  # one frame alone waits
         ("12.4 us", 1, 1, 1, (1, 0)),  # for the next
         ("12.4 us", 2, 11, 1, (2, 1)),
@@ -223,7 +223,7 @@ def peer(aggregation: str) -> PeerSpec:
 def test_a_peer_that_joins_segments_acknowledges_what_it_has_joined(
     aggregation: str, packets: int, frames: int, carry: int, expected: tuple[int, int]
 ) -> None:
-    """Ten frames of 1,538 bytes take 12.3 us of a wire of 10 Gbit/s; what it has joined is acknowledged at once, single segments every second time."""
+    """Ten frames of 1,538 bytes take 12.3 us at 10 Gbit/s; a joined packet is acknowledged at once, single segments every second time."""
     spec = point(traffic={"s": stream("send")}).model_copy(update={"peer": peer(aggregation)})
     _, sender = sender_of(spec)
     sender._carry = carry
@@ -232,7 +232,7 @@ def test_a_peer_that_joins_segments_acknowledges_what_it_has_joined(
 
 @pytest.mark.parametrize(("written", "expected"), [(None, 2), (5, 4), (2, 10)])
 def test_the_guest_gets_an_acknowledgement_for_each_aggregate(written: int | None, expected: int) -> None:
-    """Packets of 20 segments, of which the peer joins ten, unless the scenario says how many it acknowledges; no segment is left out."""
+    """The peer joins ten of a packet's 20 segments, unless the scenario gives the number per acknowledgement; no segment is omitted."""
     sends = stream("send", window=f"{20 * SIZE} B", peer_acks_every=written)
     vm = group(guest=guest(tso_divisor=1, initial_window=20))
     host = run(point(vm, traffic={"s": sends}).model_copy(update={"peer": peer("12.4 us")}), 50 * MS)
@@ -242,7 +242,7 @@ def test_the_guest_gets_an_acknowledgement_for_each_aggregate(written: int | Non
 
 
 def test_an_acknowledgement_costs_its_guest_its_own_part_of_the_stack() -> None:
-    """The ablation: at no cost of its own it takes the guest as much less as there are acknowledgements."""
+    """The ablation: without their own cost, the guest's time falls by the cost times the number of acknowledgements."""
     used, acks = [], []
     for cycles in (ROUND["guest_rx_ack"], 0):
         sends = stream("send", window="2048 B", delay="1 ms")
@@ -254,7 +254,7 @@ def test_an_acknowledgement_costs_its_guest_its_own_part_of_the_stack() -> None:
 
 
 def test_an_acknowledgement_covers_whole_packets_of_several_frames():
-    """Three packets of four frames and an acknowledgement for every second one: it covers eight frames, and four wait for the next."""
+    """Three packets of four frames, acknowledged every second packet: the acknowledgement covers eight frames, and four wait for the next."""
     host = build_host(point(traffic={"s": stream("receive", window="64 KiB")}), Streams(1, 0))
     (data,) = {flow for flow, _ in host.vms[0].devices[0].filter.senders}
     receiver = data._handler
@@ -264,7 +264,7 @@ def test_an_acknowledgement_covers_whole_packets_of_several_frames():
 
 
 def test_a_dropped_answer_is_sent_again_once_after_the_retransmission_timeout():
-    """The peer has sent all of its file and waits for the answer, so that nothing but the server's timer brings it about."""
+    """The peer has sent its whole file and waits for the reply, so only the server's timer can trigger it."""
     host = build_host(point(traffic={"f": files("post", size="1448 B")}), Streams(1, 0))
     (data,) = {flow for flow, _ in host.vms[0].devices[0].filter.senders}
     receiver = data._handler
@@ -277,7 +277,7 @@ def test_a_dropped_answer_is_sent_again_once_after_the_retransmission_timeout():
 
 
 def test_a_dropped_request_is_repeated_and_asks_for_the_same_file():
-    """The vNIC has no descriptor when it comes: 200 ms later it comes again, and the time of its response counts from the first."""
+    """The vNIC has no descriptor when it arrives: it is repeated 200 ms later, and its response time counts from the first."""
     host = build(point(traffic={"f": files("get", size="1448 B")}))
     ring, flow = host.ports[0].vnic.ring, host.flows[0]
     size, ring.capacity = ring.capacity, 0
@@ -293,7 +293,7 @@ def test_a_dropped_request_is_repeated_and_asks_for_the_same_file():
 
 @pytest.mark.parametrize("window", ["64 KiB", "1 MiB", "16 MiB"])
 def test_tcp_in_both_directions_of_a_port_starves_neither(window: str) -> None:
-    """Acknowledgements find room behind data however much of it waits for the wire, so that each direction has what window or wire allow."""
+    """Acknowledgements find room behind any amount of waiting data, so each direction gets what window or wire allow."""
     cheap = CALM | {name: cycles / 10 for name, cycles in CALM.items() if name not in FREE}
     vm = group(vcpus=2, guest=guest(tso_divisor=3, initial_window=10))
     both = {
@@ -313,7 +313,7 @@ def test_tcp_in_both_directions_of_a_port_starves_neither(window: str) -> None:
     ("window", "burst", "expected"), [("8 KiB", None, 1), ("64 KiB", None, 15), ("1 MiB", None, 45), ("1 MiB", 4, 4)]
 )
 def test_a_peers_burst_is_a_packet_of_its_tso(window: str, burst: int | None, expected: int) -> None:
-    """A third of its window, 64 KiB at most, unless the scenario says how many."""
+    """A third of its window, at most 64 KiB, unless the scenario gives the number."""
     spec = point(traffic={"stream": stream("receive", window=window, burst=burst)})
     ((sender, *_),) = build(spec).vms[0].devices[0].filter.senders
     assert sender.burst == expected

@@ -1,4 +1,4 @@
-"""What a run says of its wiring: who serves which queue, how much fits there, how long a wire was busy."""
+"""Wiring information of a run: which context serves which queue, capacities, and busy time of wires."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def last(record: RunRecord, counter: str) -> list[int]:
 
 
 def test_queues_name_the_worlds_that_serve_them(tmp_path: Path) -> None:
-    """Two VMs with two vNICs and two vCPUs, all of them split: each context by its place among its kind."""
+    """Two VMs with two vNICs and two vCPUs, all split: each context by its index among its kind."""
     record = small_run(
         tmp_path,
         ("count: 2", "count: 2\n    vcpus: 2"),
@@ -46,7 +46,7 @@ def test_queues_name_the_worlds_that_serve_them(tmp_path: Path) -> None:
 
 
 def test_rings_say_what_fits(tmp_path: Path) -> None:
-    """Descriptors of the NIC and of the vNIC, the queue of the context between them."""
+    """Descriptors of the NIC and the vNIC, and the context's queue between them."""
     record = small_run(tmp_path)
     spec = point_at(load_text(tmp_path), {"split": "1"}).spec
     vnic = spec.vms[0].settings.vnics[0]
@@ -57,7 +57,7 @@ def test_rings_say_what_fits(tmp_path: Path) -> None:
 
 
 def test_a_wire_is_busy_for_as_long_as_its_frames_take(tmp_path: Path) -> None:
-    """Each frame with preamble and gap at the rate of the wire; nothing was sent."""
+    """Each frame with preamble and gap at the wire's rate; nothing was sent."""
     record = small_run(tmp_path)
     frame = transmission_ps(datagram_on_wire(800), 10e9)
     assert record.total("nic.rx_frames") > 0

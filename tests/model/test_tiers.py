@@ -1,4 +1,4 @@
-"""Services of several tiers: what a request costs, what it waits for, and where its calls go."""
+"""Services of several tiers: the cost and waits of a request, and the destinations of its calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRONT, BACK, STORE = "100 us", "200 us", "50 us"
 
 
 def tier(**changes: Any) -> dict[str, Any]:
-    """A back end of 200 us, called once for each request."""
+    """A back end of 200 us, called once per request."""
     return {"to": "db", "request_size": "200 B", "reply_size": "2000 B", "service": const(BACK)} | changes
 
 
@@ -48,7 +48,7 @@ def mean_us(host: Host, number: int) -> float:
 
 @pytest.mark.parametrize("calls", [1, 3])
 def test_a_front_end_waits_for_its_calls_one_after_the_other(calls: int) -> None:
-    """Its response time is at least its own work and the sum of its calls, and one call is at least the work of the back end."""
+    """Its response time is at least its own work plus its calls, and one call is at least the work of the back end."""
     host = host_of(shop(tier(calls=calls)))
     front, back = host.flows
     assert [flow.name for flow in host.flows] == ["shop", "shop-2"]
@@ -60,7 +60,7 @@ def test_a_front_end_waits_for_its_calls_one_after_the_other(calls: int) -> None
 
 
 def test_a_chain_of_three_tiers_multiplies_its_calls() -> None:
-    """Two calls of the second tier for each request, three of the third for each of these."""
+    """Two calls of the second tier for each request, and three of the third for each of these."""
     host = host_of(shop(tier(calls=2), tier(to="kv", calls=3, service=const(STORE))))
     front, back, store = host.flows
     assert back.answered == pytest.approx(2 * front.answered, abs=2)
@@ -73,7 +73,7 @@ def test_a_chain_of_three_tiers_multiplies_its_calls() -> None:
 
 
 def test_users_of_a_service_keep_within_the_asymptotic_bounds() -> None:
-    """The back end is busiest: N users have at most N requests in a response time, and the back end at most one in its service."""
+    """The back end is busiest: N users have at most N requests per response time, and the back end at most one per service time."""
     one = host_of(shop())
     alone = mean_us(one, 0)
     used = max(sum(vcpu.used for vcpu in vm.vcpus) for vm in one.vms) / one.flows[0].answered / US
@@ -86,19 +86,19 @@ def test_users_of_a_service_keep_within_the_asymptotic_bounds() -> None:
 
 
 def test_a_tier_on_another_host_is_behind_the_wire() -> None:
-    """Calls leave by the NIC, wait for one of the servers there, and come back by it; nothing of them is on this host's switch."""
+    """Calls leave by the NIC, wait for one of the servers there, and return by the NIC; this host's switch forwards none."""
     remote = tier(to=None, servers=1, delay="30 us")
     host = host_of(shop(remote))
     assert not host.local_ports
     assert mean_us(host, 1) > 230
     frames = sum(queue.ring.pushed for queue in host.queues)
-    # of each request one frame comes by the wire, and of each of its replies two
+    # one frame per request arrives by the wire, and two per reply
     assert frames == pytest.approx(3 * host.flows[0].answered, abs=3)
     assert sum(vcpu.used for vcpu in host.vms[1].vcpus) == 0
 
 
 def test_calls_wait_for_servers_of_another_host() -> None:
-    """Ten users, of whom one server serves one at a time: 200 us each, whatever the front end takes."""
+    """Ten users of one server that serves one at a time: 200 us each, for any time of the front end."""
     for servers, rate in ((1, 5000.0), (2, 10_000.0)):
         remote = tier(to=None, servers=servers)
         host = host_of(shop(remote, users=10, service=const("1 us")), 200 * MS)
@@ -106,7 +106,7 @@ def test_calls_wait_for_servers_of_another_host() -> None:
 
 
 def test_requests_go_to_instances_in_turn_and_to_one_more_from_when_it_joins() -> None:
-    """Two of three back ends from the start, the third from the middle on: a third of the calls of the second half."""
+    """Two of three back ends from the start, the third from the middle on: it gets a third of the calls of the second half."""
     spec = point(
         group("web", vnics=(vnic(),)),
         group("db", count=3, vnics=(vnic(),)),
@@ -126,7 +126,7 @@ def test_requests_go_to_instances_in_turn_and_to_one_more_from_when_it_joins() -
 
 
 def test_requests_of_a_rate_come_whether_or_not_those_before_are_answered() -> None:
-    """Two thousand a second for a back end that serves five thousand: all are answered; six thousand: it is always busy."""
+    """Two thousand per second for a back end that can serve five thousand: all are answered; six thousand: it is always busy."""
     host = host_of(shop(rate="2000 /s"), SECOND)
     assert host.flows[0].answered == pytest.approx(2000, abs=4 * 2000**0.5)
     host = host_of(shop(rate="6000 /s"), 200 * MS)
@@ -136,7 +136,7 @@ def test_requests_of_a_rate_come_whether_or_not_those_before_are_answered() -> N
 
 @pytest.mark.parametrize("where", ["list", "nic"])
 def test_lost_packets_of_a_service_go_again(where: str) -> None:
-    """A receive list of one packet, or a ring of two descriptors, loses calls, replies or requests: each is sent again, and users go on."""
+    """A receive list of one packet, or a ring of two descriptors, loses calls, replies or requests: each is repeated, and users continue."""
     vms = [group(name, vnics=(vnic(),)) for name in ("web", "db")]
     ports = {"vmnic0": nic(rx_ring=2, interrupt_interval="50 us")} if where == "nic" else None
     behind = tier() if where == "list" else tier(to=None, servers=64)

@@ -1,4 +1,4 @@
-"""Transactions and users who think: what a request costs, and how often users ask."""
+"""Transactions and users with think time: the cost of a request, and the request rate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.model.small_point import CALM, SOURCE, arrived, echoes, files, group,
 
 NS = 1000
 REQUEST = 800 + 220 + 250 + 900 + 1000 + 25
-"""The guest wakes; a packet through its stack; the process wakes, takes it and copies 100 bytes."""
+"""The guest wakes; a packet goes through its stack; the process wakes, takes it and copies 100 bytes."""
 REPLY = 2000 + 350 + 500
 """A write, the stack, the copy of 2,000 bytes."""
 
@@ -22,12 +22,12 @@ def guest_ns(host: Host) -> float:
 
 
 def served() -> Host:
-    """A user alone, for a while; the vNIC interrupts at once."""
+    """A single user for a while; the vNIC interrupts at once."""
     return run(point(group(vnics=(vnic(),)), traffic={"db": users()}, cost=CALM), 40 * MS)
 
 
 def test_a_transaction_is_a_request_a_burst_and_a_reply() -> None:
-    """100 us of the application, all else as it is for any packet; of one user one is under way at any time."""
+    """100 us of the application, and otherwise the cost of any packet; one user has one request at a time."""
     host = served()
     assert guest_ns(host) == pytest.approx(REQUEST + 100_000 + REPLY, rel=0.01)
     assert arrived(host) == pytest.approx(host.flows[0].answered * 2100, rel=0.01)
@@ -40,7 +40,7 @@ def test_a_transaction_is_a_request_a_burst_and_a_reply() -> None:
 def test_a_transaction_takes_longer_where_reserved_memory_is_far(
     stall: float | None, reserved: float, sockets: int, longer: float
 ) -> None:
-    """A quarter of the accesses go to a node that is twice as far, and two fifths of the time are waits for them: a tenth more, less where less is reserved."""
+    """A quarter of the accesses go to a node twice as far, and two fifths of the time are waits for them: a tenth more, and less with less reservation."""
     work = guest()
     if stall is not None:
         waits = Factor(value=stall, source=SOURCE)
@@ -54,21 +54,21 @@ def test_a_transaction_takes_longer_where_reserved_memory_is_far(
 
 
 def test_the_stack_goes_before_transactions() -> None:
-    """Four users, one vCPU: requests are taken off the ring between two transactions, so that there is always a next one."""
+    """Four users, one vCPU: requests are taken off the ring between two transactions, so there is always a next one."""
     host = run(point(traffic={"db": users(4)}, cost=CALM), 200 * MS)
     assert host.vcpus[0].used / (200 * MS) > 0.99
     assert host.vcpus[0].interrupts > 0.4 * host.flows[0].answered
 
 
 def test_users_think() -> None:
-    """A hundred users who think for 10 ms ask some 10,000 times a second, less what they wait."""
+    """A hundred users who think for 10 ms make some 10,000 requests per second, minus their waits."""
     host = run(point(traffic={"db": users(100, think_time="1 s")}, cost=CALM), 2 * SECOND)
     assert host.flows[0].users == 100
     assert host.flows[0].answered == pytest.approx(200, rel=0.2)
 
 
 def test_a_browser_thinks_between_files_and_acknowledges_the_end_of_each() -> None:
-    """Ten full segments make five acknowledgements and one request; an odd one has an acknowledgement of its own."""
+    """Ten full segments cause five acknowledgements and one request; an odd one has its own acknowledgement."""
     for segments, acks in ((10, 5), (11, 6)):
         web = files("get", size=f"{1448 * segments} B", connections=20, think_time="100 ms", request_size="400 B")
         host = run(point(traffic={"web": web}, cost=CALM), 1 * SECOND)
@@ -80,7 +80,7 @@ def test_a_browser_thinks_between_files_and_acknowledges_the_end_of_each() -> No
 
 
 def test_a_request_and_a_response_are_a_read_and_a_write() -> None:
-    """No burst of the application between them."""
+    """No burst of the application is between them."""
     host = run(
         point(group(vnics=(vnic(),)), traffic={"echo": echoes(reply_size="2000 B")}, cost=CALM | {"vmk_call": 0})
     )
@@ -89,7 +89,7 @@ def test_a_request_and_a_response_are_a_read_and_a_write() -> None:
 
 
 def test_echoes_may_think() -> None:
-    """Ten connections that think for 5 ms: fewer requests than connections over think time, and than the vCPU serves; as many as the sum of both times gives."""
+    """Ten connections with 5 ms think time: fewer requests than connections over think time, and than the vCPU serves; as many as the sum of both times gives."""
     traffic = echoes(10, think_time="5 ms", service="50 us")
     host = run(point(traffic={"rr": traffic}, cost=CALM), 1 * SECOND)
     flow = host.flows[0]

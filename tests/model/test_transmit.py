@@ -1,4 +1,4 @@
-"""What a port of a NIC sends: several contexts share its wire, and it is never faster than it is."""
+"""Transmission of a NIC port: several contexts share its wire, which never exceeds its rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLOW = SimpleNamespace(size=64, totals=SimpleNamespace(octets=0), astray=0)
 trains = st.lists(
     st.tuples(st.integers(0, 20_000), st.integers(1, 30), st.integers(0, 2_000), st.integers(1, 3)), max_size=30
 )
-"""Nanoseconds since the one before, packets, nanoseconds between them, frames in each."""
+"""Trains: nanoseconds since the previous one, packets, nanoseconds between them, frames in each."""
 
 
 def port(limit: int = 10**6) -> Pnic:
@@ -29,7 +29,7 @@ def port(limit: int = 10**6) -> Pnic:
 
 
 def send(nic: Pnic, ready: int, count: int, step: int, frames: int = 1) -> list[int]:
-    """Instants at which its packets are through."""
+    """Instants at which its packets have been sent."""
     train = Train(FLOW, count, ready, step, ready, step, None, frames)
     assert nic.admit(train, FRAME) == count
     through = nic.transmit(train, FRAME)
@@ -37,7 +37,7 @@ def send(nic: Pnic, ready: int, count: int, step: int, frames: int = 1) -> list[
 
 
 def test_what_one_context_leaves_free_is_there_for_the_others() -> None:
-    """Five that hand over a packet a microsecond each, as NetWorlds on PCPUs of their own, make three fifths of what the wire takes."""
+    """Five that hand over one packet per microsecond each, like NetWorlds on separate PCPUs, make three fifths of the wire's rate."""
     nic = port(limit=512)
     last = [send(nic, turn * 50 * US, 50, US)[-1] for turn in range(20) for _ in range(5)]
     assert nic.tx_dropped == 0
@@ -48,9 +48,7 @@ def test_what_one_context_leaves_free_is_there_for_the_others() -> None:
 
 @given(trains)
 def test_trains_leave_in_order_at_the_pace_of_the_wire(sent: list[tuple[int, int, int, int]]) -> None:
-    """None before it was handed over, none faster than the wire. All are through no later than packet by packet in the order in
-    which they come, and no sooner than if all packets of a train came at once.
-    """
+    """None before it was handed over, none faster than the wire. All are sent no later than packet by packet in order of arrival, and no earlier than if all packets of a train came at once."""
     nic, ready, first, last = port(), 0, 0, 0
     packets: list[tuple[int, int]] = []
     starts: list[tuple[int, int]] = []
@@ -72,7 +70,7 @@ def test_trains_leave_in_order_at_the_pace_of_the_wire(sent: list[tuple[int, int
 
 
 def test_counters_take_each_packet_when_it_is_through() -> None:
-    """Of trains that overlap, too: a slow one does not keep back those behind it."""
+    """Also of overlapping trains: a slow one does not delay those behind it."""
     nic = port()
     slow, fast = send(nic, 0, 10, 10 * US), send(nic, US, 10, 0)
     for now in range(0, 100, 7):
@@ -84,7 +82,7 @@ def test_counters_take_each_packet_when_it_is_through() -> None:
 def test_counters_and_the_next_departure_are_those_of_a_walk_through_all_packets(
     sent: list[tuple[int, int, int, int]], looks: list[int]
 ) -> None:
-    """Whenever somebody looks, after each train was handed over: trains that are partly through lie before those that have not begun."""
+    """At any observation after a hand-over: partly sent trains are before those that have not begun."""
     nic, ready, now = port(), 0, 0
     nic.vector = vector = SimpleNamespace(adapts=False, transmits=lambda at: None, departed=lambda *what: None)
     instants: list[int] = []
@@ -98,9 +96,7 @@ def test_counters_and_the_next_departure_are_those_of_a_walk_through_all_packets
 
 
 def test_a_small_packet_finds_room_behind_much_data() -> None:
-    """Nine packets of 64 KiB wait, with 16 descriptors each, which is half a millisecond of the wire: 20 of 164 descriptors are left, for one more
-    of them, or for twenty acknowledgements.
-    """
+    """Nine packets of 64 KiB wait, with 16 descriptors each, which is half a millisecond of the wire: 20 of 164 descriptors are left, for one more of them, or for twenty acknowledgements."""
     large, small = (SimpleNamespace(size=size, totals=FLOW.totals, astray=0) for size in (4096, 0))
     nic = port(limit=164)
     data, acks = Train(large, 10, 0, 0, 0, 0, None, 16), Train(small, 30, 0, 0, 0, 0)
@@ -112,7 +108,7 @@ def test_a_small_packet_finds_room_behind_much_data() -> None:
 
 
 def test_frames_that_software_has_cut_have_a_descriptor_each() -> None:
-    """Ten packets of eight small frames: room for all where the NIC cuts them, for two where the VMkernel does."""
+    """Ten packets of eight small frames: there is room for all if the NIC segments them, for two if the VMkernel does."""
     nic, train = port(limit=20), Train(FLOW, 10, 0, 0, 0, 0, None, 8)
     assert [nic.admit(train, FRAME, cut=cut) for cut in (False, True)] == [10, 2]
 
@@ -121,7 +117,7 @@ def test_frames_that_software_has_cut_have_a_descriptor_each() -> None:
     st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 30), st.integers(0, 300), st.integers(1, 9)), max_size=40)
 )
 def test_descriptors_in_use_are_those_of_packets_not_through(sent: list[tuple[int, int, int, int]]) -> None:
-    """Of any trains, counted packet by packet: what fits is what is left."""
+    """For any trains, counted packet by packet: the remaining room is the number of descriptors left."""
     room, now, free = TxRoom(50), 0, 0
     leaving: list[tuple[int, int]] = []
     for pause, count, step, each in sent:
@@ -150,7 +146,7 @@ def instants(chain: Chain[Departure]) -> list[int]:
 
 @pytest.mark.parametrize("removed", range(4))
 def test_a_chain_keeps_its_order_whatever_is_removed(removed: int) -> None:
-    """First, middle, last: what is appended next stands behind all that stay."""
+    """First, middle, last: the next one is appended behind the remaining ones."""
     chain: Chain[Departure] = Chain()
     links = [leaving(ready) for ready in range(4)]
     for link in links:

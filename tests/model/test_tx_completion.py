@@ -1,4 +1,4 @@
-"""Transmit completions: when the NIC interrupts for them, which context does what, and when the guest is interrupted; worked out by hand."""
+"""Transmit completions: NIC interrupts, work of contexts, and interrupts of the guest; calculated by hand."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ DONE = {"driver_tx_completion": 60.0, "networld_tx_completion": 55.0, "guest_tx_
 FREE, WRITE, RECLAIM = (int(cost) * NS for cost in DONE.values())
 INTERRUPT = (ROUND["interrupt"] + ROUND["poll_entry"]) * NS
 WOKEN = (ROUND["vcpu_wake"] + ROUND["guest_interrupt"]) * NS
-"""Cost of an interrupt for a halted guest, which runs its handler as a running one does."""
+"""Cost of an interrupt for a halted guest, which runs its handler like a running one."""
 
 
 def sender(*, card: dict[str, Any] | None = None, port: dict[str, Any] | None = None, **changes: Any) -> PointSpec:
-    """A VM that sends 1,000 datagrams of 1,000 bytes a second through a NIC that interrupts for each completion."""
+    """A VM that sends 1,000 datagrams of 1,000 bytes per second through a NIC that interrupts for each completion."""
     flow, costs = changes.pop("flow", {}), changes.pop("cost", {})
     return point(
         group(vnics=(vnic(**port or {}),)),
@@ -65,7 +65,7 @@ def interrupts(host: Host) -> int:
 
 
 def test_the_nic_interrupts_for_what_is_sent() -> None:
-    """An interrupt and a poll for each packet, in which the driver frees it; one that never frees anything is never woken."""
+    """An interrupt and a poll per packet, in which the driver frees it; a driver that never frees anything is never woken."""
     host = run(sender(), until=20 * MS)
     assert sent(host) == interrupts(host) >= 19
     assert used(host, "netpoll") == sent(host) * (INTERRUPT + FREE)
@@ -73,7 +73,7 @@ def test_the_nic_interrupts_for_what_is_sent() -> None:
 
 
 def test_completions_share_the_moderation_of_frames_or_have_a_timer() -> None:
-    """One a millisecond, at most an interrupt in 2.5 ms: they come 2.5 ms apart. A timer starts with the first, and 3 are through when it ends."""
+    """One per millisecond and at most one interrupt in 2.5 ms: interrupts are 2.5 ms apart. A timer starts with the first packet, and 3 are sent when it expires."""
     shared = run(sender(card={"interrupt_interval": "2500 us"}), until=100 * MS)
     assert interrupts(shared) == pytest.approx(sent(shared) / 2.5, abs=1)
     timed = run(sender(card={"tx_interrupt_delay": "2500 us"}), until=100 * MS)
@@ -84,7 +84,7 @@ def test_completions_share_the_moderation_of_frames_or_have_a_timer() -> None:
 @pytest.mark.parametrize("size", ["256 B", "257 B"])
 @pytest.mark.parametrize("deferred", [True, False])
 def test_who_completes_what(size: str, deferred: bool) -> None:
-    """A copied packet its context, at once. A mapped one the context that sends, with the next packet; or the receive context, when the NIC has sent it."""
+    """A copied packet is completed by its context at once. A mapped one is completed by the sending context with its next packet, or by the receive context after the NIC has sent it."""
     host = run(sender(flow={"packet_size": size}, defer_tx_completion=deferred), until=20 * MS)
     count, copied = sent(host), size == "256 B"
     work = (ROUND["poll_entry"] + ROUND["networld_tx"] + ROUND["switch_forward"] + ROUND["driver_tx"]) * NS
@@ -97,7 +97,7 @@ def test_who_completes_what(size: str, deferred: bool) -> None:
 
 
 def test_what_nobody_is_in_a_hurry_for_is_completed_in_time() -> None:
-    """A packet every 20 ms: 5 ms after the NIC has sent one, its context is woken to complete it, and the guest interrupted to free it.
+    """A packet every 20 ms: 5 ms after the NIC has sent one, the context is woken to complete it, and the guest is interrupted to free it. The timer is on the context's own PCPU, so that none is interrupted for it; the guest's PCPU is, as the vNIC interrupts from elsewhere.
 
     The timer that wakes it rings on the context's own PCPU, so that none is interrupted for it; the guest's is, as the vNIC interrupts from elsewhere.
     """
@@ -116,7 +116,7 @@ def test_what_nobody_is_in_a_hurry_for_is_completed_in_time() -> None:
 
 @pytest.mark.parametrize("device", ["vmxnet3", "e1000"])
 def test_a_driver_that_asks_is_interrupted_for_every_completion(device: str) -> None:
-    """It is halted by then: it wakes, reads registers where it has any, and frees the packet."""
+    """It is halted by then: it wakes, reads registers if it has any, and frees the packet."""
     hosts = [
         run(sender(port={"tx_interrupts": which, "device": device}, flow={"packet_size": "100 B"}), until=20 * MS)
         for which in ("stopped", "all")
@@ -128,7 +128,7 @@ def test_a_driver_that_asks_is_interrupted_for_every_completion(device: str) -> 
 
 
 def test_a_driver_that_has_stopped_its_queue_is_interrupted() -> None:
-    """96 packets in a burst on a ring of 32: when the first 32 are completed, and the next, others wait; the last ones keep their descriptors until the next burst finds none."""
+    """A burst of 96 packets on a ring of 32: when the first 32 and the next 32 are completed, others wait; the last ones keep their descriptors until the next burst finds none."""
     burst = {"rate": None, "interval": "10 ms", "burst": 96}
     patient = {"tx_completion_delay": SECOND}
     host = run(
@@ -143,7 +143,7 @@ def test_a_driver_that_has_stopped_its_queue_is_interrupted() -> None:
 
 
 def test_a_guest_that_drives_the_nic_takes_its_interrupts() -> None:
-    """The VMkernel handles each and injects it; the guest, halted, wakes and frees three packets that are through since the last."""
+    """The VMkernel handles and injects each; the halted guest wakes and frees the three packets that were sent since the last."""
     hosts = []
     for delay in ("2500 us", "1000 s"):
         nics = {"vmnic0": nic(), "vmnic1": nic(tx_interrupt_delay=delay)}
@@ -159,7 +159,7 @@ def test_a_guest_that_drives_the_nic_takes_its_interrupts() -> None:
 
 
 def test_each_completion_is_overdue_one_delay_after_its_own_packet() -> None:
-    """Two packets are through 3 ms apart, and the first is completed with the second: the context is woken for this one 5 ms after it, not after the first look."""
+    """Two packets are sent 3 ms apart, and the first is completed with the second: the context is woken 5 ms after the second, not after the first look."""
     clock = Clock()
     woken: list[int] = []
     restarted: list[int] = []
@@ -190,7 +190,7 @@ def test_a_guest_is_interrupted_one_delay_after_its_last_poll() -> None:
 
 
 def test_without_a_descriptor_nothing_is_sent() -> None:
-    """Twelve packets on a ring of four: four go; 100 us after the first the NIC's driver frees them, they are completed, and four go again."""
+    """Twelve packets on a ring of four: four leave; 100 us after the first the NIC's driver frees them, they are completed, and four more leave."""
     clock = Clock()
     costs = cost_table(ROUND | DONE)
     scheduler = Scheduler(clock, 1, cpu(cores=1).cores, costs, settings())
@@ -224,7 +224,7 @@ def test_without_a_descriptor_nothing_is_sent() -> None:
 
 @pytest.mark.parametrize(("queues", "announced"), [(1, [2, 0]), (2, [1, 1]), (3, [1, 1])])
 def test_transmit_queues_are_dealt_to_virtual_ports(queues: int, announced: list[int]) -> None:
-    """Two VMs send alike through a NIC with three receive queues, whose contexts free what they announce: those of one VM each, or the first all."""
+    """Two VMs send equally through a NIC with three receive queues, whose contexts free the packets that they announce: one VM's each, or the first all."""
     spec = point(
         group(count=2),
         traffic={"out": datagrams("send")},
@@ -244,7 +244,7 @@ def test_transmit_queues_are_dealt_to_virtual_ports(queues: int, announced: list
 
 @pytest.mark.parametrize("rate", ["10 kpps", "100 kpps"])
 def test_what_a_driver_frees_at_once_is_bounded_by_its_ring(rate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bridge's packets are copied, and completed at once; the driver has each descriptor of 32 back when it frees the packet, and is interrupted when it has none."""
+    """A bridge's packets are copied, and completed at once; the driver gets all 32 descriptors back when it frees the packets, and is interrupted when it has none."""
     freed: list[int] = []
 
     def reclaim(port: Vnic, now: int, plain: Callable[[Vnic, int], int] = Vnic.reclaim) -> int:
@@ -275,7 +275,7 @@ def test_what_a_driver_frees_at_once_is_bounded_by_its_ring(rate: str, monkeypat
 def test_what_a_driver_of_a_passed_through_nic_frees_at_once_is_bounded_by_its_ring(
     frame_size: str, each: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An interrupt every 20 ms frees 64 descriptors, of which 120 packets a millisecond, or a third as many large ones, find no more; each that is sent is freed, but for the last ring."""
+    """An interrupt every 20 ms frees 64 descriptors, too few for 120 packets per millisecond, or a third as many large ones; each sent packet is freed, except the last ring."""
     freed: list[int] = []
 
     def reclaim(port: DirectRing, now: int, plain: Callable[[DirectRing, int], int] = DirectRing.reclaim) -> int:

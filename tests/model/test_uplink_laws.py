@@ -1,4 +1,4 @@
-"""Laws of bandwidth over random hosts: what each kind of traffic has of an uplink is what documented arithmetic gives it; a shaped port never has more.
+"""Bandwidth laws over random hosts: traffic gets its documented part of an uplink; a shaped port never exceeds its rate.
 
 `make verify` runs all hosts, other test runs the first few.
 """
@@ -25,7 +25,7 @@ FRAME = 1_448 / 1_514
 
 
 def fair(wire: float, shares: list[int], reserved: list[float], most: list[float]) -> list[float]:
-    """Reservations first, as far as they are used; then the rest by shares, and what one of them does not take by shares of the others."""
+    """Reservations first, as far as they are used; then the rest by shares, with unused parts redistributed by shares."""
     got = [min(one, limit) for one, limit in zip(reserved, most, strict=True)]
     hungry = {place for place in range(len(got)) if got[place] < most[place]}
     rest = wire - sum(got)
@@ -42,7 +42,7 @@ def fair(wire: float, shares: list[int], reserved: list[float], most: list[float
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_kind_of_traffic_has_what_network_io_control_gives_it(seed: int) -> None:
-    """Of 2 to 6 kinds with random shares, reservations, limits and rates; and the wire is full if they want that much."""
+    """For 2 to 6 kinds with random shares, reservations, limits and rates; and the wire is full if they demand that much."""
     random = Random(seed)
     line = random.choice([10e9, 25e9, 40e9])
     kinds = random.sample(KINDS, random.randint(2, 6))
@@ -79,7 +79,7 @@ def test_each_kind_of_traffic_has_what_network_io_control_gives_it(seed: int) ->
     host = run(point(traffic=traffic, nics=nics, switches=switches, cost=CALM, cores=10), LENGTH)
     assert all(flow.lost_out == 0 for flow in host.flows)
     got = [flow.out * 8 * 1_514 * SECOND / LENGTH for flow in host.flows]
-    # each may have a packet for TSO and the time of a queue's first look more or less, beside a hundredth
+    # each may have a TSO packet and the time of a queue's first look more or less, in addition to a hundredth
     assert got == pytest.approx(fair(wire, shares, reserved, most), rel=0.02, abs=0.01 * wire)
     if sum(most) > wire:
         assert sum(got) == pytest.approx(wire, rel=0.01)
@@ -87,11 +87,11 @@ def test_each_kind_of_traffic_has_what_network_io_control_gives_it(seed: int) ->
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_shaped_port_has_no_more_than_its_bucket_and_no_less_than_its_average(seed: int) -> None:
-    """Whatever a VM sends through whatever uplink; what wants no more than the average has it."""
+    """For any traffic of a VM through any uplink; traffic below the average rate gets its demand."""
     random = Random(seed)
     size = random.choice([0, random.randint(100, 1_472)])
     average = 10 ** random.uniform(7, 9.3)
-    if size:  # a process writes 500,000 datagrams a second at most
+    if size:  # a process writes at most 500,000 datagrams per second
         average = min(average, 150e3 * 8 * (size + 42))
     peak = average * random.choice([1, 2, 10])
     burst = round(10 ** random.uniform(3, 6))

@@ -1,4 +1,4 @@
-"""The guest on a vCPU: processes on its own and on other vCPUs, and bursts that are cut short with packets on their way out."""
+"""The guest on a vCPU: processes on the same and other vCPUs, and preempted bursts with packets on their way out."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .test_guest import answering, response
 COST = cost_table()
 STACK = ROUND["guest_rx_packet"] * NS
 FIRST = (ROUND["halt_exit"] + ROUND["context_switch"] + ROUND["cache_refill_same"]) * NS
-"""An idle PCPU turns to a world whose own it is: halt exit, switch and refill."""
+"""An idle PCPU dispatches its last world: halt exit, switch and refill."""
 WAKE = (ROUND["vcpu_wake"] + ROUND["guest_interrupt"]) * NS
 
 
 class Process(Sender):
-    """What handles packets of a connection: 1 us each; notes what it had, when it began and who ran it."""
+    """A consumer of a connection's packets, 1 us each; it records packets, times and the running vCPU."""
 
     def __init__(self, vcpu: Vcpu, vnic: Vnic) -> None:
         super().__init__(Flow("any", 100, 1), 100, 0, 1)
@@ -46,7 +46,7 @@ class Process(Sender):
 
 
 class Shelf(PacketSink):
-    """Where a guest puts what it sends."""
+    """Destination of packets that a guest sends."""
 
     def __init__(self) -> None:
         self.ring = Ring(1000)
@@ -62,7 +62,7 @@ class Shelf(PacketSink):
 
 
 class Rig:
-    """A VM with so many vCPUs and as many PCPUs, one vNIC whose interrupts its first vCPU takes, a process on each vCPU."""
+    """A VM with a number of vCPUs and as many PCPUs, one vNIC whose interrupts the first vCPU takes, and a process on each vCPU."""
 
     def __init__(self, vcpus: int = 1, *, pcpus: int | None = None, budget: int = 64) -> None:
         self.clock = Clock()
@@ -99,13 +99,13 @@ def test_a_process_on_the_same_vcpu_has_its_packets_in_the_same_burst():
 
 
 def test_a_process_on_another_vcpu_is_woken_for_the_first_packet():
-    """At the instant at which the stack is done with it; the one that hands over owes an inter-processor interrupt."""
+    """At the instant at which the stack has finished with it; the hand-over costs an inter-processor interrupt."""
     rig = Rig(2)
     rig.packets(3, 10 * US, process=1)
     rig.clock.advance(1 * MS)
     handed = 10 * US + FIRST + WAKE + STACK
     begun = handed + FIRST + WAKE
-    there = 1 + (begun - WAKE - handed) // STACK  # what is through the stack when the other vCPU looks
+    there = 1 + (begun - WAKE - handed) // STACK  # packets that have passed the stack when the other vCPU looks
     assert rig.processes[1].had[0] == (begun, there)
     assert sum(count for _, count in rig.processes[1].had) == 3
     first, other = rig.vcpus
@@ -114,7 +114,7 @@ def test_a_process_on_another_vcpu_is_woken_for_the_first_packet():
 
 
 def test_what_is_owed_is_paid_with_the_next_burst():
-    """The second packet finds a vCPU that has still to pay for the first one's hand-over, and for the turn of its idle PCPU."""
+    """For the second packet, the vCPU still has to pay for the first one's hand-over, and for the dispatch on its idle PCPU."""
     rig = Rig(2)
     rig.packets(1, 10 * US, process=1)
     rig.clock.advance(1 * MS)
@@ -126,7 +126,7 @@ def test_what_is_owed_is_paid_with_the_next_burst():
 
 
 def test_a_vcpu_that_runs_needs_no_interrupt_between_processors():
-    """It finds the packets when its burst ends; nobody pays."""
+    """It finds the packets when its burst ends, and no interrupt is paid."""
     rig = Rig(2)
     work = Train(rig.processes[1], 50, 0, 0, 0, 0)
     rig.vcpus[1].inbox.post(work)
@@ -148,7 +148,7 @@ def test_a_ring_longer_than_the_budget_takes_several_polls():
 
 
 def test_a_running_guest_takes_an_interrupt_dearer_than_a_poll_and_cheaper_than_a_wake_up():
-    """A packet that comes after the ring was drained, while the guest still works."""
+    """A packet that arrives after the ring was drained, while the guest still works."""
     rig = Rig()
     other = Vnic(rig.clock, "eth1", 64, CoalescingScheme(), rig.vcpus[0])
     rig.vcpus[0].vnics.append(other)
@@ -163,7 +163,7 @@ def test_a_running_guest_takes_an_interrupt_dearer_than_a_poll_and_cheaper_than_
 
 @pytest.mark.parametrize("cut", [11, 14, 19, 25, 33, 41])
 def test_what_a_burst_that_is_cut_had_still_to_post_is_posted_as_much_later(cut: int):
-    """Ten packets, 3 us apart. A system world takes the PCPU for 5 us: what was written is written, the rest waits for it."""
+    """Ten packets, 3 us apart. A system world takes the PCPU for 5 us: written packets stay written, and the rest waits for it."""
     rig, shelf = Rig(), Shelf()
     process = rig.processes[0]
     start = FIRST + WAKE + STACK
@@ -184,7 +184,7 @@ def test_what_a_burst_that_is_cut_had_still_to_post_is_posted_as_much_later(cut:
 
 
 def test_a_burst_may_be_cut_more_than_once():
-    """Each time the rest moves on; nothing is lost, doubled or out of order."""
+    """Each time the rest is delayed; nothing is lost, duplicated or reordered."""
     rig, shelf = Rig(), Shelf()
     process = rig.processes[0]
     process.then = lambda at: rig.vcpus[0].post_to(shelf, Train(process, 10, at + 3 * US, 3 * US, 0, 0))
@@ -201,7 +201,7 @@ def test_a_burst_may_be_cut_more_than_once():
 
 
 def test_a_cut_in_front_of_another_vcpu_keeps_the_books():
-    """Packets on their way to a process elsewhere come later, but for those that it has looked ahead to; each is counted once."""
+    """Packets on their way to a process elsewhere come later, except those that it has looked ahead to; each is counted once."""
     rig = Rig(2)
     rig.packets(40, 0, process=1)
     rig.interrupt_at(4 * US, 20 * US)
@@ -216,7 +216,7 @@ def test_a_cut_in_front_of_another_vcpu_keeps_the_books():
 
 
 def test_a_process_is_woken_once_in_a_burst():
-    """However many packets it finds; in the next burst anew."""
+    """For any number of packets found; again in the next burst."""
     rig = Rig(budget=2)
     woken: list[bool] = []
     rig.processes[0].then = lambda _: woken.append(rig.vcpus[0].wakes(rig.processes[0]))

@@ -1,4 +1,4 @@
-"""Interrupt vectors, queues and flows of vNICs over the vCPUs of a VM, for every kind of traffic, and its transmit contexts."""
+"""Interrupt vectors, queues and flows of vNICs over a VM's vCPUs, for every kind of traffic, and its transmit contexts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PASSED = {"vmnic0": nic(), **{f"vmnic{n}": nic(rss=True, rx_queues=8) for n in (
 
 
 def smp(queues: int = 8, vcpus: int = 4, vnics: int = 2, **changes: object):
-    """VMs with several vCPUs and vNICs, whose driver asks for so many queues."""
+    """VMs with several vCPUs and vNICs, whose driver requests a number of queues."""
     settings = tuple(vnic(queues=queues, **changes) for _ in range(vnics))
     return group(vcpus=vcpus, networks=("vSwitch0",) * vnics, vnics=settings, guest=guest(initial_window=10))
 
@@ -48,7 +48,7 @@ def bridged(**changes: object) -> BridgedSpec:
 
 
 def many(made: Traffic, count: int = 12) -> dict[str, Traffic]:
-    """The same traffic so many times."""
+    """The same traffic, repeated a number of times."""
     return {f"t{n}": made for n in range(count)}
 
 
@@ -69,7 +69,7 @@ KINDS: dict[str, dict[str, Traffic]] = {
     "multicast": many(multicast(1 * MS, 2 * MS)),
     "bridged": many(bridged()),
 }
-"""Every kind of traffic that a guest receives something of."""
+"""Every kind of traffic with packets to a guest."""
 
 
 def interrupts(host: Host) -> list[int]:
@@ -78,23 +78,23 @@ def interrupts(host: Host) -> list[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_vcpus_take_interrupts(kind: str) -> None:
-    """Four vCPUs, two vNICs, enough flows: nothing is left to the first vCPU."""
+    """Four vCPUs, two vNICs, enough flows: the first vCPU is not overloaded."""
     host = run(point(smp(udp_rss=True), traffic=KINDS[kind], cores=8))
     assert min(interrupts(host)) > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_driver_with_one_queue_interrupts_one_vcpu_for_each_vnic(kind: str) -> None:
-    """Without several queues the same traffic interrupts at most two of four, each vNIC another one."""
+    """Without several queues the same traffic interrupts at most two of four vCPUs, each vNIC a different one."""
     host = run(point(smp(1, udp_rss=True), traffic=KINDS[kind], cores=8))
     first, second, *others = interrupts(host)
     assert first > 0
-    assert (second > 0) == (kind not in ("multicast", "bridged"))  # these come in by the first vNIC
+    assert (second > 0) == (kind not in ("multicast", "bridged"))  # these arrive at the first vNIC
     assert others == [0, 0]
 
 
 def test_vectors_are_dealt_over_the_vcpus() -> None:
-    """Three vNICs of one, two and one queue pairs, and a passed-through NIC: each vector on the next vCPU, round and round."""
+    """Three vNICs of one, two and one queue pairs, and a passed-through NIC: each vector on the next vCPU, in turn."""
     settings = (vnic(device="e1000"), vnic(queues=2), vnic())
     vm = group(
         vcpus=3, networks=("vSwitch0",) * 3, vnics=settings, passthrough=("vmnic1",), reserved=1.0, guest=guest()
@@ -106,7 +106,7 @@ def test_vectors_are_dealt_over_the_vcpus() -> None:
 
 @pytest.mark.parametrize("udp_rss", [False, True])
 def test_datagrams_are_hashed_by_addresses_or_by_ports_too(udp_rss: bool) -> None:
-    """Each queue gets the datagrams of the streams that the guest's key puts there; without udpRSS one queue gets all of them."""
+    """Each queue gets the datagrams of the streams that the guest's key assigns to it; without udpRSS one queue gets all."""
     spec = point(smp(4, vnics=1, udp_rss=udp_rss), traffic={"u": datagrams("receive", streams=16)}, cores=8)
     host = run(spec, 50 * MS)
     (device,) = host.vms[0].devices
@@ -119,7 +119,7 @@ def test_datagrams_are_hashed_by_addresses_or_by_ports_too(udp_rss: bool) -> Non
 
 
 def test_each_vm_hashes_with_a_key_of_its_own() -> None:
-    """Drawn when the driver loads: two VMs and two seeds spread the same flows differently."""
+    """The key is drawn when the driver loads: two VMs and two seeds distribute the same flows differently."""
 
     def key(seed: int, vm: int) -> bytes:
         host = build_host(point(group(count=2, vcpus=4, vnics=(vnic(queues=4),)), traffic={}), Streams(seed, 0))
@@ -134,7 +134,7 @@ def test_each_vm_hashes_with_a_key_of_its_own() -> None:
     [("vnic", 4, 4, 2), ("vm", 4, 4, 1), ("queue", 4, 1, 2), ("queue", 4, 4, 8), ("queue", 16, 16, 16)],
 )
 def test_transmit_contexts_of_vnics(context: str, vcpus: int, queues: int, expected: int) -> None:
-    """Two vNICs: a context for each, for both, or for each queue, eight a vNIC at most; each serves what it is there for."""
+    """Two vNICs: one context each, one for both, or one per queue, at most eight per vNIC; each serves its own queues."""
     traffic = {"a": stream("send", streams=64), "b": stream("send", vnic=1, streams=64)}
     host = run(point(smp(queues, vcpus, tx_context=context), traffic=traffic, cores=vcpus), 5 * MS)
     contexts = [world for world in host.vms[0].worlds if world.kind == "networld"]
@@ -144,14 +144,14 @@ def test_transmit_contexts_of_vnics(context: str, vcpus: int, queues: int, expec
 
 
 def test_senders_of_datagrams_are_dealt_over_vcpus_and_queues() -> None:
-    """Processes that write: each vCPU has its share of them, and a queue has what the kernel's hash gives it."""
+    """Writing processes: each vCPU has its share of them, and the kernel's hash assigns queues."""
     host = run(point(smp(4, vnics=1), traffic={"u": datagrams("send", streams=16)}, cores=8), 20 * MS)
     assert min(vcpu.used for vcpu in host.vcpus) > 0.8 * max(vcpu.used for vcpu in host.vcpus)
     assert sum(queue.ring.taken > 0 for queue in host.transmits) > 2
 
 
 def test_each_source_of_cpu_work_has_a_vcpu() -> None:
-    """Two sources work side by side on two vCPUs; a third finds none."""
+    """Two sources run side by side on two vCPUs; a third finds no vCPU."""
     load = work("100 /s", "4 ms")
     host = run(point(group(vcpus=2), traffic={"a": load, "b": load}), 100 * MS)
     assert min(vcpu.used for vcpu in host.vcpus) > 20 * MS

@@ -1,4 +1,4 @@
-"""Packets from VM to VM of one host: who copies, where they are dropped, guests that poll or run XDP programs; by hand and in closed form."""
+"""Packets between VMs of one host: copies, drops, polling guests and XDP programs, by hand and in closed form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RING = vnic(tx_ring=512)
 
 
 def pair(traffic: dict[str, Any], *, sender: Any = None, receiver: Any = None, **changes: Any) -> PointSpec:
-    """A VM that sends to another one, with PCPUs enough for all that polls."""
+    """A VM that sends to another one, with enough PCPUs for all polling."""
     ends = (
         sender or group("a", guest=DPDK, vnics=(RING,)),
         receiver or group("b", guest=DPDK, vnics=(vnic(rx_ring=256),)),
@@ -34,7 +34,7 @@ def pair(traffic: dict[str, Any], *, sender: Any = None, receiver: Any = None, *
 
 
 def saturated(spec: PointSpec, count: Any, length: int = 2 * MS) -> float:
-    """Packets a second, as ``count`` counts them on the host, from 5 ms after a flood's begin on: once calls follow its rate."""
+    """Packets per second, counted by ``count``, from 5 ms after a flood's start on, when calls follow its rate."""
     host = build_host(spec, Streams(1, 0))
     host.clock.advance(5 * MS)
     before = count(host)
@@ -49,7 +49,7 @@ def delivered(host: Host) -> int:
 @pytest.mark.parametrize("in_tx", [False, True])
 @pytest.mark.parametrize(("taken_by", "taking"), [("socket", READ), ("stack", STACK), ("poll", PATHS["poll_rx"])])
 def test_a_lone_datagram_takes_what_each_step_takes(in_tx: bool, taken_by: str, taking: int) -> None:
-    """Two contexts are woken where the receiver's copies, one where the sender's does; a guest that polls needs no waking."""
+    """Two contexts are woken if the receiver's copies, one if the sender's does; a polling guest needs no wake-up."""
     host = run(pair({"t": to_vm(rate="100 pps", taken_by=taken_by)}, rx_copy_in_tx=in_tx), 30 * MS)
     copied = COPY if in_tx else ENQUEUE + ENTRY + COPY
     flow = host.flows[0]
@@ -75,7 +75,7 @@ def test_a_lone_datagram_takes_what_each_step_takes(in_tx: bool, taken_by: str, 
     ],
 )
 def test_a_chain_of_servers_saturates_at_the_slowest(changes: dict[str, Any], slowest: int) -> None:
-    """Of guest, context, context and guest, one sets the pace."""
+    """The slowest of guest, context, context and guest determines the rate."""
     changed = {"taken_by": "xdp_drop"} | changes
     flow = to_vm(**{key: changed.pop(key) for key in ("taken_by", "packet_size") if key in changed})
     costs = paths().model_copy(
@@ -86,7 +86,7 @@ def test_a_chain_of_servers_saturates_at_the_slowest(changes: dict[str, Any], sl
 
 
 def test_an_overrun_guest_loses_packets_at_its_ring_and_all_are_counted() -> None:
-    """Where mapped packets keep their descriptors the receive list never overruns; and a packet that finds no descriptor is not copied."""
+    """If mapped packets keep their descriptors, the receive list never overflows; and a packet without a descriptor is not copied."""
     host = run(pair({"t": to_vm(taken_by="packet_socket")}), 4 * MS)
     (local,) = host.local_ports
     vnic, queue = local.vnic, host.transmits[0]
@@ -98,7 +98,7 @@ def test_an_overrun_guest_loses_packets_at_its_ring_and_all_are_counted() -> Non
 
 
 def test_small_packets_overrun_the_receive_list() -> None:
-    """Packets that are copied out at once come back to the sender before they are delivered, so that the list alone bounds them."""
+    """Packets that are copied at once return to the sender before delivery, so that only the list limits them."""
     host = run(
         pair({"t": to_vm(packet_size="100 B", taken_by="xdp_drop")}, rx_list=100, cost=CALM | {"vnic_deliver": 400}),
         2 * MS,
@@ -110,7 +110,7 @@ def test_small_packets_overrun_the_receive_list() -> None:
 
 
 def test_polling_needs_no_event_for_a_packet_and_no_interrupt() -> None:
-    """Sender and receiver never halt, are never interrupted, and the run has an event for many packets."""
+    """Sender and receiver never halt or get interrupted, and the run has one event for many packets."""
     host = run(pair({"t": to_vm(taken_by="poll")}), 4 * MS)
     a, b = host.vcpus
     assert (a.interrupts, b.interrupts) == (0, 0)
@@ -119,7 +119,7 @@ def test_polling_needs_no_event_for_a_packet_and_no_interrupt() -> None:
 
 
 def test_a_full_ring_is_refilled_only_when_packets_are_completed() -> None:
-    """With two descriptors the sender waits for each completion: two packets for each look of its context."""
+    """With two descriptors the sender waits for each completion: two packets per look of its context."""
     few = vnic(tx_ring=32)
     host = run(pair({"t": to_vm(taken_by="xdp_drop")}, sender=group("a", guest=DPDK, vnics=(few,))), 2 * MS)
     queue = host.transmits[0]
@@ -129,7 +129,7 @@ def test_a_full_ring_is_refilled_only_when_packets_are_completed() -> None:
 
 @pytest.mark.parametrize(("path", "step"), [("xdp_tx", 110 + 75), ("xdp_skb_tx", 310 + 240)])
 def test_xdp_sends_back_by_the_same_vnic(path: str, step: int) -> None:
-    """All that the program takes goes back, into a ring that nobody empties; a packet takes both of its parts in the guest."""
+    """All packets taken by the program go back into a ring that nothing empties; a packet takes both of its parts in the guest."""
     host = run(pair({"t": to_vm(rate="100 kpps", taken_by=path)}), 3 * MS)
     there, back = host.flows
     assert back.sent == host.transmits[1].switched > 290
@@ -139,7 +139,7 @@ def test_xdp_sends_back_by_the_same_vnic(path: str, step: int) -> None:
 
 
 def mixed(cost: dict[str, float], *, in_tx: bool) -> Host:
-    """A flood to another VM, and datagrams to the wire by another vNIC: one context sends both."""
+    """A flood to another VM, and datagrams to the wire through another vNIC: one context sends both."""
     sender = group("a", guest=DPDK, vcpus=2, vnics=(RING, vnic()), networks=("vSwitch0", "vSwitch0"))
     out = datagrams("send", to="a", vnic=1, burst=64, interval="20 us", rate=None)
     traffic = {"t": to_vm(taken_by="xdp_drop", vcpu=1), "out": out}
@@ -148,7 +148,7 @@ def mixed(cost: dict[str, float], *, in_tx: bool) -> Host:
 
 @pytest.mark.parametrize("in_tx", [False, True])
 def test_a_context_pays_for_what_it_sends_to_the_wire_and_to_vms(in_tx: bool) -> None:
-    """Its time is made up of packets to the wire, packets to the other VM, and its wake-ups."""
+    """Its time consists of packets to the wire, packets to the other VM, and its wake-ups."""
     host = mixed(CALM, in_tx=in_tx)
     local, wire = host.transmits[0], host.transmits[1]
     world = local.context
@@ -158,7 +158,7 @@ def test_a_context_pays_for_what_it_sends_to_the_wire_and_to_vms(in_tx: bool) ->
 
 
 def test_who_copies_decides_how_much_a_sender_can_send() -> None:
-    """The ablation: copies in the transmit context take it time; without their cost it does not matter who makes them."""
+    """The ablation: copies in the transmit context cost it time; without their cost it does not matter which context copies."""
 
     def sent(cost: dict[str, float], *, in_tx: bool) -> int:
         return mixed(cost, in_tx=in_tx).transmits[0].switched
@@ -170,7 +170,7 @@ def test_who_copies_decides_how_much_a_sender_can_send() -> None:
 
 @pytest.mark.parametrize("split", [True, False])
 def test_a_packet_for_tso_comes_in_two_halves_or_whole(split: bool) -> None:
-    """Nothing is cut into frames: the sender's context pays for one packet, whatever its size."""
+    """Nothing is segmented: the sender's context pays for one packet of any size."""
     host = run(pair({"t": vm_stream()}, tso_split=split), 20 * MS)
     data, acks = (
         next(p for p in host.local_ports if p.vnic is device.ports[0].vnic)
@@ -185,7 +185,7 @@ def test_a_packet_for_tso_comes_in_two_halves_or_whole(split: bool) -> None:
 
 
 def test_a_receiver_without_lro_gets_frames() -> None:
-    """An e1000 takes no packet that is larger than a frame: the VMkernel cuts, and charges for each frame."""
+    """An e1000 takes no packet larger than a frame: the VMkernel segments, and charges for each frame."""
     old = group("b", guest=guest(), vnics=(vnic(device="e1000"),))
     host = run(pair({"t": vm_stream()}, receiver=old), 5 * MS)
     (data,) = [p for p in host.local_ports if p.name.startswith("b")]
@@ -194,7 +194,7 @@ def test_a_receiver_without_lro_gets_frames() -> None:
 
 
 def test_tcp_between_vms_recovers_from_drops_at_the_ring() -> None:
-    """A ring that is looked at a hundred times a second, and too small for the window, loses segments; they are sent again, and the stream goes on."""
+    """A ring that is polled a hundred times per second, and too small for the window, loses segments; they are retransmitted, and the stream continues."""
     seldom = Coalescing(scheme="rbc", rate=100, depth=1, timeout=4 * MS)
     small = group("b", vnics=(vnic(rx_ring=32, coalescing=seldom),))
     host = run(pair({"t": vm_stream(window="1 MiB", message_size="1000 B", nodelay=True)}, receiver=small), 150 * MS)
@@ -205,6 +205,6 @@ def test_tcp_between_vms_recovers_from_drops_at_the_ring() -> None:
 
 
 def test_two_processes_cannot_poll_one_queue() -> None:
-    """The wiring refuses it, as a scenario's checks do."""
+    """The wiring refuses it, like a scenario's checks."""
     with pytest.raises(WiringError, match="transmit queues for the streams"):
         build_host(pair({"t": to_vm(streams=2)}, sender=group("a", vcpus=2, guest=DPDK)), Streams(1, 0))

@@ -1,4 +1,4 @@
-"""VMkernel ports: threads that share uplinks and PCPUs with VMs, and the rounds of a vMotion, which follow from its documented rules."""
+"""VMkernel ports: threads that share uplinks and PCPUs with VMs, and the rounds of a vMotion by its documented rules."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def copied(memory: int, dirty: float, rate: float) -> tuple[Migration, Flow, lis
 
 
 def test_each_round_copies_what_was_written_in_the_one_before() -> None:
-    """64 GB at 10 Gbit/s, written at 2.5: each round is a quarter of the one before, until a quarter of a second is left to send."""
+    """64 GB at 10 Gbit/s, written at 2.5 Gbit/s: each round is a quarter of the previous one, until a quarter of a second is left to send."""
     migration, flow, sizes = copied(64 * GB, 2.5e9, 10e9)
     assert sizes == pytest.approx([64 * GB, 16 * GB, 4 * GB, 1 * GB, GB // 4])
     assert migration.rounds == 5
@@ -62,7 +62,7 @@ def test_each_round_copies_what_was_written_in_the_one_before() -> None:
 
 
 def test_the_vm_is_stopped_as_soon_as_the_rest_takes_no_more_than_half_a_second() -> None:
-    """10 Gbit/s: 624 MB are written in the first round, and sent in 499 ms; with 626 MB there is another round."""
+    """10 Gbit/s: 624 MB are written in the first round, and sent in 499 ms; 626 MB require another round."""
     assert copied(12_480_000_000, 0.5e9, 10e9)[2] == pytest.approx([12.48 * GB, 0.624 * GB])
     assert copied(12_520_000_000, 0.5e9, 10e9)[2] == pytest.approx([12.52 * GB, 0.626 * GB, 0.0313 * GB])
 
@@ -84,7 +84,7 @@ def test_a_vm_that_writes_too_fast_is_slowed_down(dirty: float) -> None:
 
 
 def test_a_vmotion_is_as_fast_as_its_wire() -> None:
-    """100 MB over 10 Gbit/s, frames included, and the round trips of its two rounds; what its VM wrote is the second one."""
+    """100 MB over 10 Gbit/s, including frames, and the round trips of its two rounds; the second round has the memory written meanwhile."""
     host = run(point(traffic={"m": vmotion(dirty_rate="1 Gbit/s")}, cost=CALM), 150 * MS)
     wire = 10e9 * 1_448 / 1_538
     first = 8 * 100e6 / wire * SECOND
@@ -97,7 +97,7 @@ def test_a_vmotion_is_as_fast_as_its_wire() -> None:
 
 @pytest.mark.parametrize(("streams", "rate"), [(1, 15.0), (2, 30.0), (4, 40 * 1_448 / 1_538)])
 def test_a_thread_carries_so_much_and_several_of_them_fill_the_wire(streams: int, rate: float) -> None:
-    """15 Gbit/s each, of 40; each keeps a PCPU busy meanwhile."""
+    """15 Gbit/s each, of 40; each keeps a PCPU busy."""
     spec = point(traffic={"m": vmotion(memory="10 GB", streams=streams)}, nics=FAST, cost=CALM, cores=8)
     host = run(spec, 100 * MS)
     assert gbps(host, 0, 100 * MS) == pytest.approx(rate, rel=0.02)
@@ -107,7 +107,7 @@ def test_a_thread_carries_so_much_and_several_of_them_fill_the_wire(streams: int
 
 
 def test_what_is_in_flight_is_bounded_by_the_window() -> None:
-    """A window and a round trip: 1 MiB every 2 ms and the time of its own packets."""
+    """A window and a round trip: 1 MiB every 2 ms plus the time of its own packets."""
     host = run(point(traffic={"s": storage(delay="2 ms")}, cost=CALM), 200 * MS)
     packet = 45 * 1_448
     held = (1 << 20) // packet * packet
@@ -121,7 +121,7 @@ def test_a_stream_with_a_rate_sends_that_much() -> None:
 
 
 def test_a_vmotion_delays_the_packets_of_a_vm_on_the_same_uplink_and_on_no_other() -> None:
-    """What waits before the wire is the window of the stream, at most."""
+    """The data waiting before the wire are at most the stream's window."""
     late = []
     for network in ("vSwitch0", "vSwitch1"):
         switches = {"vSwitch0": VSwitchSpec(uplinks="vmnic0"), "vSwitch1": VSwitchSpec(uplinks="vmnic1")}
@@ -134,7 +134,7 @@ def test_a_vmotion_delays_the_packets_of_a_vm_on_the_same_uplink_and_on_no_other
 
 
 def test_network_io_control_divides_an_uplink_between_vms_and_vmkernel_ports() -> None:
-    """Storage has 50 shares of 200 and wants more than a quarter; VMs have 100; a vMotion has a limit, so that the others divide the rest 2:1."""
+    """Storage has 50 of 200 shares and demands more than a quarter; VMs have 100; a vMotion has a limit, so that the others divide the rest 2:1."""
     system = {"vmotion": Allocation.model_validate({"limit": "1 Gbit/s"})}
     switches = {"vSwitch0": VSwitchSpec(uplinks="vmnic0", nioc=NiocSpec(system=system))}
     traffic = {"vms": stream("send", window="1 MiB", streams=8), "s": storage(streams=2), "m": vmotion(memory="10 GB")}

@@ -1,4 +1,4 @@
-"""When a vNIC interrupts its guest, scheme by scheme, against a guest that only takes notes."""
+"""Interrupts of a vNIC, scheme by scheme, with a guest that only records them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.model.small_host import bare_host
 
 
 class NotingGuest(InterruptTarget):
-    """Notes its interrupts; busy until told that it has halted."""
+    """Records its interrupts; busy until the test halts it."""
 
     def __init__(self) -> None:
         self.halted = False
@@ -44,7 +44,7 @@ def packets(count: int, first: int, step: int = 0) -> Train:
 
 
 def test_disabled_interrupts_at_the_first_packet():
-    """And says nothing of further ones until the guest has polled."""
+    """And sends no further interrupts until the guest has polled."""
     clock, vnic, guest = a_vnic("disabled")
     vnic.receive(packets(3, 10 * US, 5 * US))
     clock.advance(1 * MS)
@@ -52,7 +52,7 @@ def test_disabled_interrupts_at_the_first_packet():
 
 
 def interrupted_at(packets_at: list[int]) -> list[int]:
-    """Interrupts of rate-based coalescing for packets at these instants, the guest taking at once what has come."""
+    """Interrupts of rate-based coalescing for packets at given instants, with a guest that takes packets at once."""
     clock, vnic, guest = a_vnic("rbc")
     coming, taken = deque(packets_at), 0
     while clock.now < packets_at[-1] + 1 * MS:
@@ -67,13 +67,13 @@ def interrupted_at(packets_at: list[int]) -> list[int]:
 
 
 def test_rate_based_coalescing_interrupts_for_as_many_packets_as_keep_to_the_ceiling():
-    """10,000 packets a second at 4,000 interrupts: the rate is known after 4 ms, and from then on every third packet interrupts."""
+    """10,000 packets per second at 4,000 interrupts: the rate is known after 4 ms, and from then on every third packet interrupts."""
     instants = interrupted_at([at * 100 * US for at in range(1, 61)])
     assert instants == [at * 100 * US for at in (*range(1, 40), 42, 45, 48, 51, 54, 57, 60)]
 
 
 def test_rate_based_coalescing_holds_no_packet_for_longer_than_an_interval_of_the_ceiling():
-    """The stream stops after one packet more; it waits for 250 us. And what comes in a quiet window interrupts at once."""
+    """The stream stops after one more packet, which waits for 250 us. A packet in a quiet window interrupts at once."""
     fast = [at * 100 * US for at in range(1, 44)]
     assert interrupted_at([*fast, 20 * MS, 20 * MS + 60 * US])[-3:] == [
         4300 * US + 250 * US,
@@ -83,13 +83,13 @@ def test_rate_based_coalescing_holds_no_packet_for_longer_than_an_interval_of_th
 
 
 def test_rate_based_coalescing_lets_a_slow_stream_pass():
-    """Bursts of three, 2 ms apart, are 1,500 packets a second: none waits, however close together they come."""
+    """Bursts of three, 2 ms apart, are 1,500 packets per second: none waits, however close the packets are."""
     packets_at = [burst * 2 * MS + at * 20 * US for burst in range(1, 20) for at in range(3)]
     assert interrupted_at(packets_at) == packets_at
 
 
 def test_a_round_trip_waits_in_every_other_window():
-    """60 us without coalescing are 16,667 a second, five packets an interrupt: they wait for 250 us until the rate has been seen to fall, and so on."""
+    """Intervals of 60 us are 16,667 per second without coalescing, or five packets per interrupt: they wait for 250 us until the rate is seen to fall, and so on."""
     clock, vnic, guest = a_vnic("rbc")
     vnic.receive(packets(1, 60 * US))
     seen = 0
@@ -107,7 +107,7 @@ def test_a_round_trip_waits_in_every_other_window():
 
 @pytest.mark.parametrize(("ended", "trips"), [(False, {60 * US, 310 * US}), (True, {60 * US})])
 def test_a_guest_that_halts_ends_the_wait_where_the_scheme_says_so(ended: bool, trips: set[int]):
-    """A round trip alone, whose guest halts as soon as it has answered: it waits in every other window, or never."""
+    """A single round trip whose guest halts as soon as it has replied: it waits in every other window, or never."""
     clock, vnic, guest = a_vnic("rbc", ended_by_halt=ended)
     vnic.receive(packets(1, 60 * US))
     seen = 0
@@ -124,10 +124,10 @@ def test_a_guest_that_halts_ends_the_wait_where_the_scheme_says_so(ended: bool, 
 
 
 def test_what_is_held_back_is_raised_when_the_guest_halts_where_the_scheme_says_so():
-    """A guest that runs has a packet wait for two more, or for 250 us; when it halts, at 5,030 us, what is there interrupts."""
+    """While the guest runs, a packet waits for two more, or for 250 us; when it halts, at 5,030 us, waiting packets interrupt."""
     for ended, at in ((False, 5000 * US + 250 * US), (True, 5030 * US)):
         clock, vnic, guest = a_vnic("rbc", ended_by_halt=ended)
-        for instant in range(1, 44):  # every 100 us, each taken at once: three packets an interrupt from 4 ms on
+        for instant in range(1, 44):  # every 100 us, each taken at once: three packets per interrupt from 4 ms on
             vnic.receive(packets(1, instant * 100 * US))
             clock.advance(instant * 100 * US + 1)
             vnic.take(64, clock.now)
@@ -142,7 +142,7 @@ def test_what_is_held_back_is_raised_when_the_guest_halts_where_the_scheme_says_
 
 
 def test_a_raised_interrupt_is_raised_once():
-    """Until the guest takes it, more packets change nothing."""
+    """Until the guest takes it, more packets have no effect."""
     clock, vnic, guest = a_vnic("rbc")
     for start in range(10, 2000, 100):
         vnic.receive(packets(1, start * US))
@@ -162,7 +162,7 @@ def test_static_waits_for_its_depth_or_its_timeout(count: int, step: int, expect
 
 
 def test_static_counts_packets_over_several_batches():
-    """The depth is reached by the second batch."""
+    """The second batch reaches the depth."""
     clock, vnic, guest = a_vnic("static", depth=4)
     vnic.receive(packets(2, 10 * US, 1 * US))
     clock.advance(100 * US)
@@ -172,7 +172,7 @@ def test_static_counts_packets_over_several_batches():
 
 
 def test_static_delivers_at_once_to_a_guest_that_sleeps_or_falls_asleep():
-    """An idle VM is not kept waiting."""
+    """An idle VM does not wait."""
     clock, vnic, guest = a_vnic("static")
     vnic.receive(packets(1, 10 * US))
     clock.advance(500 * US)
@@ -188,7 +188,7 @@ def test_static_delivers_at_once_to_a_guest_that_sleeps_or_falls_asleep():
 
 
 def test_static_interrupts_a_guest_that_is_about_to_halt() -> None:
-    """Instead of letting it halt and waking it in the same instant; for what is still to come it may halt."""
+    """Instead of halting and waking in the same instant; for future packets it may halt."""
     _, vnic, guest = a_vnic("static")
     vnic.receive(packets(1, 10 * US))
     vnic.announce(5 * US)
@@ -199,7 +199,7 @@ def test_static_interrupts_a_guest_that_is_about_to_halt() -> None:
 
 @pytest.mark.parametrize("scheme", ["rbc", "disabled"])
 def test_other_schemes_do_not(scheme: str) -> None:
-    """Rate-based coalescing holds back what it may; without any, nothing is held back."""
+    """Rate-based coalescing delays interrupts; without coalescing there is no delay."""
     _, vnic, guest = a_vnic(scheme)
     vnic.receive(packets(1, 10 * US))
     vnic.announce(9 * US)
@@ -207,7 +207,7 @@ def test_other_schemes_do_not(scheme: str) -> None:
 
 
 def test_an_interrupt_that_is_due_finds_a_guest_that_has_not_halted_yet() -> None:
-    """At the very instant at which a burst ends, the guest takes it and does not halt."""
+    """At the very instant at which a burst ends, the guest takes the packet and does not halt."""
     _, vnic, guest = a_vnic("disabled")
     vnic.receive(packets(1, 10 * US))
     vnic.announce(10 * US)
@@ -215,7 +215,7 @@ def test_an_interrupt_that_is_due_finds_a_guest_that_has_not_halted_yet() -> Non
 
 
 def test_a_driver_finds_what_comes_before_its_poll_is_done() -> None:
-    """It will unmask at 30 us: what comes at 25 us it takes then, without an interrupt; what comes at 35 us is announced."""
+    """It will unmask at 30 us: a packet at 25 us is taken then without an interrupt; one at 35 us is announced."""
     clock, vnic, guest = a_vnic("disabled")
     vnic.receive(packets(1, 10 * US))
     clock.advance(20 * US)
@@ -233,7 +233,7 @@ def test_a_driver_finds_what_comes_before_its_poll_is_done() -> None:
 
 
 class Noting(CoalescingScheme):
-    """Wants every interrupt a millisecond before its packet, and notes what it is told of them."""
+    """Requests every interrupt a millisecond before its packet, and records the reports."""
 
     def __init__(self) -> None:
         self.told: list[tuple[int, int]] = []
@@ -246,7 +246,7 @@ class Noting(CoalescingScheme):
 
 
 def test_a_scheme_learns_of_interrupts_and_cannot_announce_what_is_not_there() -> None:
-    """Two packets, each taken: the interrupts come with them, and the second after one packet was taken."""
+    """Two packets, each taken: the interrupts come with them, the second after one packet was taken."""
     clock, guest, scheme = Clock(), NotingGuest(), Noting()
     vnic = Vnic(clock, "eth0", 256, scheme, guest)
     vnic.receive(packets(1, 10 * US))
@@ -260,7 +260,7 @@ def test_a_scheme_learns_of_interrupts_and_cannot_announce_what_is_not_there() -
 
 
 def test_a_scheme_comes_back_with_its_history() -> None:
-    """Rate-based coalescing that has learned a rate still holds packets back after another scheme was in force."""
+    """Rate-based coalescing that has learned a rate still delays packets after another scheme was in effect."""
     clock, vnic, guest = a_vnic("rbc")
     vnic.receive(packets(40, 100 * US, 100 * US))
     clock.advance(5 * MS)
@@ -274,7 +274,7 @@ def test_a_scheme_comes_back_with_its_history() -> None:
 
 
 def test_another_scheme_decides_on_packets_that_wait() -> None:
-    """Three packets wait for a depth of 64; a scheme with a depth of two, in force from 20 us on, interrupts for them at once."""
+    """Three packets wait for a depth of 64; a scheme with a depth of two, in effect from 20 us on, interrupts for them at once."""
     clock, vnic, guest = a_vnic("static")
     vnic.receive(packets(3, 10 * US))
     clock.advance(20 * US)
@@ -285,7 +285,7 @@ def test_another_scheme_decides_on_packets_that_wait() -> None:
 
 
 def test_a_packet_that_came_during_the_poll_is_announced_when_the_poll_ends():
-    """The line is masked while the guest polls; unmasking finds what it missed."""
+    """The line is masked while the guest polls; unmasking finds missed packets."""
     clock, vnic, guest = a_vnic("disabled")
     vnic.receive(packets(1, 10 * US))
     clock.advance(20 * US)
@@ -308,7 +308,7 @@ def refilled(lot: int, *, rest: bool) -> tuple[Vnic, NotingGuest]:
 
 
 def test_descriptors_come_back_in_lots() -> None:
-    """A full ring lets nothing in while the guest has not given 33 descriptors back together, at the end of what it handles."""
+    """A full ring accepts nothing until the guest has returned 33 descriptors together, at the end of its batch."""
     vnic, guest = refilled(33, rest=False)
     vnic.receive(packets(256, 0))
     assert (vnic.batch(64), vnic.batch(20)) == (33, 20)
@@ -329,7 +329,7 @@ def test_descriptors_come_back_in_lots() -> None:
 
 @pytest.mark.parametrize(("rest", "room"), [(True, 256), (False, 249)])
 def test_what_is_left_comes_back_at_the_end_of_a_poll_or_waits(rest: bool, room: int) -> None:
-    """Seven packets of a lot of 16, and then a burst."""
+    """Seven packets of a batch of 16, and then a burst."""
     vnic, _ = refilled(16, rest=rest)
     vnic.receive(packets(7, 0))
     vnic.take(vnic.batch(64), 0)
@@ -341,7 +341,7 @@ def test_what_is_left_comes_back_at_the_end_of_a_poll_or_waits(rest: bool, room:
 
 
 def test_a_lost_packet_counts_with_all_its_frames() -> None:
-    """Three packets of five frames come to a ring with room for one: ten frames are lost, and their sender is told of ten."""
+    """Three packets of five frames arrive at a ring with room for one: ten frames are lost, and their sender gets the number ten."""
     clock, guest, told, totals = Clock(), NotingGuest(), [], SimpleNamespace(lost_ring=0)
     vnic = Vnic(clock, "eth0", 1, CoalescingScheme(), guest)
     vnic.receive(Train(SimpleNamespace(size=64, dropped=told.append, totals=totals), 3, 0, 0, 0, 0, None, 5))

@@ -1,4 +1,4 @@
-"""The lock of a vNIC that receive contexts deliver to one at a time."""
+"""The lock of a vNIC to which receive contexts deliver one at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def rings(count: int) -> list[RxQueue]:
 
 
 def enter(lock: VnicLock, ring: RxQueue, at: int, start: int | None = None) -> int:
-    """A train of four frames, 5 each in front of the lock and 20 behind it."""
+    """A train of four frames, with 5 each before the lock and 20 under it."""
     return lock.enter(ring, at if start is None else start, at, 4, 20, 80)
 
 
@@ -29,7 +29,7 @@ def test_a_context_alone_pays_nothing() -> None:
 
 
 def test_two_contexts_take_turns_by_hand() -> None:
-    """Each frame of one that comes while the other is at work costs a hand-over, and the time that the lock is taken beyond its own way is spun away."""
+    """Each frame that comes while the other context is at work costs a hand-over, and the time that the lock is busy beyond the context's own path is spent spinning."""
     lock, (one, other) = VnicLock(HAND_OVER), rings(2)
     assert enter(lock, one, 0) == 0  # it has the lock for 80 until 100
     # at 30: four turns; 50 of the first one's 80 are left, and 120 of its own make it free at 200, 30 after 30 + 20 + 120
@@ -41,7 +41,7 @@ def test_two_contexts_take_turns_by_hand() -> None:
 
 
 def test_work_in_front_of_the_lock_is_done_side_by_side() -> None:
-    """Two trains of a poll hold it for 160 of 200; another context spins for what its own 20 in front of it do not cover, and not for the first one's 40."""
+    """Two trains of a poll hold it for 160 of 200; another context spins for the time not covered by its own 20 before it, and not for the first one's 40."""
     lock, (one, other) = VnicLock(0), rings(2)
     assert [enter(lock, one, at, start=0) for at in (0, 100)] == [0, 0]
     # from 0 on as well: the lock is free at 160 + 80, and its own way is 100
@@ -51,7 +51,7 @@ def test_work_in_front_of_the_lock_is_done_side_by_side() -> None:
 
 
 def spent(*, parallel: bool, cost: float = ROUND["vnic_hand_over"]) -> tuple[int, int]:
-    """Time of the NetPolls of two rings that get a burst of eight datagrams each at the same instants, and the packets that the guest got."""
+    """Time of the NetPolls of two rings that get bursts of eight datagrams at the same instants, and the packets of the guest."""
     vm = group(vcpus=2, vnics=(vnic(rss=True, queues=2, udp_rss=True),))
     traffic = {"u": datagrams("receive", streams=2, burst=8, rate="8 kpps", port=2)}
     host = run(
@@ -72,12 +72,12 @@ def spent(*, parallel: bool, cost: float = ROUND["vnic_hand_over"]) -> tuple[int
 
 
 def test_a_host_with_the_lock_delivers_the_same_for_more_cpu() -> None:
-    """What a hand-over costs is on the bill of NetPolls; nothing of it is left where they deliver at the same time, whatever it would cost."""
+    """Hand-overs are charged to NetPolls; without simultaneous deliveries their cost has no effect."""
     free, same = spent(parallel=True), spent(parallel=True, cost=10 * ROUND["vnic_hand_over"])
     assert same == free
     locked, dear = spent(parallel=False), spent(parallel=False, cost=10 * ROUND["vnic_hand_over"])
     assert locked[1] == dear[1] == free[1]
     bursts = free[1] // 8 - 1
-    # at least one hand-over for each burst but the first, as the other ring had one in between
+    # at least one hand-over per burst except the first, as the other ring had one in between
     assert locked[0] - free[0] >= bursts * ROUND["vnic_hand_over"] * NS
     assert dear[0] - locked[0] >= 9 * bursts * ROUND["vnic_hand_over"] * NS

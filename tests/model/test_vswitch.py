@@ -1,4 +1,4 @@
-"""The virtual switch between nodes: what a delivery costs by where NIC, context and guest are, and after a VM has moved."""
+"""The virtual switch between nodes: cost of a delivery by the nodes of NIC, context and guest, and after a VM has moved."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WITHIN, BETWEEN = ROUND["shared_lines"] * NS, 2 * ROUND["shared_lines"] * NS
 def test_a_unicast_frame_crosses_nodes_if_any_end_is_away(
     nic: int, context: int, guest: int, lines: int, joins: bool
 ) -> None:
-    """A thousand bytes, on memory that makes nobody wait; a frame that LRO looks at costs that as well."""
+    """A thousand bytes, on memory without waits; a frame examined by LRO costs that in addition."""
     scheduler = Scheduler(Clock(), 2, 1, COST, settings())
     sender = Sender(Flow("any", 1000, 1), 1000, 800 * NS, 64, joins=joins)
     lro = Backoff(3000, 8, 1000, 2) if joins else None
@@ -55,7 +55,7 @@ def test_a_unicast_frame_crosses_nodes_if_any_end_is_away(
 
 
 def test_a_split_context_that_stays_alone_fetches_every_packet() -> None:
-    """Without DDIO, two contexts of a node share the wait for memory; once the other's VM has moved, the one that stays has all of it."""
+    """Without DDIO two contexts of a node share the wait for memory; once the other's VM has moved, the remaining one waits for all of it."""
     vms = group(count=2, nodes=(0,), vnics=(vnic(split_rx=True),))
     spec = point(vms, sockets=2, traffic={"m": multicast(1 * MS, 11 * MS)}, cost=CALM, processors={"ddio": False})
     host = run(spec, 10 * MS)
