@@ -152,10 +152,13 @@ def _with_prediction(verdicts: Iterable[Verdict], cells: tuple[str, ...], cell: 
 
 
 def number(value: float | None) -> str:
-    """A number with four significant digits; words for infinity, a dash for None and NaN."""
+    """A number with four significant digits, and commas from 10,000 on; words for infinity, a dash for None and NaN."""
     if value == math.inf:
         return NO_BOUND
-    return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
+    if value is None or not math.isfinite(value):
+        return "–"
+    text = f"{value:.4g}"
+    return f"{float(text):,.0f}" if "e+" in text else text
 
 
 _PLAIN_UNITS = {"ratio": "", "boolean": "", "R2": "R²"}

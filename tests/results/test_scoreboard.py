@@ -92,6 +92,7 @@ def test_numbers_have_four_digits_and_what_is_none_is_a_dash():
     """Nobody reads nan in a table; what is infinite is said in words."""
     assert [number(value) for value in (1 / 3, 20.0, None, math.nan, -math.inf)] == ["0.3333", "20", "–", "–", "–"]
     assert number(math.inf) == NO_BOUND
+    assert [number(value) for value in (9_999.4, 9_999.5, -23_456.0)] == ["9999", "10,000", "-23,460"]
 
 
 def test_rows_have_a_cell_for_each_heading_and_mark_known_ones():

@@ -76,8 +76,8 @@ def test_rows_give_theory_interval_and_outcome():
         case(100.0), [(90.0,), (90.0,)]
     )
     assert rows([good, bad]) == [
-        ("case", "answer", "100", "100", "100 .. 100", "0.00 %", "pass"),
-        ("case", "answer", "100", "90", "90 .. 90", "0.00 %", "fail"),
+        ("case", "answer", "100", "100", "100 to 100", "0.00 %", "pass"),
+        ("case", "answer", "100", "90", "90 to 90", "0.00 %", "fail"),
     ]
     assert len(HEADINGS) == len(rows([good])[0])
 

@@ -22,6 +22,7 @@ from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.errors import InputError
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.subject import of_subject, parsed
+from hostsim.results.verdicts import number
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.scenario.schema import PointFile
@@ -263,7 +264,7 @@ def _text(end: object) -> str:
 
 
 def _mean(values: Sequence[float]) -> str:
-    return f"{sum(values) / len(values):.4g}"
+    return number(sum(values) / len(values))
 
 
 def main() -> int:

@@ -24,6 +24,7 @@ from hostsim.lab.prediction import (
     score_rows,
     value_cell,
 )
+from hostsim.results.claim import Measurement
 from hostsim.results.estimate import most_replications
 from hostsim.results.expect import PredictionInterval
 from hostsim.results.verdicts import band_text, number
@@ -100,11 +101,19 @@ def _values(each: Prediction) -> str:
     one, apart = each.measurement, each.apart
     if each.first is not None and each.first.changed_for:
         apart += f": {each.first.changed_for}"
-    published = f"{one.value} {one.unit}"
     first = value_cell(each, "first") if each.first else NOT_YET
     errors = (percent(each.error("first"), sign=True), percent(each.error("today"), sign=True))
     return row(
-        (code(one.id), published, band_text(one.band), first, errors[0], value_cell(each, "today"), errors[1], apart)
+        (
+            code(one.id),
+            _published(one),
+            band_text(one.band),
+            first,
+            errors[0],
+            value_cell(each, "today"),
+            errors[1],
+            apart,
+        )
     )
 
 
@@ -121,7 +130,7 @@ def _beside(
         one, ahead = each.measurement, of_ensemble.verdict.prediction
         with_it = _cells(today[one.id], ends.get(one.id))
         without = _cells(each, None if ahead is None else _ends(ahead))
-        lines.append((code(one.id), f"{one.value} {one.unit}", *with_it, *without))
+        lines.append((code(one.id), _published(one), *with_it, *without))
     return lines
 
 
@@ -129,6 +138,12 @@ def _cells(each: Prediction, ends: tuple[float, float] | None) -> tuple[str, str
     """Today's value, its error and its prediction interval."""
     interval = NO_INTERVAL if ends is None else " to ".join(map(number, ends))
     return value_cell(each, "today"), percent(each.error("today"), sign=True), interval
+
+
+def _published(one: Measurement) -> str:
+    """The published value with its unit, and commas from 10,000 on."""
+    is_large = one.value.isdigit() and int(one.value) >= 10_000
+    return f"{int(one.value):,} {one.unit}" if is_large else f"{one.value} {one.unit}"
 
 
 def _predicted(of_ensemble: Sequence[Prediction], of_priors: Sequence[Prediction]) -> list[PredictedInterval]:

@@ -23,6 +23,7 @@ from hostsim.lab.verification.queues import (
     processor_sharing,
     single_server,
 )
+from hostsim.results.verdicts import number
 
 __all__ = ["FULL", "HEADINGS", "QUICK", "Effort", "all_passed", "oracles", "rows", "verify"]
 
@@ -52,9 +53,9 @@ def rows(results: Iterable[OracleResult]) -> list[tuple[str, ...]]:
         (
             result.oracle.name,
             result.quantity.name,
-            f"{result.quantity.theory:.6g}",
-            f"{result.interval.mean:.6g}",
-            f"{result.interval.low:.6g} .. {result.interval.high:.6g}",
+            number(result.quantity.theory),
+            number(result.interval.mean),
+            f"{number(result.interval.low)} to {number(result.interval.high)}",
             f"{100 * result.half:.2f} %",
             result.outcome.value,
         )
