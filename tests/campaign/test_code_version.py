@@ -1,4 +1,4 @@
-"""Runs of other versions of the code are kept, and named when one of them would have served."""
+"""Runs of other versions of the code stay, and are mentioned if one of them would have been used."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ WITH_EFFECT = {
 
 
 def copied(folder: Path) -> Path:
-    """A copy of the package and of what is shipped with it."""
+    """A copy of the package and the shipped data."""
     copy_tree(PACKAGE, folder / "hostsim")
     copy_tree(PACKAGE.parent / "scenarios", folder / "scenarios")
     return folder / "hostsim"
@@ -103,7 +103,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bool, Map
 
 @pytest.fixture(scope="module")
 def parts() -> Mapping[str, str]:
-    """The parts of the code as it is."""
+    """The parts of the current code."""
     return read_code().parts
 
 
@@ -118,7 +118,7 @@ def test_a_stored_run_is_found_by_the_code_that_made_it(
 def test_a_stored_run_is_found_after_a_change_that_no_run_depends_on(
     found: dict[str, tuple[bool, Mapping[str, str]]], parts: Mapping[str, str], change: str
 ) -> None:
-    """A night of runs outlives it."""
+    """A night of runs survives it."""
     assert found[change] == (True, parts)
 
 
@@ -126,7 +126,7 @@ def test_a_stored_run_is_found_after_a_change_that_no_run_depends_on(
 def test_a_stored_run_is_not_found_after_a_change_that_a_run_depends_on(
     found: dict[str, tuple[bool, Mapping[str, str]]], parts: Mapping[str, str], change: str
 ) -> None:
-    """The module that was changed is named, and what the old code made is no result of the new code."""
+    """The changed module is named, and records of the old code are not results of the new code."""
     is_found, now = found[change]
     file = WITH_EFFECT[change][0].removeprefix("hostsim/").removesuffix(".py")
     assert now.keys() == parts.keys()
@@ -135,7 +135,7 @@ def test_a_stored_run_is_not_found_after_a_change_that_a_run_depends_on(
 
 
 def test_layout_does_not_count(tmp_path: Path, parts: Mapping[str, str]) -> None:
-    """All modules of a run written anew from their syntax trees, without a comment and in another layout."""
+    """All modules of a run rewritten from their syntax trees, without comments and in another layout."""
     package = copied(tmp_path)
     rewritten = 0
     for name in import_closure(package):
@@ -148,7 +148,7 @@ def test_layout_does_not_count(tmp_path: Path, parts: Mapping[str, str]) -> None
 
 
 def test_an_import_inside_a_function_is_followed(tmp_path: Path) -> None:
-    """A module that is imported late is as much a part of the run as any other, and so are the packages it is in."""
+    """A module imported late is as much a part of the run as any other, and so are its packages."""
     package = tmp_path / "hostsim"
     for name, text in {
         "campaign/simulate.py": "def simulate():\n    from hostsim.model import late\n    import hostsim.model.policy.rule\n",
@@ -171,7 +171,7 @@ def test_an_import_inside_a_function_is_followed(tmp_path: Path) -> None:
 
 
 def test_a_cache_saves_parsing_and_changes_nothing(tmp_path: Path) -> None:
-    """What has the bytes that it had is not parsed; what has others is, and all is where another reader wrote the cache."""
+    """Unchanged modules are not parsed again; changed ones are, and all of them if another reader wrote the cache."""
     package, cache, nowhere = tmp_path / "hostsim", tmp_path / "cache.json", tmp_path / "none.json"
     for name, text in {"simulate": "from hostsim.campaign import task\n", "task": "A = 1\n", "late": "B = 1\n"}.items():
         (package / "campaign").mkdir(parents=True, exist_ok=True)
@@ -212,7 +212,7 @@ def trees() -> dict[str, ast.Module]:
 
 
 def test_no_module_of_a_run_reads_an_error() -> None:
-    """That is why texts of errors, and the module that defines them, may be left out: what is raised ends the run."""
+    """So error texts, and the module that defines them, may be omitted: a raised error ends the run."""
     for name, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ExceptHandler):
@@ -220,7 +220,7 @@ def test_no_module_of_a_run_reads_an_error() -> None:
                 assert isinstance(node.type, ast.Name), name
                 assert node.type.id in {"StopSimulation", "TypeError", "ValueError"}, name  # none of `hostsim.errors`
             if isinstance(node, ast.ImportFrom):
-                assert node.module != "hostsim", name  # nor is what the package itself defines in the digest
+                assert node.module != "hostsim", name  # nor is anything that the package itself defines in the digest
             if isinstance(node, ast.ImportFrom) and node.module == "hostsim.errors":
                 kinds = [getattr(hostsim.errors, alias.name) for alias in node.names]
                 assert all(issubclass(kind, hostsim.errors.HostsimError) for kind in kinds), name
@@ -230,7 +230,7 @@ WANTED = ("ab" * 16, 0, 1)
 
 
 def left_by_another(results: Path, name: str, **parts: str) -> Path:
-    """A folder of runs that another version of the code has left, which differs in some parts."""
+    """A folder of runs by another version of the code, which differs in some parts."""
     for seed in (1, 2):
         Store(results).put(toy_record(seed, 0))
     folder = (results / "runs" / code_digest()).rename(results / "runs" / name)
@@ -241,7 +241,7 @@ def left_by_another(results: Path, name: str, **parts: str) -> Path:
 
 
 def notes(results: Path, caplog: pytest.LogCaptureFixture, *wanted: tuple[str, int, int]) -> list[str]:
-    """What is said when runs are looked for that the code in use has not made."""
+    """The message about runs made by other code."""
     caplog.clear()
     store = Store(results)
     with caplog.at_level(logging.WARNING):
@@ -263,7 +263,7 @@ def test_a_version_says_what_it_is_made_of(tmp_path: Path) -> None:
 
 
 def test_modules_that_differ_are_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Whoever asks for both runs again is told once, and both are still there."""
+    """A second request for both runs gives one message, and both still exist."""
     folder = left_by_another(tmp_path, "0123456789abcdef", engine__ring="other", model__receive__nic="other")
     [note] = notes(tmp_path, caplog, WANTED, ("ab" * 16, 0, 2))
     assert note == (
@@ -276,14 +276,14 @@ def test_modules_that_differ_are_named_once(tmp_path: Path, caplog: pytest.LogCa
 def test_parts_that_came_and_went_are_named_and_long_lists_cut(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A part of the other version that is gone counts as one that differs."""
+    """A missing part of the other version counts as different."""
     left_by_another(tmp_path, "0123456789abcdef", **{f"model__gone{number}": "other" for number in range(8)})
     [note] = notes(tmp_path, caplog)
     assert note.endswith("differs in " + "".join(f"model/gone{number}, " for number in range(6)) + "and 2 more")
 
 
 def test_nothing_is_said_of_runs_that_no_other_version_has(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A new question is run without a word, as soon as the version has runs of its own; so is one where there are none."""
+    """A new question runs without a message once the version has its own runs, and also if there are none."""
     left_by_another(tmp_path, "0123456789abcdef")
     Store(tmp_path).put(toy_record(3, 0))
     assert notes(tmp_path, caplog, ("cd" * 16, 0, 1)) == []
@@ -294,7 +294,7 @@ def test_nothing_is_said_of_runs_that_no_other_version_has(tmp_path: Path, caplo
 
 
 def test_a_version_without_runs_tells_of_the_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Points may have got other hashes, and then nothing else would say why all is run again."""
+    """Hashes of points may have changed, and nothing else would explain that everything is run again."""
     left_by_another(tmp_path, "0123456789abcdef")
     assert len(notes(tmp_path, caplog, ("cd" * 16, 0, 1), ("cd" * 16, 0, 2))) == 1
 
@@ -303,7 +303,7 @@ def test_a_version_without_runs_tells_of_the_others(tmp_path: Path, caplog: pyte
 def test_a_version_that_did_not_note_its_modules_is_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, about: str | None
 ) -> None:
-    """As those of hostsim before there were such notes, or a file that somebody put there."""
+    """Like those of hostsim before such notes existed, or a file from elsewhere."""
     folder = left_by_another(tmp_path, "0123456789abcdef")
     if about is None:
         (folder / ABOUT).unlink()
@@ -314,7 +314,7 @@ def test_a_version_that_did_not_note_its_modules_is_named(
 
 
 def test_no_link_out_of_the_results_folder_is_followed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Neither to read the file of another version, nor to write that of the code in use, nor to look for runs."""
+    """Neither to read another version's file, nor to write that of the current code, nor to look for runs."""
     results, mine = tmp_path / "results", tmp_path / "mine.json"
     folder = left_by_another(results, "0123456789abcdef")
     (folder / ABOUT).rename(mine)
@@ -336,7 +336,7 @@ def test_no_link_out_of_the_results_folder_is_followed(tmp_path: Path, caplog: p
 def test_a_note_that_is_too_deep_or_too_large_is_not_read(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, about: str
 ) -> None:
-    """The runs are counted all the same."""
+    """The runs are still counted."""
     folder = left_by_another(tmp_path, "0123456789abcdef")
     whole = {"hostsim": "0.0.7", "first_run": "2026-05-04"}
     (folder / ABOUT).write_text(about if about.startswith("[") else json.dumps(json.loads(about) | whole))
@@ -347,7 +347,7 @@ def test_a_note_that_is_too_deep_or_too_large_is_not_read(
 def test_a_note_reaches_the_terminal_without_control_characters(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """They would move the cursor, and lines would be taken for those of hostsim; names that are too long are cut."""
+    """They would move the cursor or imitate lines of hostsim; names that are too long are truncated."""
     folder = left_by_another(tmp_path, "01234567\x1b[2J", **{"model__\x1b[31mgone": "other"})
     about = json.loads((folder / ABOUT).read_text())
     (folder / ABOUT).write_text(json.dumps(about | {"hostsim": "1\r\n2" + "3" * 100, "first_run": "\u202etoday"}))

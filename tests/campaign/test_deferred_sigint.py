@@ -1,4 +1,4 @@
-"""Ctrl-C during a run in this process: it ends the run soon, and never the process, compiled or not."""
+"""Ctrl-C during a run in this process ends the run soon, and never the process, compiled or not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.conftest import HANGS_S
 
 @pytest.fixture(autouse=True)
 def _hears_ctrl_c() -> Iterator[None]:
-    """As a program that somebody started: the workers of a test run are deaf to Ctrl-C."""
+    """Like a program that a user started: the workers of a test run ignore Ctrl-C."""
     former = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -42,7 +42,7 @@ def _hears_ctrl_c() -> Iterator[None]:
 
 
 def long_host() -> PointSpec:
-    """A host at whose run one would have to wait for an hour; the rate is a fraction of large integers."""
+    """A host whose run would take an hour; the rate is a fraction of big integers."""
     axes = {"receivers": 4, "split": "0", "rate": "31.415926535 kpps"}
     point = point_at(load("splitrx"), axes, Fidelity(quick=True))
     return point.spec.model_copy(update={"length": 1000 * SECOND})
@@ -50,7 +50,7 @@ def long_host() -> PointSpec:
 
 @contextmanager
 def pressed(module: ModuleType, seconds: float) -> Iterator[None]:
-    """Ctrl-C from another process, so long after a run of that module has begun, which would last for hours.
+    """Ctrl-C from another process, a time after a run of that module has begun, which would last for hours.
 
     A thread would wait for the interpreter, and the signal come where that may take it.
     """
@@ -68,18 +68,18 @@ def pressed(module: ModuleType, seconds: float) -> Iterator[None]:
 
 
 def interrupt_a_run(seconds: float) -> None:
-    """A run that ends by Ctrl-C: one that did not would last for hours."""
+    """A run that Ctrl-C ends; otherwise it would last for hours."""
     with pressed(simulate_module, seconds), pytest.raises(KeyboardInterrupt):
         simulate_module.simulate(long_host(), point_id="x", axes={}, seed=1, replication=0)
 
 
 def test_a_run_ends_after_ctrl_c() -> None:
-    """The handler is the former one again, which the fixture sees to; after how many events is below."""
+    """The handler is restored, which the fixture checks; the number of events is tested below."""
     interrupt_a_run(0.3)
 
 
 def test_a_watched_run_ends_after_ctrl_c() -> None:
-    """Before its window and in it."""
+    """Before and inside its window."""
     for begin in (0, 500 * SECOND):
         with pressed(recorder_module, 0.5), pytest.raises(KeyboardInterrupt):
             observe(long_host(), seed=1, replication=0, begin=begin, end=1000 * SECOND)
@@ -87,7 +87,7 @@ def test_a_watched_run_ends_after_ctrl_c() -> None:
 
 @pytest.mark.parametrize("pure", ["", "1"])
 def test_ctrl_c_does_not_abort_the_process(pure: str) -> None:
-    """Six runs in another process: arithmetic in compiled code once took the interrupt for a lack of memory, in most runs."""
+    """Six runs in another process: arithmetic in compiled code once took the interrupt for a lack of memory in most runs."""
     if not pure and not compiled.fits():
         pytest.skip("nothing is compiled")
     done = subprocess.run(
@@ -102,7 +102,7 @@ def test_ctrl_c_does_not_abort_the_process(pure: str) -> None:
 
 
 def test_what_was_held_back_is_done_at_the_end() -> None:
-    """Also where nobody gave way, and where something else was raised."""
+    """Also without a checkpoint, and after another exception."""
     reached: list[str] = []
 
     def press_and(do: Callable[[], object]) -> None:
@@ -118,7 +118,7 @@ def test_what_was_held_back_is_done_at_the_end() -> None:
 
 
 def test_one_within_another_is_the_same() -> None:
-    """The inner one gives way at once, and leaves the outer one in place."""
+    """The inner one delivers at once, and leaves the outer one in place."""
     with deferred_sigint() as outer:
         with deferred_sigint() as inner:
             assert inner is outer
@@ -130,7 +130,7 @@ def test_one_within_another_is_the_same() -> None:
 
 
 def test_a_handler_of_the_caller_is_called() -> None:
-    """Once, and the run goes on where it does not raise."""
+    """Once, and the run continues if it does not raise."""
     heard: list[int] = []
 
     def hear(number: int, frame: FrameType | None) -> None:
@@ -147,7 +147,7 @@ def test_a_handler_of_the_caller_is_called() -> None:
 
 
 def test_where_no_handler_is_nothing_is_put_in_its_place() -> None:
-    """A worker is deaf to Ctrl-C; and in a thread nobody may set a handler."""
+    """A worker ignores Ctrl-C; and other threads cannot set a handler."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with deferred_sigint() as handler:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -184,7 +184,7 @@ def test_arrivals_without_end_are_interrupted() -> None:
 
 
 def test_a_checkpoint_comes_after_so_many_events() -> None:
-    """However many of them happen at one instant."""
+    """For any number of events at one instant."""
     clock, fired = Clock(), []
 
     def again(alarm: Alarm) -> None:

@@ -1,4 +1,4 @@
-"""Plans taken to their records: in any number of workers, interrupted, killed and resumed."""
+"""Plans to records: with any number of workers, interrupted, killed and resumed."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ HERE = Path(__file__).parent
 
 
 def table_bytes(outcome: Outcome, path: Path) -> bytes:
-    """The bytes of the table of all records, wall-clock columns aside."""
+    """The bytes of the table of all records, without wall-clock columns."""
     write_table(to_table(outcome.records.values()).drop(columns=list(WALL_CLOCK)), path)
     return path.read_bytes()
 
 
 def test_records_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
-    """Points in their order, replications within a point, all kept in the store."""
+    """Points in order, replications within a point, all stored."""
     work = tasks([point(n=3), point(n=1), point(n=2)])
     store = Store(tmp_path)
     outcome = run_all(plan(work), store, jobs=1, simulate=simulate)
@@ -49,7 +49,7 @@ def test_records_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
 
 
 def test_only_what_is_missing_is_run(tmp_path: Path) -> None:
-    """A second, larger sweep runs the new points only; the table is that of a sweep that ran all."""
+    """A second, larger sweep runs only the new points; the table equals that of a sweep that ran all."""
     run_all(plan(tasks([point(n=1)])), Store(tmp_path / "a"), jobs=1, simulate=simulate)
     larger = plan(tasks([point(n=1), point(n=2)], replications=3))
     resumed = run_all(larger, Store(tmp_path / "a"), jobs=1, simulate=simulate)
@@ -69,13 +69,13 @@ def test_a_reused_run_takes_the_axes_and_warnings_of_the_plan(tmp_path: Path) ->
 
 
 def test_a_run_carries_the_warnings_of_its_point(tmp_path: Path) -> None:
-    """What was known before the run stands before what the run found."""
+    """Flags known before the run precede those found by it."""
     outcome = run_all(plan(tasks([point(("careful",), n=1)], 1)), Store(tmp_path), jobs=1, simulate=simulate)
     assert [record.flags for record in outcome.records.values()] == [("careful", "toy")]
 
 
 def test_a_failed_run_is_a_record_and_is_tried_again(tmp_path: Path) -> None:
-    """The traceback is kept, the other runs go on, and the next command tries again."""
+    """The traceback is stored, the other runs continue, and the next command tries again."""
     flag = tmp_path / "flag"
     sweep = plan(tasks([point(flag_file=str(flag)), point(n=1)], 1))
     told: list[Progress] = []
@@ -92,8 +92,8 @@ def test_a_failed_run_is_a_record_and_is_tried_again(tmp_path: Path) -> None:
 
 
 def test_searches_are_answered_and_their_runs_follow_the_fixed_ones(tmp_path: Path) -> None:
-    """A search shares the runs of the sweep and asks until it is done."""
-    threshold = 12e9  # a toy run sends n * 1e9 and up to 6e9 of its own draw
+    """A search shares the runs of the sweep and continues until it has an answer."""
+    threshold = 12e9  # a toy run sends n * 1e9 and up to 6e9 from a random draw
     sweep = plan(tasks([point(n=7)]), [Bisection(threshold)])
     outcome = run_all(sweep, Store(tmp_path), jobs=1, simulate=simulate)
     values = outcome.answers["largest n"].values
@@ -122,7 +122,7 @@ def test_searches_are_answered_and_their_runs_follow_the_fixed_ones(tmp_path: Pa
     ],
 )
 def test_searches_measure_what_the_table_shows(record: RunRecord, most: int) -> None:
-    """The condensed records that searches are told of measure the same as the full ones."""
+    """The condensed records for searches give the same measures as the full ones."""
     short = condensed(record)
     assert len(short.instants_ps) <= most < len(record.instants_ps)
     assert short.window_ps == record.window_ps
@@ -132,7 +132,7 @@ def test_searches_measure_what_the_table_shows(record: RunRecord, most: int) -> 
 
 
 def test_workers_have_no_say_in_the_outcome(tmp_path: Path) -> None:
-    """One worker and two give the same bytes, though two finish out of order."""
+    """One worker and two give the same bytes, although two finish out of order."""
     points = [point(n=n, sleep=0.2 if n % 2 else 0.0) for n in range(4)]
     sweep = plan(tasks(points, 1), [Bisection(9e9), Bisection(14e9, "another")])
     one, two = (run_all(sweep, Store(tmp_path / str(jobs)), jobs=jobs, simulate=simulate) for jobs in (1, 2))
@@ -142,7 +142,7 @@ def test_workers_have_no_say_in_the_outcome(tmp_path: Path) -> None:
 
 
 def test_progress_tells_what_is_known(tmp_path: Path) -> None:
-    """It starts from what is in the store, ends at the total, and knows a time left once a run has ended."""
+    """It starts from the stored runs, ends at the total, and estimates the remaining time once a run has ended."""
     points = [point(n=n, sleep=0.05) for n in range(3)]
     store = Store(tmp_path)
     run_all(plan(tasks(points[:1], 1)), store, jobs=1, simulate=simulate)
@@ -150,7 +150,7 @@ def test_progress_tells_what_is_known(tmp_path: Path) -> None:
     run_all(plan(tasks(points, 1)), store, jobs=1, progress=told.append, simulate=simulate)
     assert [(p.done, p.total, p.reused, p.failed) for p in told] == [(1, 3, 1, 0), (2, 3, 1, 0), (3, 3, 1, 0)]
     left = [p.seconds_left for p in told]
-    assert left[0] >= 2 * 0.05  # two runs are left, each of which sleeps that long at least
+    assert left[0] >= 2 * 0.05  # two runs are left, each of which sleeps at least that long
     assert left[2] == 0
 
 
@@ -160,7 +160,7 @@ def test_time_left_is_unknown_before_any_run(tmp_path: Path) -> None:
 
 
 def test_preview_runs_nothing(tmp_path: Path) -> None:
-    """It counts what the store holds and what is missing, and leaves the folder as it was."""
+    """It counts stored and missing runs, and does not change the folder."""
     store = Store(tmp_path)
     run_all(plan(tasks([point(n=1)])), store, jobs=1, simulate=simulate)
     before = sorted(tmp_path.rglob("*"))
@@ -177,7 +177,7 @@ class Interrupted(Bisection):
 
 
 def test_an_interrupt_keeps_what_has_finished(tmp_path: Path) -> None:
-    """What had ended before Ctrl-C is in the outcome and in the store; unfinished searches have no answer."""
+    """Runs that ended before Ctrl-C are in the outcome and the store; unfinished searches have no answer."""
     sweep = plan(tasks([point(n=1)], 1), [Interrupted(9e9)])
     outcome = run_all(sweep, Store(tmp_path), jobs=1, simulate=simulate)
     assert outcome.interrupted
@@ -187,7 +187,7 @@ def test_an_interrupt_keeps_what_has_finished(tmp_path: Path) -> None:
 
 
 class Noted:
-    """Runs that are taken down in the order in which they begin."""
+    """Runs that are recorded in the order in which they begin."""
 
     def __init__(self) -> None:
         self.begun: list[object] = []
@@ -198,7 +198,7 @@ class Noted:
 
 
 def test_what_searches_ask_for_goes_first(tmp_path: Path) -> None:
-    """A search that waits for one run after another is not kept waiting for others."""
+    """A search that waits for one run after another is not delayed by others."""
     noted = Noted()
     run_all(
         plan(tasks([point(n=20), point(n=21)], 1), [Bisection(9e9, replications=1)]),
@@ -211,7 +211,7 @@ def test_what_searches_ask_for_goes_first(tmp_path: Path) -> None:
 
 
 def test_the_longest_run_is_begun_first(tmp_path: Path) -> None:
-    """So that no worker is busy long after the others have ended; the records keep the order of the plan."""
+    """So that no worker is busy long after the others have ended; the records keep the plan's order."""
     noted = Noted()
     work = tasks([replace(point(n=n), effort=n) for n in (2, 9, 4)], 1)
     outcome = run_all(plan(work), Store(tmp_path), jobs=1, simulate=noted)
@@ -220,7 +220,7 @@ def test_the_longest_run_is_begun_first(tmp_path: Path) -> None:
 
 
 def test_the_plan_whose_next_run_takes_longest_goes_on(tmp_path: Path) -> None:
-    """Once one run of each has shown how long a unit of effort takes: here twenty times as long in the second plan."""
+    """Once a run of each has shown the time per unit of effort, which is here twenty times as long in the second plan."""
     noted = Noted()
     quick = tasks([replace(point(n=n), effort=n) for n in (9, 8, 7)], 1)
     slow = tasks([replace(point(n=n, sleep=0.2), effort=1) for n in (1, 0)], 1)
@@ -230,7 +230,7 @@ def test_the_plan_whose_next_run_takes_longest_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_plans_together_give_what_they_give_one_by_one(tmp_path: Path, jobs: int) -> None:
-    """The same records and answers, in one worker or in two; what two plans need is run once."""
+    """The same records and answers with one worker or two; a run that two plans need is made once."""
     plans = [
         plan(tasks([point(n=3), point(n=20)]), [Bisection(9e9)]),
         plan(tasks([point(n=20), point(n=7)]), [Bisection(9e9), Bisection(14e9, "another")]),
@@ -254,7 +254,7 @@ def test_plans_together_give_what_they_give_one_by_one(tmp_path: Path, jobs: int
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_equal_hosts_of_a_plan_share_their_runs(tmp_path: Path, jobs: int) -> None:
-    """The second point has a number behind its id; it has the records of the first, with its own id, axes and warnings, and no run of its own."""
+    """The second point has a number after its id; it has the records of the first, with its own id, axes and warnings, and no run of its own."""
     one, other = point(n=3), point(n=5)
     twin = replace(one, id=f"{one.id}-2", axes={"n": 3, "label": "b"}, warnings=("has no effect",))
     both = tasks([one, twin, other])
@@ -272,7 +272,7 @@ def test_equal_hosts_of_a_plan_share_their_runs(tmp_path: Path, jobs: int) -> No
 
 
 def test_no_run_of_several_plans_is_made_twice(tmp_path: Path) -> None:
-    """Not even where one plan comes to it when another has it already."""
+    """Not even if one plan requests it after another already has it."""
     noted = Noted()
     plans = [plan(tasks([point(n=1), point(n=2)], 1)), plan(tasks([point(n=2), point(n=1), point(n=3)], 1))]
     outcomes = run_together(plans, Store(tmp_path), jobs=1, simulate=noted)
@@ -284,12 +284,12 @@ def test_no_run_of_several_plans_is_made_twice(tmp_path: Path) -> None:
     ("runs", "effort", "here"),
     [
         (4, 0, 4),
-        (20, 0, 1),  # the first says that almost five seconds are left
+        (20, 0, 1),  # the first estimates almost five seconds
         (4, 4 * SECOND, 0),
     ],
 )
 def test_small_work_is_done_in_this_process(tmp_path: Path, runs: int, effort: int, here: int) -> None:
-    """Workers are started for runs that are long, or many; with a number of jobs they are always."""
+    """Workers start for long or many runs; with a given number of jobs they always start."""
     work = tasks([replace(point(n=n, took=0.25), effort=effort) for n in range(runs)], 1)
     for jobs, expected in ((None, here), (2, 0)):
         outcome = run_all(plan(work), Store(tmp_path / f"{jobs}"), jobs=jobs, simulate=simulate)
@@ -314,12 +314,12 @@ print("interrupted" if outcome.interrupted else "finished", len(outcome.records)
 
 
 def hear_ctrl_c() -> None:
-    """A program started in the background is deaf to Ctrl-C, and so are all that it starts, these tests perhaps among them."""
+    """A program started in the background ignores Ctrl-C, and so do its children, possibly including these tests."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def start_sweep(tmp_path: Path, store: Path, held: Path) -> subprocess.Popen[str]:
-    """A sweep of its own process, at work: four of its twenty runs have ended, and the others go on until a file is gone."""
+    """A sweep in its own process: four of its twenty runs have ended, and the others continue until a file is removed."""
     held.touch()
     script = tmp_path / "sweep.py"
     script.write_text(SCRIPT.format(here=str(HERE), held=str(held)))
@@ -329,7 +329,7 @@ def start_sweep(tmp_path: Path, store: Path, held: Path) -> subprocess.Popen[str
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=hear_ctrl_c,  # noqa: PLW1509  sets a signal's disposition and nothing else
+        preexec_fn=hear_ctrl_c,  # noqa: PLW1509 only sets a signal's disposition
     )
     while len(list(store.rglob("*.parquet"))) < 4:
         assert process.poll() is None, process.communicate()
@@ -338,7 +338,7 @@ def start_sweep(tmp_path: Path, store: Path, held: Path) -> subprocess.Popen[str
 
 
 def test_a_killed_sweep_resumes_to_the_same_table(tmp_path: Path) -> None:
-    """Kill -9 in the middle leaves whole files only; the same sweep then ends as if nothing had happened."""
+    """Kill -9 in the middle leaves only complete files; the same sweep then ends as usual."""
     store, held = tmp_path / "store", tmp_path / "held"
     process = start_sweep(tmp_path, store, held)
     process.kill()
@@ -353,16 +353,16 @@ def test_a_killed_sweep_resumes_to_the_same_table(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_a_sweep_with_all_that_has_finished(tmp_path: Path) -> None:
-    """SIGINT to the whole process group, as a terminal sends it, ends the sweep at once and without noise."""
+    """SIGINT to the whole process group, as from a terminal, ends the sweep at once and without messages."""
     process = start_sweep(tmp_path, tmp_path / "store", tmp_path / "held")
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=HANGS_S)  # no run that has not ended will
+    out, err = process.communicate(timeout=HANGS_S)  # no unfinished run will end
     assert (process.returncode, out, err) == (0, "interrupted 4\n", "")
     assert len(list((tmp_path / "store").rglob("*.parquet"))) == 4
 
 
 def test_nothing_is_made_up_before_a_run_has_told() -> None:
-    """A run without a time tells nothing, and what is not left takes no time."""
+    """A run without a time gives no information, and finished work takes no time."""
     costs, [task] = Costs(), tasks([point(n=1)], 1)
     costs.expect(task)
     costs.add(toy_record(1, 0, facts={}))
@@ -373,7 +373,7 @@ def test_nothing_is_made_up_before_a_run_has_told() -> None:
 
 
 def test_running_sums_equal_the_sums_over_all_that_are_left() -> None:
-    """Whatever the order in which runs are expected, end and tell their time."""
+    """For any order in which runs are expected, end and report their time."""
     draw, costs = random.Random(1), Costs()
     left, took = [], {}
     for task in draw.sample(tasks([point(n=n) for n in range(8)], 6), 48):

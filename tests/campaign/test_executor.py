@@ -1,4 +1,4 @@
-"""Executors: the same runs, wherever they happen, and what becomes of those that do not end well."""
+"""Executors: the same runs on each of them, and the handling of runs that fail."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_jobs_and_cluster_exclude_each_other() -> None:
 
 
 def test_a_dying_worker_fails_its_own_run_only(tmp_path: Path) -> None:
-    """The run is a failed row that says how the worker ended; another worker does the rest."""
+    """The run is a failed row with the reason of the worker's end; another worker does the rest."""
     points = [point(n=1, sleep=0.3), point(die=True), *(point(n=n) for n in range(2, 6))]
     outcome = run_all(plan(tasks(points, 1)), Store(tmp_path), jobs=2, simulate=simulate)
     errors = [record.error for record in outcome.records.values()]
@@ -66,7 +66,7 @@ def test_a_run_that_takes_too_long_fails_and_the_others_do_not(tmp_path: Path) -
 
     begun = time.monotonic()
     assert run(HANGS_S, point(n=0)) == [None]
-    limit_s = 1 + round(5 * (time.monotonic() - begun))  # on a busy machine the others take longer as well
+    limit_s = 1 + round(5 * (time.monotonic() - begun))  # on a busy machine the others also take longer
     errors = run(limit_s, point(n=1), point(sleep=3600), point(n=2), point(n=3))
     assert errors == [None, f"TimeoutError: the run takes longer than it may, {limit_s} s", None, None]
 
@@ -94,20 +94,20 @@ def test_a_run_that_needs_too_much_memory_fails_and_the_others_do_not(tmp_path: 
     ],
 )
 def test_limits_are_above_nothing_and_finite(memory: Any, time: Any, words: str) -> None:
-    """What cannot be kept is refused."""
+    """Limits that cannot be enforced are refused."""
     with pytest.raises(InputError) as caught:
         resource_limits(memory, time)
     assert words in str(caught.value)
 
 
 def test_limits_are_for_workers_of_this_machine() -> None:
-    """What cannot be kept is refused."""
+    """Limits that cannot be enforced are refused."""
     with pytest.raises(InputError, match="needs worker processes of this machine"):
         open_executor(simulate, None, "tcp://127.0.0.1:1", resource_limits(None, 1.0))
 
 
 def test_limits_that_nothing_reaches_are_none(tmp_path: Path) -> None:
-    """Weeks are more than a system waits for at once, and exabytes more than it lets a process have."""
+    """Weeks exceed a system's longest wait, and exabytes its largest process."""
     most = (2**63 - 1 if sys.platform == "linux" else None, 1e30)
     outcome = run_all(
         plan(tasks([point(n=1)], 1)), Store(tmp_path), jobs=1, limits=resource_limits(*most), simulate=simulate
@@ -117,13 +117,13 @@ def test_limits_that_nothing_reaches_are_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [0, 1.5, "2", True])
 def test_a_number_of_workers_is_one(jobs: Any) -> None:
-    """Also where it comes from Python."""
+    """Also from Python."""
     with pytest.raises(InputError, match="jobs: is not a number of workers"):
         open_executor(simulate, jobs, None)
 
 
 def test_workers_are_not_started_for_nothing() -> None:
-    """Idle workers are used again, and leaving the context ends all."""
+    """Idle workers are reused, and leaving the context ends all."""
     with ProcessPoolExecutor(simulate, 4) as executor:
         for task in tasks([point(n=n) for n in range(3)], 1):
             executor.submit(task)
@@ -154,7 +154,7 @@ def test_a_cluster_gives_the_same_table(tmp_path: Path, scheduler: str) -> None:
 
 
 def test_a_local_cluster_is_started_and_ended(tmp_path: Path) -> None:
-    """With as many workers as ``--jobs`` says; nothing of it outlives the sweep."""
+    """With as many workers as ``--jobs``; nothing of it outlives the sweep."""
     pytest.importorskip("distributed")
     with open_executor(simulate, 2, "local") as executor:
         assert executor.workers == 2
@@ -168,7 +168,7 @@ def test_a_local_cluster_is_started_and_ended(tmp_path: Path) -> None:
 def test_a_local_cluster_is_quiet_and_closed_to_others(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Each port is open on this machine alone: Dask's ask for a certificate, and those of HTTP have no pages."""
+    """Each port is open only on this machine: Dask's require a certificate, and HTTP ports have no pages."""
     pytest.importorskip("distributed")
     stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
@@ -192,12 +192,12 @@ def test_a_local_cluster_is_quiet_and_closed_to_others(
                 with pytest.raises(urllib.error.HTTPError, match="404"):
                     urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}")
     assert [record for record in caplog.records if record.levelno < logging.WARNING] == []
-    assert "INFO" not in capfd.readouterr().err  # of the worker, which has a log of its own
+    assert "INFO" not in capfd.readouterr().err  # the worker's, which has its own log
     assert logging.getLogger("distributed").level < logging.WARNING
 
 
 class Unreadable:
-    """A function of a run that only this process can read."""
+    """A run function that only this process can import."""
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         raise AssertionError
@@ -207,7 +207,7 @@ class Unreadable:
 
 
 def test_what_the_cluster_cannot_read_fails_after_a_few_attempts(tmp_path: Path, scheduler: str) -> None:
-    """As a row, whose error is Dask's."""
+    """As a row with Dask's error."""
     outcome = run_all(plan(tasks([point(n=1)], 1)), Store(tmp_path), cluster=scheduler, simulate=Unreadable())
     [record] = outcome.records.values()
     assert record.error is not None
@@ -215,7 +215,7 @@ def test_what_the_cluster_cannot_read_fails_after_a_few_attempts(tmp_path: Path,
 
 
 def test_a_cluster_that_does_not_answer_is_bad_input() -> None:
-    """So is an address that is none."""
+    """So is an invalid address."""
     pytest.importorskip("distributed")
     with pytest.raises(InputError, match="cluster: finds no scheduler"):
         open_executor(simulate, None, "nonsense://nowhere")

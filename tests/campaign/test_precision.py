@@ -1,4 +1,4 @@
-"""Precision through real runs: the same replications whoever runs them, in the table, flagged where the cap is reached."""
+"""Precision with real runs: the same replications on any workers, in the table, and flagged at the cap."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(folder: Path, jobs: int, target: str = "3 %", **options: object) -> host
 
 
 def test_a_noisier_point_gets_more_replications_and_workers_have_no_say(tmp_path: Path) -> None:
-    """The table has all of them, in the order of points; a second command runs none of them again."""
+    """The table has all of them, in the order of points; a second command runs none again."""
     one, two = (run(tmp_path, jobs) for jobs in (1, 2))
     counts = one.table.groupby("rate", sort=False)["replication"].count()
     assert list(counts.index) == [5000.0, 40000.0]
@@ -55,7 +55,7 @@ def test_a_noisier_point_gets_more_replications_and_workers_have_no_say(tmp_path
 
 @pytest.mark.slow
 def test_the_cap_is_flagged_at_its_point_only(tmp_path: Path) -> None:
-    """In the table, and with it in the report; a run with a given number of replications asks for no precision."""
+    """In the table and so in the report; a run with a given number of replications has no target precision."""
     found = run(tmp_path, 1, "0.06 % abs")
     at_cap = found.table["replication"].groupby(found.table["rate"]).transform("count") == 30
     assert at_cap.any()

@@ -1,4 +1,4 @@
-"""Worker processes: where work is done, and the loss of one run, and no other, when a worker dies."""
+"""Worker processes: where work is done, and that a dead worker loses one run only."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Lethal:
 
 
 def _send_half(pipe: Connection, content: memoryview) -> None:
-    """Dies in the midst of a message."""
+    """Dies in the middle of a message."""
     os.write(pipe.fileno(), content[: len(content) // 2])
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def dying(spec: Mapping[str, Any], **run: Any) -> RunRecord:
-    """A run whose process dies as its spec says: while it sends its record, or by itself with exit status 0."""
+    """A run whose process dies as given in its spec: while it sends its record, or with exit status 0."""
     if spec.get("exit"):
         os._exit(0)
     if spec.get("half"):
@@ -66,7 +66,7 @@ def dying(spec: Mapping[str, Any], **run: Any) -> RunRecord:
 def test_a_worker_that_dies_while_it_answers_fails_its_own_run_only(
     axes: dict[str, bool], error: str, tmp_path: Path
 ) -> None:
-    """Before it has sent anything, in the midst of a record, or without a word; other runs go on meanwhile."""
+    """Before it has sent anything, in the middle of a record, or silently; other runs continue."""
     points = [point(**axes), *(point(n=n, sleep=0.1) for n in range(4))]
     outcome = run_all(plan(tasks(points, 1)), Store(tmp_path), jobs=2, simulate=dying)
     assert [record.error for record in outcome.records.values()] == [error] + [None] * 4
@@ -89,7 +89,7 @@ def test_an_idle_worker_that_is_killed_harms_no_run() -> None:
 
 
 def test_workers_are_killed_when_the_executor_is_left() -> None:
-    """In the midst of their runs."""
+    """In the middle of their runs."""
     with ProcessPoolExecutor(simulate, 2) as executor:
         for task in tasks([point(sleep=600), point(n=1)], 1):
             executor.submit(task)
@@ -109,7 +109,7 @@ with worker_pool(2) as submit:
 
 
 def test_workers_end_with_a_killed_parent() -> None:
-    """By themselves: nothing is left to end them."""
+    """Without help: nothing is left that could end them."""
     done = subprocess.run([sys.executable, "-c", ORPHANS], capture_output=True, text=True, check=False)
     pids = done.stdout.split()
     assert (done.returncode, len(pids)) == (-signal.SIGKILL, 2)
@@ -118,7 +118,7 @@ def test_workers_end_with_a_killed_parent() -> None:
 
 
 def test_an_error_of_the_caller_is_not_taken_for_a_killed_worker() -> None:
-    """A pool that works lets it pass; a broken one says so, also where its worker had nothing to do."""
+    """A working pool ignores it; a broken one reports it, even if its worker was idle."""
 
     def leave(error: Exception | None) -> None:
         with worker_pool(2) as submit:
@@ -137,7 +137,7 @@ def test_an_error_of_the_caller_is_not_taken_for_a_killed_worker() -> None:
 
 
 def test_threads_that_start_workers_leave_the_main_module_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each puts a stand-in there for as long as a start takes; none may put back that of another."""
+    """Each puts a replacement there during a start; none may restore that of another."""
     main = sys.modules["__main__"]
     at_once: list[int] = []
     running = 0
@@ -197,7 +197,7 @@ def _outlive_sigterm() -> None:
 def test_a_worker_that_still_starts_ends_without_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """While another one takes its time to end."""
+    """While another one takes long to end."""
     (tmp_path / "sitecustomize.py").write_text(SLOW_START.format(first=str(tmp_path / "first")))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     with worker_pool(2) as submit:
@@ -207,7 +207,7 @@ def test_a_worker_that_still_starts_ends_without_a_word(
 
 
 def test_an_exception_drops_what_is_unfinished() -> None:
-    """Begun or not: more pieces than the pipe to the workers holds."""
+    """Started or not: more tasks than the pipe to the workers can hold."""
     futures = []
 
     def interrupted() -> None:
@@ -222,7 +222,7 @@ def test_an_exception_drops_what_is_unfinished() -> None:
 
 
 def test_what_goes_wrong_in_a_worker_is_told_here() -> None:
-    """An exception as it was; that a worker was killed in words."""
+    """An exception unchanged; a killed worker in words."""
     with pytest.raises(InputError, match="unknown scenario; given 'ramses'"), worker_pool(2) as submit:
         submit(find_scenario, "ramses").result()
     with pytest.raises(WorkerError, match="was killed"), worker_pool(2) as submit:

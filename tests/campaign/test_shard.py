@@ -1,4 +1,4 @@
-"""Shards of a campaign: dealt alike by every job, run apart, and merged to what one job would have stored."""
+"""Shards of a campaign: assigned equally by every job, run separately, and merged to the runs of one job."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.single_plan import run_all
 
 
 def points(*efforts: int) -> list[Task]:
-    """One run of each of some points, of so much effort."""
+    """One run of each of some points, with a given effort."""
     return list(tasks([replace(point(n=n), effort=effort) for n, effort in enumerate(efforts)], replications=1))
 
 
 class Counted(Bisection):
-    """A toy search that knows how many runs it asks for at most."""
+    """A toy search with a known largest number of runs."""
 
     def most(self) -> int:
         return 5 * self.replications
@@ -32,7 +32,7 @@ def all_shards(whole: Plan, count: int) -> list[Plan]:
 
 
 def test_every_run_and_every_search_is_in_one_shard() -> None:
-    """Whatever the number of shards, also of more than there are runs."""
+    """For any number of shards, even more than runs."""
     searches: list[Search] = [Counted(5.0, "a"), Counted(9.0, "b")]
     whole = plan(points(5, 1, 1, 9, 1), searches)
     for count in (1, 2, 3, 20):
@@ -42,7 +42,7 @@ def test_every_run_and_every_search_is_in_one_shard() -> None:
 
 
 def test_shards_have_about_equal_work() -> None:
-    """The largest runs are dealt first: 9 against 5 + 3 + 1."""
+    """The largest runs are assigned first: 9 against 5 + 3 + 1."""
     first, second = all_shards(plan(points(5, 1, 3, 9)), 2)
     assert [task.point.effort for task in first.tasks] == [9]
     assert [task.point.effort for task in second.tasks] == [5, 1, 3]
@@ -66,7 +66,7 @@ def test_a_search_stays_with_the_runs_that_it_asks_for_at_first() -> None:
 
 
 def test_merged_shards_are_what_one_job_stores(tmp_path: Path) -> None:
-    """The whole plan then finds every run there, those of searches too."""
+    """The whole plan then finds every run there, including those of searches."""
     whole = plan(points(5, 1, 3), [Counted(5.0)])
     for number, part in enumerate(all_shards(whole, 2)):
         run_all(part, Store(tmp_path / str(number)), jobs=1, simulate=simulate)
@@ -78,7 +78,7 @@ def test_merged_shards_are_what_one_job_stores(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_takes_the_place_of_a_failed_one(tmp_path: Path) -> None:
-    """And a failed one never that of a finished one, in whatever order folders are merged."""
+    """And a failed run never replaces a finished one, for any order of merged folders."""
     bad, good = toy_record(1, 0, error="boom"), toy_record(1, 0)
     for folder, record in (("bad", bad), ("good", good)):
         Store(tmp_path / folder).put(record)
@@ -92,7 +92,7 @@ def test_a_finished_run_takes_the_place_of_a_failed_one(tmp_path: Path) -> None:
 
 
 def test_two_records_of_a_run_that_differ_are_an_error(tmp_path: Path) -> None:
-    """Wall-clock time may differ, and the axes of the point that asked for it; a counter may not, and then the target keeps its own."""
+    """Wall-clock time and the axes of the requesting point may differ; a counter may not, and then the target keeps its record."""
     one = toy_record(1, 0)
     slower = replace(one, facts={**one.facts, "wall_s": 9.0}, axes={"label": "of an equal host"})
     other = replace(one, facts={**one.facts, "events": 18})
@@ -108,7 +108,7 @@ def test_two_records_of_a_run_that_differ_are_an_error(tmp_path: Path) -> None:
 
 
 def test_a_torn_file_is_counted_and_not_taken(tmp_path: Path) -> None:
-    """The other runs of its folder are."""
+    """The other runs of its folder are merged."""
     store = Store(tmp_path / "a")
     store.put(toy_record(1, 0))
     store.put(toy_record(1, 1))
@@ -134,6 +134,6 @@ def test_a_shard_is_read() -> None:
 
 @pytest.mark.parametrize("text", ["", "2", "0/2", "3/2", "1/0", "-1/2", "1/2/3", "a/b", "1/100001", "9" * 99])
 def test_what_is_no_shard_is_bad_input(text: str) -> None:
-    """The error says what one looks like."""
+    """The error has an example."""
     with pytest.raises(InputError, match="2/8"):
         read_shard(text)

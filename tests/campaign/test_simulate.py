@@ -1,4 +1,4 @@
-"""One run: where its warm-up is taken to end, and what becomes of a run that does not settle."""
+"""One run: the detected end of its warm-up, and runs that do not settle."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SLICES = 128
 
 
 def level(*changes: tuple[int, float]) -> list[float]:
-    """Rates of all slices: 1, but those of the first slices as told, one stretch after another."""
+    """Rates of all slices: 1, except in the first slices, which have the given rates."""
     early = [rate for count, rate in changes for _ in range(count)]
     return early + [1.0] * (SLICES - len(early))
 
 
 def cut(**rates: list[float]) -> int:
-    """The warm-up of a run whose counters grew at given rates, the others not at all."""
+    """The warm-up of a run whose counters grew at given rates, and others not at all."""
     named = {name.replace("__", "."): values for name, values in rates.items()}
     series = {}
     for counter in ("flow.intended", *(counter for counters in SETTLED.values() for counter in counters)):
@@ -38,7 +38,7 @@ def cut(**rates: list[float]) -> int:
 
 
 def test_rare_drops_are_no_warm_up() -> None:
-    """Ten late drops in a million packets leave the run as it is; of a thousand packets they do not."""
+    """Ten late drops in a million packets leave the run unchanged; in a thousand packets they do not."""
     drops = [0.0] * (SLICES - 10) + [1e-6] * 10
     assert cut(queue__dropped=drops, flow__intended=level()) == 0
     assert cut(queue__dropped=[1e-2] * 32 + [0.0] * (SLICES - 32), flow__intended=level()) == 32
@@ -51,21 +51,21 @@ def test_a_run_that_starts_level_has_no_warm_up() -> None:
 
 
 def test_a_cut_that_changes_nothing_is_not_made() -> None:
-    """MSER-5 would cut ten slices that lie 2 % higher: the mean of all is 0.16 % off."""
+    """MSER-5 would cut ten slices that are 2 % higher: the mean of all is 0.16 % off."""
     rates = level((10, 1.02))
     assert mser5(np.array(rates)) == 10
     assert cut(pcpu__busy_ps=rates) == 0
 
 
 def test_a_start_on_another_level_is_cut_where_mser_5_says() -> None:
-    """Neither the whole nor what is left after the first sixteenth, eight slices, has the level of the rest."""
+    """Neither the whole run nor the rest after the first sixteenth, eight slices, has the level of the remainder."""
     rates = level((10, 2.0))
     assert mser5(np.array(rates)) == 10
     assert cut(pcpu__busy_ps=rates) == 10
 
 
 def test_the_first_sixteenth_that_leaves_the_level_is_enough() -> None:
-    """What MSER-5 cuts beyond eight slices differs by 0.17 %."""
+    """The part cut by MSER-5 beyond eight slices differs by 0.17 %."""
     rates = level((8, 2.0), (2, 1.1))
     assert mser5(np.array(rates)) == 10
     assert cut(pcpu__busy_ps=rates) == 8
@@ -73,13 +73,13 @@ def test_the_first_sixteenth_that_leaves_the_level_is_enough() -> None:
 
 @pytest.mark.parametrize(("off", "expected"), [(0.0049, 0), (0.0051, 8)])
 def test_half_a_percent_of_the_larger_is_the_same_level(off: float, expected: int) -> None:
-    """The mean of all is too high by so much of itself; without the first sixteenth it is too high by a fifth of that."""
+    """The mean of all is too high by the given share; without the first sixteenth it is too high by a fifth of that."""
     high = 1 + (1 / (1 - off) - 1) * SLICES / 10
     assert cut(pcpu__busy_ps=level((10, high))) == expected
 
 
 def test_all_that_must_settle_has_settled() -> None:
-    """The slowest of them says when; counters of one group count together."""
+    """The slowest of them decides; counters of one group count together."""
     assert cut(pcpu__busy_ps=level(), guest__read=level((10, 0.0)), queue__dropped=level((20, 3.0))) == 20
     falling, rising = level((20, 2.0)), [2 - rate for rate in level((20, 2.0))]
     assert cut(queue__dropped=falling, port__ring_dropped=rising) == 0
@@ -90,7 +90,7 @@ def test_all_that_must_settle_has_settled() -> None:
 
 
 def busy_until(ramp: int, length: int) -> PointSpec:
-    """A vCPU that gets busier, by 1 % of its time each 1 ms, until ``ramp``, and keeps that level."""
+    """A vCPU whose load rises by 1 % of its time per ms until ``ramp``, and then stays constant."""
     instants, now = [], 0.0
     while now < 5 * length:
         rate = 0.01 * max(1.0, min(now, ramp) / MS) / (1 * US)
@@ -129,7 +129,7 @@ def run(spec: PointSpec) -> RunRecord:
 def test_a_run_is_lengthened_by_little_until_half_of_it_is_settled(
     ramp: int, lengthening: float, lasted: int, flags: tuple[str, ...]
 ) -> None:
-    """Microseconds, four times the length at most; a run that still climbs in the end is flagged, and keeps two slices at least."""
+    """Microseconds, at most four times the length; a run that still rises at the end is flagged, and keeps at least two slices."""
     record = run(busy_until(ramp * MS, 10 * MS).model_copy(update={"lengthening": lengthening}))
     assert round(record.facts["simulated_s"] * 1e6) == lasted
     assert record.instants_ps[-1] == pytest.approx(lasted * US, rel=1e-4)
@@ -141,7 +141,7 @@ def test_a_run_is_lengthened_by_little_until_half_of_it_is_settled(
 
 
 def test_a_run_leaves_nothing_of_its_host() -> None:
-    """Although nothing else looks for cycles meanwhile; what was there before the run is not searched, and nothing stays out of later searches."""
+    """Although no other search for cycles runs meanwhile; older objects are not searched, and nothing is excluded from later searches."""
 
     class Before:
         """One that knows itself."""
@@ -150,7 +150,7 @@ def test_a_run_leaves_nothing_of_its_host() -> None:
         return [found for found in gc.get_objects() if isinstance(found, Host)]
 
     gc.collect()
-    others = hosts()  # of tests before this one, in the same process
+    others = hosts()  # from earlier tests in the same process
     old = Before()
     old.itself = old  # type: ignore[attr-defined]
     left, before = weakref.ref(old), gc.get_threshold()
@@ -169,7 +169,7 @@ def test_a_run_leaves_nothing_of_its_host() -> None:
 
 
 def test_a_load_that_depends_on_the_time_has_no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A profile that rises to ten times its rate in the middle: the run is as long as asked, and all of it is measured."""
+    """A profile that rises to ten times its rate in the middle: the run has the requested length, and all of it is measured."""
     monkeypatch.setattr("hostsim.campaign.simulate._warm_up", lambda instants, series: len(instants))
     spec = point("stream.yaml").model_copy(update={"length": 20 * MS})
     phases = [{"rate": f"{rate} kpps", "length": "10 ms"} for rate in (1, 10)]

@@ -1,4 +1,4 @@
-"""The results store: what goes in comes out, whole or not at all."""
+"""The results store: records are read as they were written, complete or not at all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POINT = "ab" * 16
 
 
 def assert_same(actual: RunRecord | None, expected: RunRecord) -> None:
-    """Every field equal, arrays by value, shape and type."""
+    """Every field is equal, arrays by value, shape and type."""
     assert actual is not None
     for name in ("point_id", "replication", "seed", "cut", "flags", "error"):
         assert getattr(actual, name) == getattr(expected, name)
@@ -47,7 +47,7 @@ def assert_same(actual: RunRecord | None, expected: RunRecord) -> None:
 
 
 def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
-    """Counters without entities, every kind of axis value, the order of axes and the largest integers included."""
+    """Including counters without entities, every kind of axis value, the order of axes and the largest integers."""
     axes = {"split": "0", "receivers": 20, "share": 0.1, "rss": True}
     record = toy_record(3, 1, axes=axes, flags=("warm-up", "µ"))
     record.series["flow.sent"].values[-1] = 2**63 - 1
@@ -67,7 +67,7 @@ def test_a_failed_run_comes_back_with_its_error(tmp_path: Path) -> None:
 
 
 def test_an_empty_histogram_comes_back(tmp_path: Path) -> None:
-    """A flow that delivered nothing keeps the shape of its buckets."""
+    """A flow without deliveries keeps the shape of its buckets."""
     empty = Histogram(("a",), np.arange(5), np.zeros((9, 1, 4), np.int64), np.zeros((9, 1), np.int64))
     record = dataclasses.replace(toy_record(1, 0), histograms={"flow.latency": empty})
     store = Store(tmp_path)
@@ -76,7 +76,7 @@ def test_an_empty_histogram_comes_back(tmp_path: Path) -> None:
 
 
 def test_runs_are_told_apart_by_point_replication_and_seed(tmp_path: Path) -> None:
-    """None of the three may be mistaken for another, and what was never run is not there."""
+    """None of the three may be confused with another, and a run that was never made is missing."""
     store = Store(tmp_path)
     for seed, replication in ((1, 2), (2, 1)):
         store.put(toy_record(seed, replication))
@@ -87,7 +87,7 @@ def test_runs_are_told_apart_by_point_replication_and_seed(tmp_path: Path) -> No
 
 
 def test_a_later_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
-    """A failed run that is tried again leaves nothing behind."""
+    """A failed run that is repeated leaves nothing behind."""
     store = Store(tmp_path)
     store.put(dataclasses.replace(toy_record(1, 0), error="boom"))
     store.put(toy_record(1, 0))
@@ -96,7 +96,7 @@ def test_a_later_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
 
 
 def test_bytes_depend_on_the_record_alone_but_for_the_wall_clock(tmp_path: Path) -> None:
-    """Two runs of the same point differ in the wall-clock key of the metadata and nowhere else."""
+    """Two runs of the same point differ only in the wall-clock key of the metadata."""
     stores = [Store(tmp_path / name) for name in ("one", "two", "three")]
     for store, wall_s in zip(stores, (0.25, 0.25, 9.0), strict=True):
         store.put(toy_record(1, 0, facts={"events": 17, "wall_s": wall_s}))
@@ -113,7 +113,7 @@ def test_bytes_depend_on_the_record_alone_but_for_the_wall_clock(tmp_path: Path)
 
 @pytest.mark.parametrize("damage", ["torn", "empty", "foreign", "of another format"])
 def test_what_cannot_be_read_counts_as_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str) -> None:
-    """It is said, with the file's name, and the next run overwrites it."""
+    """A message has the file's name, and the next run overwrites it."""
     store = Store(tmp_path)
     store.put(toy_record(1, 0))
     path = store.path((POINT, 0, 1))
@@ -147,7 +147,7 @@ def small_store(folder: Path) -> tuple[Store, Path, RunRecord]:
 
 @pytest.mark.parametrize("step", [37, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_flipped_bit_is_noticed(tmp_path: Path, step: int) -> None:
-    """Every bit of a file, or one of so many: nothing is parsed of it, as a damaged footer can end the process."""
+    """Every bit of a file, or a sample: nothing of it is parsed, as a damaged footer can end the process."""
     store, path, _ = small_store(tmp_path)
     whole = path.read_bytes()
     for bit in range(0, 8 * len(whole), step):
@@ -162,7 +162,7 @@ EDITS = {b"hostsim.run": (b"20000000000", b"30000000000"), b"hostsim.origin": (b
 
 @pytest.mark.parametrize("key", EDITS)
 def test_an_edited_head_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture, key: bytes) -> None:
-    """By those as well that read nothing else of a run."""
+    """Also by readers that read nothing else of a run."""
     store, path, _ = small_store(tmp_path)
     whole = path.read_bytes()
     assert whole.count(EDITS[key][0]) == 1
@@ -175,7 +175,7 @@ def test_an_edited_head_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixt
 
 
 def test_a_run_that_another_program_wrote_anew_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """With the digest that was there, or with none."""
+    """With the previous digest, or without one."""
     store, path, _ = small_store(tmp_path)
     table = pq.read_table(path)
     pq.write_table(table, path)
@@ -199,7 +199,7 @@ def test_the_name_of_the_digest_may_occur_anywhere(tmp_path: Path) -> None:
 def test_a_run_of_the_format_before_is_read_and_said_once_to_have_no_digest(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Earlier versions wrote the schema of Arrow as well, which nothing needs."""
+    """Earlier versions also wrote the schema of Arrow, which is not needed."""
     store, path, record = small_store(tmp_path)
     table = pq.read_table(path)
     texts = {key: text for key, text in table.schema.metadata.items() if key != b"hostsim.digest"}
@@ -221,7 +221,7 @@ def test_a_run_under_the_name_of_another_counts_as_missing(tmp_path: Path, other
 
 
 def test_a_folder_in_place_of_a_run_says_what_to_do(tmp_path: Path) -> None:
-    """It is not removed: nobody knows what is in it."""
+    """It is not removed, because its content is unknown."""
     store, path, record = small_store(tmp_path)
     path.unlink()
     path.mkdir()
@@ -231,7 +231,7 @@ def test_a_folder_in_place_of_a_run_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    """A file stands where the folder should."""
+    """There is a file in place of the folder."""
     (tmp_path / "runs").write_text("in the way")
     with pytest.raises(StoreError, match="cannot be written"):
         Store(tmp_path).put(toy_record(1, 0))
@@ -248,7 +248,7 @@ def test_runs_of_other_code_are_not_seen(tmp_path: Path) -> None:
 
 
 def test_a_large_run_is_kept_small(tmp_path: Path) -> None:
-    """A full-size record: 256 slices, 40 PCPUs, 100 worlds, 15 counters, 2,000 buckets of which a tenth ever counts."""
+    """A full-size record: 256 slices, 40 PCPUs, 100 worlds, 15 counters, 2,000 buckets of which a tenth has counts."""
     draw = np.random.default_rng(1)
 
     def grow(entities: int, most: int) -> np.ndarray:
@@ -276,7 +276,7 @@ def test_a_large_run_is_kept_small(tmp_path: Path) -> None:
 def test_a_pipe_in_place_of_a_run_counts_as_missing_and_is_replaced(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Opening it would wait for somebody who writes."""
+    """Opening it would wait for a writer."""
     store, record = Store(tmp_path), toy_record(1, 0)
     store.path((POINT, 0, 1)).parent.mkdir(parents=True)
     os.mkfifo(store.path((POINT, 0, 1)))
@@ -287,7 +287,7 @@ def test_a_pipe_in_place_of_a_run_counts_as_missing_and_is_replaced(
 
 
 def test_runs_are_kept_through_no_link_that_leads_out(tmp_path: Path) -> None:
-    """Nothing is written there, and what is there is not read."""
+    """Nothing is written there, and existing files are not read."""
     (tmp_path / "outside").mkdir()
     away = Store(tmp_path / "outside")
     away.put(toy_record(1, 0))
@@ -301,7 +301,7 @@ def test_runs_are_kept_through_no_link_that_leads_out(tmp_path: Path) -> None:
 
 
 def test_what_killed_writers_left_is_swept_when_a_run_is_kept(tmp_path: Path) -> None:
-    """Of whatever run and version of the code, once it is a day old."""
+    """Of any run and version of the code, once it is a day old."""
     young, old = (tmp_path / f"runs/0123/ab/x.parquet.{letter * 32}.tmp" for letter in "ab")
     young.parent.mkdir(parents=True)
     for file in (young, old):
@@ -312,7 +312,7 @@ def test_what_killed_writers_left_is_swept_when_a_run_is_kept(tmp_path: Path) ->
 
 
 class CountingStore(Store):
-    """A store that notes what is read from it."""
+    """A store that records reads."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -329,7 +329,7 @@ def run(sweep: Plan, store: Store) -> Outcome:
 
 
 def test_each_record_is_observed_once_with_the_axes_of_the_plan(tmp_path: Path) -> None:
-    """As it ends, or as it is found; none is read back that has just been run, and a stored one once."""
+    """When it ends, or when it is found; a new run is not read back, and a stored one is read once."""
     store, work = CountingStore(tmp_path), tasks([point(n=n) for n in range(3)])
     for read in (0, len(work)):
         seen: list[RunRecord] = []
@@ -341,7 +341,7 @@ def test_each_record_is_observed_once_with_the_axes_of_the_plan(tmp_path: Path) 
 
 
 def test_what_is_known_without_a_record_is_not_read_for(tmp_path: Path) -> None:
-    """Axes, wall-clock time, whether it is there; a run that has gone from the store is an error when it is looked up."""
+    """Axes, wall-clock time, existence; looking up a run that has left the store is an error."""
     outcome = run(plan(tasks([point(n=1)], 1)), Store(tmp_path))
     for file in tmp_path.rglob("*.parquet"):
         file.unlink()
@@ -355,7 +355,7 @@ def test_what_is_known_without_a_record_is_not_read_for(tmp_path: Path) -> None:
 
 
 def test_a_saved_point_whose_id_has_a_number_has_the_run_of_what_it_simulates(tmp_path: Path) -> None:
-    """Or, in results of earlier versions, a run of its own."""
+    """Or, in results of earlier versions, its own run."""
     plain = "ab" * 16
     saved = SavedRun(f"{plain}-2", 0, 1, {"n": 2}, ("has no effect",), "")
     for folder, stored in (("today", plain), ("earlier", saved.point)):
@@ -365,7 +365,7 @@ def test_a_saved_point_whose_id_has_a_number_has_the_run_of_what_it_simulates(tm
 
 
 def test_records_of_two_plans_are_one_mapping(tmp_path: Path) -> None:
-    """Those of the other first; of a run that both have, this plan's axes count."""
+    """Those of the other first; for a run that both have, this plan's axes are used."""
     mine, same = point(n=1), point(n=2)
     renamed = type(same)(same.id, {"m": 2}, same.spec, ())
     store = Store(tmp_path)
@@ -375,7 +375,7 @@ def test_records_of_two_plans_are_one_mapping(tmp_path: Path) -> None:
 
 
 def test_an_outcome_of_stored_runs_needs_all_of_them(tmp_path: Path) -> None:
-    """Those that searches ask for included; nothing is run."""
+    """Including those that searches request; nothing is run."""
     store, sweep = Store(tmp_path), plan(tasks([point(n=7)]), [Bisection(9e9)])
     run(plan(sweep.tasks), store)
     assert stored_outcome(sweep, store) is None
@@ -386,7 +386,7 @@ def test_an_outcome_of_stored_runs_needs_all_of_them(tmp_path: Path) -> None:
 
 
 def test_a_search_reads_again_what_was_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The latest few are in memory; the answer is the same when there is room for one only."""
+    """The latest few are in memory; the answer is the same with space for one only."""
     sweep = plan(tasks([point(n=7)]), [Bisection(9e9)])
     answers = run(sweep, Store(tmp_path / "roomy")).answers
     monkeypatch.setattr("hostsim.campaign.store._KEPT", 1)

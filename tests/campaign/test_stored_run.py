@@ -1,4 +1,4 @@
-"""Stored runs: which ones may be removed, and that no other one is."""
+"""Stored runs: which ones may be removed, and that no others are."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def runs(tmp_path: Path) -> dict[str, StoredRun]:
     ],
 )
 def test_only_what_is_asked_for_may_be_removed(runs, asked, names) -> None:
-    """Runs of the installed version and those without an origin stay unless they are meant; the oldest go first."""
+    """Runs of the installed version and those without an origin stay unless selected; the oldest are removed first."""
     assert [name for run in prunable(runs.values(), (), **asked) for name in runs if runs[name] == run] == names.split()
 
 
 def test_runs_go_until_the_rest_fits(runs) -> None:
-    """No more than needed, and what saved results need never."""
+    """No more than needed, and never those that saved results need."""
     most = sum(run.bytes for run in runs.values()) - 1
     assert prunable(runs.values(), (), most_bytes=most) == [runs["old1"]]
     assert prunable(runs.values(), {runs["old1"].id}, most_bytes=most) == [runs["old2"]]
 
 
 def test_removed_are_the_runs_and_empty_folders(runs, tmp_path) -> None:
-    """All else in the results folder is as before."""
+    """Everything else in the results folder is unchanged."""
     remove([runs["old1"]])
     assert runs["old2"].path.exists()
     remove([runs["old2"]])
@@ -65,7 +65,7 @@ def test_removed_are_the_runs_and_empty_folders(runs, tmp_path) -> None:
 
 
 def test_a_link_out_of_the_folder_is_not_followed(runs, tmp_path) -> None:
-    """What it leads to belongs to somebody else."""
+    """The target of the link belongs to another user."""
     elsewhere = tmp_path / "elsewhere"
     (tmp_path / "runs" / OTHER).rename(elsewhere)
     inner = tmp_path / "mine"
@@ -75,7 +75,7 @@ def test_a_link_out_of_the_folder_is_not_followed(runs, tmp_path) -> None:
 
 
 def test_a_merged_run_keeps_its_origin(tmp_path) -> None:
-    """A query finds it by its scenario wherever it is."""
+    """A query by its scenario finds it everywhere."""
     origin = Origin("mine", {"traffic.stream.rate": "5 kpps"})
     Store(tmp_path / "part").put(toy_record(1, 0), origin)
     merge([tmp_path / "part"], tmp_path / "whole")

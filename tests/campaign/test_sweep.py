@@ -55,7 +55,7 @@ def table_bytes(outcome: Outcome, path: Path) -> bytes:
 
 
 def test_one_worker_and_two_give_the_same_bytes_and_verdicts(tmp_path: Path, scenario: Scenario) -> None:
-    """The search included, and none of it is run again."""
+    """Including the search, and none of it is run again."""
     plan = make_plan(scenario, Fidelity())
     one, two = (run_all(plan, Store(tmp_path / str(jobs)), jobs=jobs) for jobs in (1, 2))
     assert [record.error for record in one.records.values()] == [None] * len(one.records)

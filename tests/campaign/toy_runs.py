@@ -1,4 +1,4 @@
-"""A tiny real run and plans of it: what the campaign's own tests drive instead of a host.
+"""A tiny real run and plans of it, which the campaign's tests use instead of a host.
 
 The spec of a point is a mapping of what its run shall do; a point's axes are the same mapping.
 """
@@ -63,12 +63,12 @@ def toy_record(seed: int, replication: int, *, point_id: str = "ab" * 16, **fiel
 
 
 def answered_record(times_ms: Sequence[int], *, cut: int = 0) -> RunRecord:
-    """A run of as many slices of 10 ms as times; in each five hundred requests are answered, after that many milliseconds."""
+    """A run with a slice of 10 ms for each time; in each slice five hundred requests are answered after that many milliseconds."""
     return requests_record([[time_ms] * 500 for time_ms in times_ms], cut=cut)
 
 
 def requests_record(slices_ms: Sequence[Sequence[float]], *, slice_ms: int = 10, cut: int = 0) -> RunRecord:
-    """A run of slices of that length, with the times of the requests answered in each, in milliseconds below 1000."""
+    """A run of slices of the given length, with the times of the requests answered in each, in milliseconds below 1000."""
     edges = np.arange(0, 1001, dtype=np.int64) * MS
     counts = [np.bincount(np.array(times, dtype=np.int64), minlength=1000) for times in slices_ms]
     sums = [[round(sum(times) * MS)] for times in slices_ms]
@@ -85,7 +85,7 @@ def requests_record(slices_ms: Sequence[Sequence[float]], *, slice_ms: int = 10,
 def simulate(
     spec: Mapping[str, Any], *, point_id: str, axes: Mapping[str, Scalar], seed: int, replication: int
 ) -> RunRecord:
-    """A run that does what its spec says: takes a while, or as long as the file ``held`` is there, raises, kills its process, counts ``n``, says that it ``took`` some seconds."""
+    """A run controlled by its spec: takes a time, or waits while the file ``held`` exists, raises, kills its process, counts ``n``, or reports ``took`` seconds."""
     started = time.perf_counter()
     time.sleep(float(spec.get("sleep", 0)))
     while spec.get("held") and Path(str(spec["held"])).exists():

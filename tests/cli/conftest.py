@@ -26,7 +26,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def results_of_tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results folder that `hostsim run tiny.yaml --quick` leaves, run once."""
+    """The results folder of `hostsim run tiny.yaml --quick`, run once."""
     folder = tmp_path_factory.mktemp("tiny")
     (folder / "tiny.yaml").write_text(TINY)
     with pytest.MonkeyPatch.context() as patch:
@@ -45,5 +45,5 @@ def tiny_run(tiny: Path, results_of_tiny: Path) -> Path:
 
 @pytest.fixture
 def cli() -> Cli:
-    """The command line in this process; stdout and stderr apart."""
+    """The command line in this process, with stdout and stderr separate."""
     return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def test_measurements_are_judged(cli, tiny, tmp_path):
-    """``check --against FILE``: what agrees ends with 0, what does not with 1; a number far off is red."""
+    """``check --against FILE``: agreement gives status 0, disagreement 1; a distant number is red."""
     (tmp_path / "measured.csv").write_text("receivers,rate,metric,value,interval\n1,5 kpps,rx_rate,5,0.5\n")
     done = cli("check", tiny, "--quick", "--jobs", "1", "--against", "measured.csv")
     assert (done.exit_code, "rx_rate at receivers=1, rate=5 kpps" in done.stdout) == (0, True)
@@ -15,7 +15,7 @@ def test_measurements_are_judged(cli, tiny, tmp_path):
 
 
 def test_measurements_are_of_one_scenario(cli, tiny, tmp_path):
-    """And a file that is no table of measurements is refused with its line."""
+    """And a file that is not a table of measurements is refused with its line."""
     (tmp_path / "measured.csv").write_text("metric,value,interval\nrx_rat,7,0.5\n")
     done = cli("check", "--against", "measured.csv")
     assert (done.exit_code, "--against: measurements belong to one host; given no scenario" in done.stderr) == (2, True)

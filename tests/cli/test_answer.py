@@ -1,4 +1,4 @@
-"""A sweep ends with its answer; what a dry run and `reproduce` are asked for is what they do."""
+"""A sweep ends with its answer; a dry run and `reproduce` do what was requested."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.sample_results import VERDICTS, results
 
 
 def swept(loss: dict[tuple[int, str], float]) -> pd.DataFrame:
-    """A table of one run a point, with the loss at each number of receivers and mode."""
+    """A table with one run per point, with the loss at each number of receivers and mode."""
     rows = [
         {"point": f"p{place}", "replication": 0, "seed": 1, "receivers": receivers, "mode": mode}
         | dict.fromkeys(CATALOGUE, np.nan)
@@ -27,7 +27,7 @@ def swept(loss: dict[tuple[int, str], float]) -> pd.DataFrame:
 
 
 def test_run_prints_curves_judged_expectations_and_the_bottleneck_before_the_files(cli, tiny):
-    """The answer, then where the tables are."""
+    """The answer, then the places of the tables."""
     cli("check", tiny, "--jobs", "1", "--quick")
     done = cli("run", tiny, "--jobs", "1", "--quick")
     question, curves, judged, bottlenecks, files = done.stdout.split("\n\n")
@@ -44,7 +44,7 @@ def test_run_prints_curves_judged_expectations_and_the_bottleneck_before_the_fil
 
 
 def test_a_long_series_is_its_ends_and_an_extreme_between_them():
-    """Two values say where it begins and ends, a third that it has a peak."""
+    """Two values show both ends, and a third the peak."""
     table = swept({(n, "a"): float(loss) for n, loss in enumerate([1, 2, 9, 3, 4, 5])})
     figure = FigureSpec("loss", "receivers", "loss", ("mode",))
     text = answer(results(table=table, figures=(figure,), verdicts=Verdicts()))
@@ -54,7 +54,7 @@ def test_a_long_series_is_its_ends_and_an_extreme_between_them():
 
 
 def test_many_series_and_points_are_counted():
-    """A sweep of thousands of points ends in a few lines all the same."""
+    """A sweep of thousands of points still ends in a few lines."""
     table = swept({(1, f"m{n}"): 0.0 for n in range(MOST_SERIES + 3)})
     text = answer(results(table=table, figures=(FigureSpec("loss", "receivers", "loss", ("mode",)),)))
     assert "  and 3 more series" in text
@@ -62,7 +62,7 @@ def test_many_series_and_points_are_counted():
 
 
 def test_a_value_that_is_not_there_is_said_and_bars_of_answers_are_left_to_the_expectations():
-    """A percentile of too few, and a figure whose bars are verdicts."""
+    """A percentile with too few observations, and a figure whose bars are verdicts."""
     table = swept({(1, "a"): np.nan, (2, "a"): 1.0})
     figures = (FigureSpec("loss", "receivers", "loss"), AnswersSpec("bars", (VERDICTS[0].expectation.name,)))
     text = answer(results(table=table, figures=figures))
@@ -72,7 +72,7 @@ def test_a_value_that_is_not_there_is_said_and_bars_of_answers_are_left_to_the_e
 
 
 def test_a_dry_run_of_several_scenarios_ends_with_their_total(cli, tiny):
-    """Points, runs and time of all; a single scenario needs none."""
+    """Points, runs and time in total; a single scenario has no total."""
     tiny.with_name("more.yaml").write_text(tiny.read_text().replace("scenario: tiny", "scenario: more"))
     cli("check", "more.yaml", "--quick", "--jobs", "1")
     done = cli("check", "tiny.yaml", "more.yaml", "--quick", "--dry-run", "--jobs", "1")

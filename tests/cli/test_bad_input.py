@@ -1,4 +1,4 @@
-"""Bad input ends with status 2, all faults on stderr, one a line, and never with a traceback."""
+"""Bad input ends with status 2, all faults on stderr, one per line, and never with a traceback."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ import pytest
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_run(cli, tiny, arguments, words):
-    """The reader learns what was given, and what may stand there."""
+    """The message has the given and the allowed values."""
     done = cli(*arguments)
     assert done.exit_code == 2, done.output
     assert done.stdout == ""
@@ -46,7 +46,7 @@ def test_what_is_wrong_is_said_and_nothing_is_run(cli, tiny, arguments, words):
 
 
 def test_all_faults_of_a_file_are_told_at_once(cli, tiny):
-    """One line a fault, each with file and line."""
+    """One line for each fault, each with file and line."""
     text = (
         tiny.read_text()
         .replace("5 kpps}}\nrun", "5 kpp}}\nrun")

@@ -1,4 +1,4 @@
-"""`hostsim cite` prints where a number comes from."""
+"""`hostsim cite` prints the origin of a number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_cite_prints_each_publication_once_with_what_rests_on_it(cli):
 
 
 def test_cite_of_a_scenario_has_its_claims_and_its_inputs(cli):
-    """Constants and assumptions rest on publications, too."""
+    """Constants and assumptions also come from publications."""
     done = cli("cite", "latency")
     assert "  text: latency.tuned" in done.stdout
     assert "esxi.costs.vmk_call" in done.stdout

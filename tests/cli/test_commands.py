@@ -52,7 +52,7 @@ OF_ONE_CONSTANT = ("--metric", "loss", "--only", "rhel6.socket_buffer")
 
 
 def test_help_answers_at_once_and_names_every_command(cli):
-    """Nobody waits for help: no library is imported that takes long to load. A command exists when it is built."""
+    """Help is fast: no slow library is imported. A command is built only when it is used."""
     command = [sys.executable, "-X", "importtime", "-m", "hostsim", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
@@ -94,7 +94,7 @@ def test_list_names_the_shipped_scenarios_with_their_questions(cli):
 
 
 def test_show_tells_points_and_settings_with_their_origin(cli, tiny):
-    """What is in force, and who says so."""
+    """Effective settings, with their origins."""
     done = cli("show", tiny, "--set", "traffic.stream.packet_size=300 B", "--axis", "receivers=1..5:2")
     rows = [line.split() for line in done.stdout.splitlines()]
     assert ["traffic.stream.packet_size", "300", "B", "--set"] in rows
@@ -106,7 +106,7 @@ def test_show_tells_points_and_settings_with_their_origin(cli, tiny):
 
 
 def test_show_and_a_dry_run_tell_how_many_runs_precision_may_ask_for(cli, tiny):
-    """As many as the scenario says at first, and 30 a point at most; a given number asks for no more."""
+    """The scenario's number at first, and at most 30 per point; a given number adds no more."""
     options = ("--set", "run.precision.loss=1 % abs")
     done = cli("show", tiny, *options)
     assert "points: 4, 8 to 120 runs of 0.1 s" in done.stdout
@@ -134,7 +134,7 @@ def test_show_copy_puts_the_file_here_once(cli, tmp_path, monkeypatch):
 
 
 def test_show_copy_takes_the_arrivals_along(cli, tmp_path, monkeypatch):
-    """A copy of a scenario that replays a file loads where it was put."""
+    """A copied scenario with replayed arrivals loads in its new folder."""
     monkeypatch.chdir(tmp_path)
     yaml, *arrivals, _schema = cli("show", "dense-trigger", "--copy").stdout.splitlines()
     assert len(arrivals) == 1
@@ -161,7 +161,7 @@ def test_components_have_schemas_of_their_own(cli):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_names_of_scenarios(cli, shell):
-    """And those of claims where `check` takes them."""
+    """And those of claims, if `check` takes them."""
 
     def completed(line):
         words = {
@@ -184,13 +184,13 @@ def test_shells_complete_names_of_scenarios(cli, shell):
 
 
 def test_schema_is_json_for_editors(cli):
-    """It describes the keys that a scenario may have."""
+    """It describes the possible keys of a scenario."""
     schema = json.loads(cli("schema").stdout)
     assert {"scenario", "sweep", "expect"} <= schema["properties"].keys()
 
 
 def test_run_writes_table_figures_and_says_which_files(cli, tiny):
-    """Data to stdout, progress to stderr; a second run adds nothing and takes what is there."""
+    """Data to stdout, progress to stderr; a second run adds nothing and reuses stored runs."""
     done = cli("run", tiny, "--jobs", "1", "--quick")
     assert done.exit_code == 0, done.output
     files = [Path(line) for line in done.stdout.split("\n\n")[-1].splitlines()]
@@ -232,7 +232,7 @@ def test_run_with_replications_and_seed(cli, tiny):
 
 @pytest.mark.parametrize("command", [("run", "--dry-run"), ("check", "--dry-run"), ("check",), ("run",), ("show",)])
 def test_every_command_warns_of_settings_without_effect(cli, tiny, command):
-    """Before anything is run as well as afterwards."""
+    """Before anything is run, and afterwards."""
     tiny.write_text(tiny.read_text().replace("vms:", "host: {advanced: {Net.NetSchedCoalesceTxUsecs: 30}}\nvms:"))
     warning = "warning: tiny.yaml:7: host.advanced.Net.NetSchedCoalesceTxUsecs = 30 has no effect: it is not modelled"
     name, *options = command
@@ -242,7 +242,7 @@ def test_every_command_warns_of_settings_without_effect(cli, tiny, command):
 
 
 def test_a_dry_run_says_what_is_missing_and_runs_nothing(cli, tiny):
-    """The estimate comes from what is stored, or from a few short tries that are not kept."""
+    """The estimate comes from stored runs, or from a few short trial runs that are not stored."""
     header, row = cli("run", tiny, "--quick", "--dry-run").stdout.splitlines()
     assert header.split()[:5] == ["scenario", "points", "runs", "stored", "missing"]
     assert row.split()[:5] == ["tiny", "4", "4", "0", "4"]
@@ -270,14 +270,14 @@ def test_a_dry_run_of_a_calibration_counts_runs_that_the_shipped_host_has(cli, t
 
 @pytest.mark.parametrize("command", ["run", "calibrate"])
 def test_a_dry_run_counts_processors_on_every_system(cli, tiny, monkeypatch, command):
-    """Windows and macOS do not say which processors a process may use."""
+    """Windows and macOS do not report which processors a process may use."""
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     done = cli(command, "tiny.yaml", "--dry-run")
     assert done.exit_code == 0, done.exception
 
 
 def test_a_failed_point_is_a_row_and_the_exit_status_says_so(cli, tiny, monkeypatch):
-    """A sweep goes on past a point that breaks, and ends with 3."""
+    """A sweep continues past a failing point, and ends with status 3."""
     import hostsim.campaign.simulate as module
 
     genuine = module.simulate
@@ -311,7 +311,7 @@ def test_a_failed_point_is_a_row_and_the_exit_status_says_so(cli, tiny, monkeypa
 
 
 def test_check_prints_value_interval_band_and_verdict(cli, tiny):
-    """A name that is asked alone brings what it is computed from, and only itself is shown."""
+    """A single requested name includes its operands, and only itself is shown."""
     done = cli("check", tiny, "--jobs", "1")
     assert done.exit_code == 0, done.output
     table, _, tally = done.stdout.partition("\n\n")
@@ -326,18 +326,18 @@ def test_check_prints_value_interval_band_and_verdict(cli, tiny):
 
 
 def test_check_json_is_strict_and_complete(cli, tiny):
-    """Programs read it; the fields are those of the design."""
+    """Programs read it; the fields are documented."""
     rows = json.loads(cli("check", tiny, "--jobs", "1", "--quick", "--json").stdout, parse_constant=pytest.fail)
     assert [list(row) for row in rows] == [FIELDS] * 3
     assert [(row["claim"], row["verdict"], row["ci_low"]) for row in rows] == [
-        ("nothing lost", "pass", 0.0),  # one replication: batch means of a run that loses nothing
+        ("nothing lost", "pass", 0.0),  # one replication: batch means of a run without loss
         ("room", "pass?", None),
         ("room ratio", "pass?", None),
     ]
 
 
 def test_a_threshold_beyond_its_bracket_is_a_bound_everywhere(cli, tiny):
-    """In the table, in JSON with the note and in JUnit; it is no pass where an end of the band lies beyond the bracket, too."""
+    """In the table, in JSON with the note and in JUnit; it is not a pass if an end of the band is beyond the bracket."""
     tiny.write_text(tiny.read_text().replace("below: 0.7 %", "below: 90 %").replace("[2, 2]", "[2, 30]"))
     done = cli("check", tiny, "--jobs", "1", "--junit", "junit.xml")
     assert done.exit_code == 1
@@ -355,7 +355,7 @@ def test_a_threshold_beyond_its_bracket_is_a_bound_everywhere(cli, tiny):
 
 
 def test_a_search_that_comes_to_a_run_without_the_measure_is_missing(cli, tiny):
-    """The reason says what to do, on stderr and in JSON; too few observations are no answer of 0."""
+    """The reason has the remedy, on stderr and in JSON; too few observations do not give 0."""
     tiny.write_text(tiny.read_text().replace("metric: host_cpu, below: 0.7 %", "metric: latency_p9999, below: 1 s"))
     done = cli("check", tiny, "--jobs", "1", "--quick", "--json")
     assert done.exit_code == 1
@@ -365,7 +365,7 @@ def test_a_search_that_comes_to_a_run_without_the_measure_is_missing(cli, tiny):
 
 
 def test_check_fails_when_an_expectation_does(cli, tiny):
-    """CI is told, in the exit status and in JUnit."""
+    """CI gets the exit status and JUnit."""
     tiny.write_text(tiny.read_text().replace("between: [2, 2]", "between: [0, 1]"))
     done = cli("check", tiny, "--jobs", "1", "--junit", "junit.xml")
     assert done.exit_code == 1
@@ -376,7 +376,7 @@ def test_check_fails_when_an_expectation_does(cli, tiny):
 
 
 def test_check_against_writes_junit(cli, tiny):
-    """A point whose curves moved is a failure, one without a counterpart an error; the runs behind them took some time."""
+    """A point with moved curves is a failure, one without a counterpart an error; the runs behind them took some time."""
     cli("run", tiny, "--jobs", "1", "--axis", "receivers=1", "-o", "trusted")
     tiny.write_text(tiny.read_text().replace("packet_size: 200 B", "packet_size: 1400 B"))
     done = cli("check", tiny, "--jobs", "1", "--against", "trusted", "--tolerance", "0.1 %", "--junit", "moves.xml")
@@ -388,7 +388,7 @@ def test_check_against_writes_junit(cli, tiny):
 
 
 def test_a_crash_behind_a_verdict_is_an_error_in_junit(cli, tiny):
-    """With the time of runs that were made."""
+    """With the time of the runs."""
     done = cli("check", tiny, "--jobs", "1", "--quick", "--max-time", "1 ms", "--junit", "junit.xml")
     assert done.exit_code == 1
     (suite,) = ET.parse("junit.xml").getroot()  # noqa: S314  our own text
@@ -481,7 +481,7 @@ def test_where_results_go_and_what_they_are_held_against_is_known_before_anythin
 
 
 def test_pages_and_figures_of_a_folder_are_written_through_no_link_that_leads_out(cli, tiny_run):
-    """Where a user names the page himself, a link is followed."""
+    """If the user names the page, a link is followed."""
     mine = Path("mine")
     mine.write_text("untouched")
     for name, command in (("report.html", ("report",)), ("figures/warm-up.png", ("plot", "--warm-up"))):
@@ -505,7 +505,7 @@ def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny_run):
 
 
 def test_an_explicit_results_folder_goes_before_a_folder_of_the_scenarios_name(cli, tiny):
-    """Which may hold other results; without the option the folder here is meant."""
+    """Which may contain other results; without the option the folder here is used."""
     point = ("--jobs", "1", "--quick", "--axis", "receivers=1")
     assert cli("run", tiny, *point, "--axis", "rate=2 kpps", "-o", "tiny").exit_code == 0
     assert cli("run", tiny, *point, "--axis", "rate=5 kpps", "--results", "there").exit_code == 0
@@ -516,7 +516,7 @@ def test_an_explicit_results_folder_goes_before_a_folder_of_the_scenarios_name(c
 
 
 def test_a_changed_host_is_marked_wherever_claims_of_it_are_shown(cli, tiny):
-    """What was published is not about it. An axis at one value, and a longer run, are no other host."""
+    """Published values are not about it. An axis with one value, or a longer run, is not another host."""
     page, run = Path("results/tiny/report.html"), ("run", tiny, "--jobs", "1", "--quick", "--axis", "receivers=1")
     assert cli(*run, "--set", "traffic.stream.rate=2 kpps", "--set", "run.length=60 ms").exit_code == 0
     cli("report", "tiny")
@@ -536,7 +536,7 @@ def test_a_changed_host_is_marked_wherever_claims_of_it_are_shown(cli, tiny):
 
 
 def test_the_table_of_verdicts_ends_with_what_awaits_calibration(capsys):
-    """Under the counts, by name; with nothing to await there is no such line."""
+    """Below the counts, by name; without any there is no such line."""
     print_verdicts(VERDICTS, quick=False)
     assert "calibration" not in capsys.readouterr().out
     awaits = verdict("moved", state=VerdictState.FAIL, known=True, awaiting="calibration")
@@ -577,7 +577,7 @@ def test_reproduce_runs_all_that_is_shipped_and_writes_one_report(tiny, tmp_path
 
 
 def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(tiny):
-    """The same command goes on from there."""
+    """The same command resumes."""
     command = [
         sys.executable,
         "-m",
@@ -596,7 +596,7 @@ def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(tiny):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # a program started in the background is deaf to Ctrl-C, and so are all that it starts
+        # a program started in the background ignores Ctrl-C, and so do its children
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     runs = Path("results/runs")
@@ -610,7 +610,7 @@ def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(tiny):
 
 
 def test_plot_warm_up_draws_the_run_that_lost_the_most_to_it(cli, tiny, tmp_path):
-    """From the runs that the results folder keeps; without them it says what to do."""
+    """From the runs in the results folder; without them it prints the remedy."""
     assert cli("run", tiny, "--jobs", "1").exit_code == 0
     done = cli("plot", "tiny", "--warm-up")
     assert [Path(line).name for line in done.stdout.splitlines()] == ["warm-up.svg", "warm-up.png"]
@@ -636,7 +636,7 @@ def test_plot_warm_up_draws_the_run_that_lost_the_most_to_it(cli, tiny, tmp_path
 
 
 def test_report_contexts_prints_who_serves_which_queue(cli, tiny_run):
-    """At the last point of each series, or where it is asked for; what cannot be printed is bad input."""
+    """At the last point of each series, or at given points; unprintable ones are bad input."""
     done = cli("report", "tiny", "--contexts")
     titles = [line for line in done.stdout.splitlines() if line.startswith("tiny at ")]
     assert [title.partition(";")[0] for title in titles] == [
@@ -660,7 +660,7 @@ def test_report_contexts_prints_who_serves_which_queue(cli, tiny_run):
 
 @pytest.mark.parametrize("command", [["report", "tiny"], ["trace", "tiny.yaml", "--length", "1 ms"]])
 def test_an_output_that_is_stdout_is_nothing_but_it(cli, tiny_run, tmp_path, command):
-    """The page and the trace go into a pipe as they are, without their own name behind them."""
+    """The page and the trace are written to a pipe unchanged, without a file name after them."""
     assert cli(*command, "-o", "file").exit_code == 0
     piped = subprocess.run(
         [sys.executable, "-m", "hostsim", *command, "-o", "/dev/stdout"], capture_output=True, check=True
@@ -681,7 +681,7 @@ ROOTED = {
 
 @pytest.mark.parametrize("command", ROOTED)
 def test_every_command_that_loads_a_scenario_takes_a_root(cli, tiny, command):
-    """Without one, what the scenario names beside its folder is refused."""
+    """Without one, files outside the scenario's folder are refused."""
     for name, text in (("hardware/box.yaml", HARDWARE), ("sweeps/tiny.yaml", tiny.read_text())):
         Path(name).parent.mkdir()
         Path(name).write_text(text.replace("dell-r810", "../hardware/box.yaml"))

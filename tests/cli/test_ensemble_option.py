@@ -1,4 +1,4 @@
-"""Runs of an ensemble of hosts on the command line: both intervals wherever there is a number, and errors with file and line."""
+"""Runs of an ensemble of hosts on the command line: both intervals for every number, and errors with file and line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def members(tiny):
 
 
 def test_a_sweep_tells_both_intervals_in_tables_figures_and_verdicts(cli, tiny, members):
-    """Wider where members differ more than runs of one do; the file is that of the option and the points are others than without it."""
+    """Wider if members differ more than runs of one member; the file is that of the option, and the points differ from those without it."""
     plain = cli("run", tiny, *FIVE)
     found = cli("run", tiny, *FIVE, "--ensemble", members, "-o", "of-ensemble")
     assert found.exit_code == 0, found.stderr
@@ -47,7 +47,7 @@ def test_a_sweep_tells_both_intervals_in_tables_figures_and_verdicts(cli, tiny, 
 
 
 def test_a_number_that_was_set_is_so_on_every_host(cli, tiny, members):
-    """The shipped number, set by the user, is another host than the shipped one, whose number every member has its own of."""
+    """The shipped number, set by the user, is another host than the shipped one, for which every member has its own number."""
     members.write_text(f"member,{COST},esxi.costs.driver_rx\n0,1000,420\n1,3000,420\n2,8000,420\n")
     shipped, put = (
         cli("run", tiny, *FIVE, "--ensemble", members, *changes, "-o", name)
@@ -61,7 +61,7 @@ def test_a_number_that_was_set_is_so_on_every_host(cli, tiny, members):
 
 
 def test_verdicts_tell_both_intervals(cli, tiny, members):
-    """As a table and as JSON; a search has one for its threshold, and its interval in the results folder is read as it was written."""
+    """As a table and as JSON; a search has one for its threshold, and results folders are read as they were written."""
     done = cli("check", tiny, *FIVE, "--ensemble", members)
     assert done.stdout.splitlines()[0].split("band")[1].split() == ["90", "%", "prediction", "verdict"]
     first, room, _ = json.loads(cli("check", tiny, *FIVE, "--ensemble", members, "--json").stdout)
@@ -74,7 +74,7 @@ def test_verdicts_tell_both_intervals(cli, tiny, members):
 
 
 def test_a_comparison_pairs_the_members(cli, tiny, members):
-    """Both sides of a difference are the same host but for the change, so that its prediction is narrower than either side's."""
+    """Both sides of a difference are the same host except for the change, so its prediction is narrower than that of either side."""
     change = ("--set", "hardware.cpu.clock=2 GHz", "--axis", "receivers=1", "--axis", "rate=5 kpps", "--json")
     done = cli("what-if", tiny, *FIVE, *change, "--ensemble", members, "--metric", "host_cpu")
     assert done.exit_code == 0, done.stderr
@@ -83,14 +83,14 @@ def test_a_comparison_pairs_the_members(cli, tiny, members):
         1000,
         3000,
         8000,
-    )  # a cost in cycles takes 2.666 / 2 as long: the difference is in proportion to it, and to what is common
+    )  # a cost in cycles takes 2.666 / 2 as long: the difference is proportional to it and to common factors
     assert row["prediction_low"] < row["low"] < row["difference"] < row["high"] < row["prediction_high"]
     relative = (row["prediction_high"] - row["prediction_low"]) / row["difference"]
     assert relative < max(costs) / min(costs)
 
 
 def test_what_if_has_the_shipped_ensemble_where_it_takes_no_time(cli, tiny, monkeypatch):
-    """And says so; else it says what it would add, and leaves it out."""
+    """And says so; otherwise it prints the additional time, and omits it."""
     change = (
         "what-if",
         tiny,
@@ -116,7 +116,7 @@ def test_what_if_has_the_shipped_ensemble_where_it_takes_no_time(cli, tiny, monk
 
 
 def test_the_option_by_itself_is_the_shipped_ensemble(cli, tiny):
-    """Wherever it stands; a dry run says how many hosts there are."""
+    """In any position; a dry run gives the number of hosts."""
     for arguments in ((tiny, "--ensemble"), ("--ensemble", tiny)):
         done = cli("run", *arguments, "--dry-run", "--replications", "10")
         assert done.exit_code == 0, done.stderr
@@ -145,7 +145,7 @@ def test_a_file_that_cannot_be_used_is_refused(cli, tiny, text, said):
 
 
 def test_an_ensemble_of_another_platform_is_refused(cli, tiny):
-    """It has constants, and none of this host's platform."""
+    """It has constants, but none of this host's platform."""
     (tiny.parent / "own.csv").write_text("member,dell-r810.cpu.memory.latency\n0,1\n1,2\n2,3\n")
     done = cli("run", tiny, *FIVE, "--ensemble", "own.csv")
     assert done.exit_code == 2
@@ -156,7 +156,7 @@ def test_an_ensemble_of_another_platform_is_refused(cli, tiny):
 
 
 def test_a_host_that_cannot_be_names_its_member(cli, tmp_path, monkeypatch):
-    """Beside what is wrong, and where."""
+    """In addition to the fault and its place."""
     monkeypatch.chdir(tmp_path)
     window = "esxi55-40g.traffic.netperf.window"
     (tmp_path / "own.csv").write_text(f"member,{COST},{window}\n0,1,1\n1,1,0\n")

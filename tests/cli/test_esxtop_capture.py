@@ -1,4 +1,4 @@
-"""``run --as esxtop``: a run as esxtop would have seen it, and back through ``import``."""
+"""``run --as esxtop``: a run in the format of esxtop, and back through ``import``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROUND_TRIP = (
 
 
 def test_a_run_exported_and_imported_has_its_own_values(cli, tiny, tmp_path):
-    """Through the CSV of esxtop: each measure of the run within what two decimals round, its window without the warm-up."""
+    """Through the CSV of esxtop: each measure of the run within the rounding to two decimals, its window without the warm-up."""
     done = cli("run", tiny, "--quick", "--jobs", "1", "-o", "ran", "--as", "esxtop")
     assert done.exit_code == 0
     files = [line for line in done.stdout.splitlines() if line.startswith("ran/esxtop/")]
@@ -41,7 +41,7 @@ def test_a_run_exported_and_imported_has_its_own_values(cli, tiny, tmp_path):
 
 
 def test_a_capture_opens_as_one_of_esxtop(cli, tiny, tmp_path):
-    """By pandas, as viewers read it: paths of counters, quoted cells, times in order, and a row for the warm-up before the window."""
+    """By pandas, as in viewers: paths of counters, quoted cells, times in order, and a row for the warm-up before the window."""
     cli(
         "run",
         tiny,

@@ -1,4 +1,4 @@
-"""``hostsim explore``: a page for each scenario, from a folder or from a scenario that is run first."""
+"""``hostsim explore``: a page for each scenario, from a folder, or from a scenario that is run first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ POINT = ("--jobs", "1", "--quick", "--axis", "receivers=1")
 
 
 def test_a_scenario_is_run_and_its_page_written_beside_its_results(cli, tiny):
-    """Then the folder is enough, by its path or below the results folder, and nothing is run."""
+    """Then the folder suffices, by its path or below the results folder, and nothing is run."""
     done = cli("explore", tiny, *POINT)
     assert (done.exit_code, done.stdout) == (0, "results/tiny/explore.html\n")
     assert "2 of 2 runs" in done.stderr
@@ -51,7 +51,7 @@ def test_what_cannot_be_explored_is_a_fault(cli, tiny_run, arguments, words):
 
 
 def test_the_page_is_written_through_no_link_that_leads_out(cli, tiny_run):
-    """A folder may be somebody else's."""
+    """A folder may belong to another user."""
     mine = Path("mine")
     mine.write_text("untouched")
     Path("results/tiny/explore.html").symlink_to(mine.resolve())

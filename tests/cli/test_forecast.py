@@ -1,4 +1,4 @@
-"""The estimate of a dry run where the last run of the scenario is known."""
+"""The estimate of a dry run if the last run of the scenario is known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.tiny_scenario import TINY
 
 
 def test_the_last_run_gives_the_time_and_the_runs_of_searches(tmp_path: Path) -> None:
-    """Also when other code has to run all of it again; with other options or without its searches it does not."""
+    """Also if other code has to run everything again; not with other options or without its searches."""
     store = Store(tmp_path)
     found = api.run(TINY, quick=True, expectations=True, jobs=1, results=tmp_path)
     shutil.rmtree(tmp_path / "runs")
@@ -47,7 +47,7 @@ def test_the_last_run_gives_the_time_and_the_runs_of_searches(tmp_path: Path) ->
 
 @pytest.mark.parametrize("stored", [1, 2, None])
 def test_a_missing_run_takes_as_long_as_its_point_took(tmp_path: Path, stored: int | None) -> None:
-    """The estimate is the recorded time of the missing runs, though points differ by a factor of hundred."""
+    """The estimate is the recorded time of the missing runs, although points differ by a factor of a hundred."""
     found = api.run(TINY, quick=True, expectations=True, jobs=1, results=tmp_path)
     recorded = found.table["receivers"].map({1: 0.1, 2: 10.0})
     searched = found.usage.runs - len(recorded)

@@ -24,7 +24,7 @@ from hostsim.cli.option import (
 
 
 def test_warnings_precede_the_answer_and_are_coloured_in_a_terminal(tiny, monkeypatch):
-    """A setting without effect is known before the run, and is no footnote below the files."""
+    """A setting without effect is reported before the run, and not in a footnote below the files."""
     from hostsim.cli.output import coloured
 
     tiny.write_text(tiny.read_text().replace("vms:", "host: {advanced: {Net.NetSchedCoalesceTxUsecs: 30}}\nvms:"))
@@ -41,7 +41,7 @@ def test_warnings_precede_the_answer_and_are_coloured_in_a_terminal(tiny, monkey
 
 @pytest.mark.parametrize("name", sorted(typer.main.get_command(app).commands))
 def test_the_example_of_a_command_has_its_options(cli, name):
-    """Click refuses unknown options and values that cannot be before it prints help."""
+    """Click refuses unknown options and impossible values before it prints help."""
     example = typer.main.get_command(app).commands[name].epilog
     words = shlex.split(example.removeprefix("Example: hostsim "))
     assert words[0] == name
@@ -66,7 +66,7 @@ def test_the_example_of_a_command_has_its_options(cli, name):
     ],
 )
 def test_shells_complete_axes_and_paths(tiny, words, complete, start, found):
-    """Of the scenario that the line names, as far as it can be loaded."""
+    """For the scenario on the command line, as far as it can be loaded."""
     command = typer.main.get_command(app).commands[words[0]]
     with command.make_context(words[0], words[1:], resilient_parsing=True) as context:
         assert complete(context, start) == found
@@ -78,7 +78,7 @@ def test_shells_complete_measures():
 
 
 def test_plot_draws_any_measure_against_an_axis(cli, tiny_run):
-    """Files named by the measure and what tells lines apart; an error names the option that is wrong."""
+    """Files are named after the measure and the line labels; an error names the wrong option."""
     done = cli("plot", "tiny", "--x", "receivers", "--y", "latency_p95", "--by", "rate")
     assert [Path(line).name for line in done.stdout.split()] == [
         "latency_p95-rate.svg",

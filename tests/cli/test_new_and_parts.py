@@ -20,14 +20,14 @@ KINDS = [kind_of(spec) for spec in TRAFFIC]
 
 @pytest.mark.parametrize("kind", LISTED)
 def test_list_names_every_part_of_a_kind(cli, kind):
-    """In a table with what each is."""
+    """In a table, each with its description."""
     lines = cli("list", kind).stdout.splitlines()
     assert [line.split()[0] for line in lines[1:]] == list(shipped_parts(kind))
     assert all(len(line.split()) > 2 for line in lines[1:])
 
 
 def test_every_kind_of_traffic_has_an_entry_to_copy():
-    """The table of kinds and the files are of one mind."""
+    """The table of kinds agrees with the files."""
     assert sorted(KINDS) == sorted(shipped_parts("traffic"))
 
 
@@ -40,7 +40,7 @@ def test_list_of_an_unknown_kind_names_the_nearest(cli):
 
 
 def test_show_prints_a_parts_values_with_their_places(cli):
-    """Those that it takes from another part, too."""
+    """Also those that it inherits from another part."""
     rows = [line.split() for line in cli("show", "XXV710").stdout.splitlines()]
     places = {row[0]: row[-1] for row in rows if len(row) > 2}
     assert places["line_rate"].endswith("XXV710.yaml:4")
@@ -50,7 +50,7 @@ def test_show_prints_a_parts_values_with_their_places(cli):
 
 @pytest.mark.parametrize("name", ["X550", "xeon-8160", "rhel8", "esxi-7.0", "linux", "http"])
 def test_show_copy_puts_a_part_here_once(cli, tmp_path, monkeypatch, name):
-    """A copy is read as its original is, and an existing file is never overwritten."""
+    """A copy is read like its original, and an existing file is never overwritten."""
     monkeypatch.chdir(tmp_path)
     done = cli("show", name, "--copy")
     assert done.exit_code == 0
@@ -87,7 +87,7 @@ def test_a_name_of_several_parts_is_found_with_its_kind(cli):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_new_writes_a_scenario_that_loads(cli, tmp_path, monkeypatch, kind):
-    """For each kind of traffic, without a warning; its groups have the size that was asked for."""
+    """For each kind of traffic, without a warning; its groups have the requested size."""
     monkeypatch.chdir(tmp_path)
     done = cli("new", "mine", "--traffic", kind, "--vms", "3", "--vcpus", "2")
     assert done.exit_code == 0, done.stderr
@@ -99,7 +99,7 @@ def test_new_writes_a_scenario_that_loads(cli, tmp_path, monkeypatch, kind):
 
 
 def test_new_writes_a_scenario_that_runs(cli, tmp_path, monkeypatch):
-    """At once, with parts and traffic as the options say, and a server's file for NICs by model."""
+    """At once, with parts and traffic by the options, and a server's file for NICs by model."""
     monkeypatch.chdir(tmp_path)
     options = ("--nic", "E810", "--hardware", "dell-r720", "--guest", "linux5")
     assert cli("new", "mine", *options, "--traffic", "request_response", "--traffic", "work").exit_code == 0
@@ -112,7 +112,7 @@ def test_new_writes_a_scenario_that_runs(cli, tmp_path, monkeypatch):
 
 
 def test_new_refuses_parts_that_do_not_go_together_and_writes_nothing(cli, tmp_path, monkeypatch):
-    """Unknown names all at once; a NIC whose driver the platform does not have by the file that would have been written."""
+    """All unknown names at once; a NIC without a driver on the platform by the file that would have been written."""
     monkeypatch.chdir(tmp_path)
     done = cli("new", "--traffic", "htp", "--guest", "rhel9", "--nic", "x710")
     assert done.exit_code == 2
@@ -132,7 +132,7 @@ def test_new_overwrites_nothing(cli, tmp_path, monkeypatch):
 
 
 def test_new_asks_on_a_terminal_for_what_no_option_says(tmp_path, monkeypatch):
-    """An empty answer takes the default that the question shows."""
+    """An empty answer takes the default in the question."""
     monkeypatch.chdir(tmp_path)
     answers = iter(["esxi-6.0", "dell-r720", "", "rhel6", 2, 1])
     asked = []

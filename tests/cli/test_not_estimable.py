@@ -1,4 +1,4 @@
-"""A percentile with too few observations is told in words by every command that shows it."""
+"""Every command that prints a percentile with too few observations says so in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hostsim.results.folder import NOT_ESTIMABLE
 
 
 def test_every_command_says_so(cli, tiny: Path) -> None:
-    """check, run with its table, report: words, no crash, and exit status 1 where a claim hangs on it."""
+    """check, run with its table, report: words, no crash, and exit status 1 if a claim depends on it."""
     text = tiny.read_text()
     text = text.replace("y: host_cpu", "y: latency_p9999").replace("metric: loss, at", "metric: latency_p9999, at")
     tiny.write_text(text.replace("between: [0, 0.01 %]}", "between: [0, 50]}"))

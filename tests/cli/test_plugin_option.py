@@ -1,4 +1,4 @@
-"""``--plugin``: traffic, control loops and policies of one's own, checked, kept and told like shipped ones."""
+"""``--plugin``: a user's traffic, control loops and policies, checked, stored and reported like shipped ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ expect:
 
 @pytest.fixture
 def ticking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A scenario that names what a plug-in registers, and the plug-in, in the working directory."""
+    """A scenario that names registrations of a plug-in, and the plug-in, in the working directory."""
     monkeypatch.chdir(tmp_path)
     copy_tree(TICKING, tmp_path / TICKING.name)
     file = tmp_path / "ticking.yaml"
@@ -43,13 +43,13 @@ def ticking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_plug_in_runs_and_its_digest_is_kept(ticking, cli):
     """Its source sends what its spec says; a changed text makes other runs, the same text none."""
-    ticking.write_text(ticking.read_text().replace("20 ms", "40 ms"))  # the last packet of a run is under way
+    ticking.write_text(ticking.read_text().replace("20 ms", "40 ms"))  # the last packet of a run is in flight
     done = cli("run", ticking, "--plugin", "ticking.py", "--jobs", 1)
     assert done.exit_code == 0, done.stderr
     table = pd.read_csv("results/ticking/table.csv")
     assert table["throughput"].tolist() == pytest.approx(
         [0.04] * 2 + [0.02] * 2, rel=0.03
-    )  # the last of 50 is under way
+    )  # the last of 50 is in flight
     digest = hostsim.load(ticking, plugins=["ticking.py"]).plugins[0].digest
     provenance = json.loads(Path("results/ticking/results.json").read_text())["provenance"]
     assert provenance["plugins"] == f"ticking {digest}"
@@ -61,7 +61,7 @@ def test_a_plug_in_runs_and_its_digest_is_kept(ticking, cli):
 
 
 def test_workers_run_the_text_that_was_read(ticking):
-    """The file may change, or be gone, after the scenario is loaded."""
+    """The file may change, or disappear, after the scenario is loaded."""
     loaded = hostsim.load(ticking, plugins=["ticking.py"])
     Path("ticking.py").unlink()
     there, here = (hostsim.run(loaded, jobs=jobs, results=str(jobs)).table for jobs in (2, 1))
@@ -80,7 +80,7 @@ def test_workers_run_the_text_that_was_read(ticking):
     ids=lambda command: command[0],
 )
 def test_every_command_that_simulates_takes_plug_ins(ticking, cli, command):
-    """With the plug-in it does its work, without it says what is missing."""
+    """With the plug-in it does its work, without it the missing name is reported."""
     done = cli(*command, "--plugin", "ticking.py")
     assert done.exit_code == 0, done.stderr
     bare = cli(*command)
@@ -139,7 +139,7 @@ def test_the_schema_and_show_list_what_is_registered(ticking, cli):
 
 
 def test_a_plug_in_that_nothing_uses_changes_nothing(tiny, cli):
-    """It is told, and the points are those without it."""
+    """It is reported, and the points are those without it."""
     copy_tree(TICKING, tiny.parent / TICKING.name)
     plain, loaded = hostsim.load(tiny), hostsim.load(tiny, plugins=["ticking.py"])
     assert loaded.warnings == ("ticking.py: nothing of this plug-in is used",)

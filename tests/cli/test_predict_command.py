@@ -1,4 +1,4 @@
-"""``predict`` from the command line: a first value is written once, of committed inputs, and stands beside today's for ever."""
+"""``predict`` on the command line: a first value is written once, for committed inputs, and never changed."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def commit(folder: Path) -> str:
 
 @pytest.fixture
 def committed(tiny: Path) -> str:
-    """The commit of the small scenario with measurements for expectations, in the working directory."""
+    """The commit of the small scenario with measurements as expectations, in the working directory."""
     tiny.write_text(TINY.split("expect:")[0] + EXPECT)
     git(tiny.parent, "init", "-q")
     return commit(tiny.parent)
 
 
 def test_a_first_value_is_recorded_once_and_never_overwritten(cli, tiny, committed):
-    """With where it comes from; a second time is refused with the line of the entry, and the ledger keeps its bytes."""
+    """With its origin; a second time is refused with the entry's line, and the ledger keeps its bytes."""
     ledger = tiny.parent / "first.yaml"
     done = cli("predict", tiny, *QUICK, "--record-first", "--json")
     assert done.exit_code == 0, done.output
@@ -68,7 +68,7 @@ def test_a_first_value_is_recorded_once_and_never_overwritten(cli, tiny, committ
 
 
 def test_a_measurement_without_a_value_ends_with_status_1(cli, tiny, committed):
-    """The others are predicted, and the reason is said."""
+    """The others are predicted, and the reason is printed."""
     tiny.write_text(
         tiny.read_text().replace("metric: latency_mean, at: {receivers: 2", "metric: latency_p9999, at: {receivers: 2")
     )
@@ -80,7 +80,7 @@ def test_a_measurement_without_a_value_ends_with_status_1(cli, tiny, committed):
 
 
 def test_nothing_is_recorded_of_inputs_that_are_not_committed(cli, tiny, committed):
-    """Neither of a file that git does not know nor of one that was edited since; nothing is run."""
+    """Neither for a file outside git nor for one edited since; nothing is run."""
     tiny.write_text(tiny.read_text().replace("packet_size: 200 B", "packet_size: 300 B"))
     done = cli("predict", tiny, *QUICK, "--record-first")
     assert done.exit_code == 2
@@ -93,7 +93,7 @@ def test_nothing_is_recorded_of_inputs_that_are_not_committed(cli, tiny, committ
 
 
 def test_other_inputs_are_never_taken_for_those_of_the_first_value(cli, tiny, committed):
-    """They are said to have changed and are scored apart; a comment and another measurement beside it change nothing."""
+    """They are reported as changed and scored separately; a comment or another measurement changes nothing."""
     text = tiny.read_text()
     tiny.write_text(text.replace(EXPECT, "".join(EXPECT.splitlines(keepends=True)[:2])))
     commit(tiny.parent)
@@ -117,7 +117,7 @@ def test_other_inputs_are_never_taken_for_those_of_the_first_value(cli, tiny, co
 
 
 def test_what_predicts_nothing_is_refused(cli, tiny):
-    """A scenario with expectations of its own, and a name that no prediction has."""
+    """A scenario with its own expectations, and a name without a prediction."""
     done = cli("predict", tiny, *QUICK)
     assert done.exit_code == 2
     assert (

@@ -1,4 +1,4 @@
-"""Progress reads well in a log: a line at the start, now and then, and at the end."""
+"""Progress in a log: a line at the start, at intervals, and at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def standing(done: int, total: int, *, running: int = 0, failed: int = 0, left: 
 
 
 def test_a_log_gets_the_first_and_the_last_line_and_few_between(capsys, monkeypatch):
-    """A log of a thousand runs has not a thousand lines."""
+    """A log of a thousand runs does not have a thousand lines."""
     clock = iter([0.0, *(1.0 * tick for tick in range(1, 100) for _ in range(2))])
     monkeypatch.setattr(module.time, "monotonic", lambda: next(clock))
     with module.Reporter() as report:
@@ -27,7 +27,7 @@ def test_a_log_gets_the_first_and_the_last_line_and_few_between(capsys, monkeypa
 
 
 def test_failures_are_said(capsys):
-    """Nobody has to wait for the end to learn of them."""
+    """They are reported before the end."""
     with module.Reporter() as report:
         report("a", standing(2, 2, failed=1))
     assert capsys.readouterr().err == "a: 2 of 2 runs, 1 failed\n"
@@ -43,5 +43,5 @@ def test_durations_are_said_as_people_do(seconds, words):
 
 
 def test_columns_are_aligned():
-    """A table reads in a terminal of any width."""
+    """A table is readable in a terminal of any width."""
     assert columns(("a", "b"), [("long", 1), ("x", "yy")]) == "a     b\nlong  1\nx     yy"

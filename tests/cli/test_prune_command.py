@@ -1,4 +1,4 @@
-"""``prune`` on the command line, and a query over what is stored."""
+"""``prune`` on the command line, and a query over stored runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER = "0123456789abcdef"
 
 @pytest.fixture
 def stored(tiny_run: Path) -> Path:
-    """The runs of a saved sweep, and a copy of them as if another version had made them."""
+    """The runs of a saved sweep, and a copy of them as if made by another version."""
     [version] = (tiny_run.parent / "results/runs").iterdir()
     shutil.copytree(version, version.with_name(OTHER))
     return version
@@ -27,7 +27,7 @@ def files(folder: str) -> int:
 
 
 def test_nothing_is_removed_unless_it_is_asked_for(stored: Path, cli: Cli) -> None:
-    """Without a criterion, and in a dry run; totals say what there is."""
+    """Without a criterion, and in a dry run; totals count the stored runs."""
     found = cli("prune")
     assert found.exit_code == 0, found.output
     assert "nothing is removed without --unusable" in found.stderr
@@ -57,7 +57,7 @@ def test_a_size_has_a_unit_and_no_sign(stored: Path, cli: Cli, size: str) -> Non
 
 
 def test_stored_runs_are_found_by_parameters(stored: Path) -> None:
-    """By path or axis, as text or number; columns are what differs, with units, and the measures of the record."""
+    """By path or axis, as text or number; columns are the differing parameters with units, and the measures of the record."""
     found = hostsim.stored_runs({"traffic.stream.rate": 5000}, metrics=["host_cpu"])
     assert list(found.columns[8:]) == ["traffic.stream.rate", "vms.receiver.count", "host_cpu"]
     assert sorted(found["vms.receiver.count"]) == [1, 2]

@@ -1,4 +1,4 @@
-"""Run options are declared once: each command offers its part of them, as they are declared."""
+"""Run options are declared once: each command offers some of them, as declared."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OWN = {("sensitivity", "replications"), ("verify", "quick")}
 
 @pytest.mark.parametrize("name", OFFERED)
 def test_a_command_offers_its_part_of_the_run_options_as_they_are_declared(name):
-    """In the order, and with the default, help and name of the value, of the declaration."""
+    """With order, default, help and value name of the declaration."""
     command = typer.main.get_command(app).commands[name]
     parameters = command.get_params(typer.Context(command))
     found = [each for each in parameters if each.name in OPTIONS and (name, each.name) not in OWN]
@@ -49,12 +49,12 @@ def test_a_command_offers_its_part_of_the_run_options_as_they_are_declared(name)
 
 
 def test_every_command_is_known_to_this_test():
-    """A new one says which run options it offers."""
+    """A new command declares the run options that it offers."""
     assert set(OFFERED) == set(typer.main.get_command(app).commands)
 
 
 def test_a_command_has_the_run_options_as_the_object_of_its_context():
-    """Those that it does not offer are at their defaults."""
+    """Options that it does not offer are at their defaults."""
     program, seen = typer.Typer(), []
 
     @program.command(cls=with_options("seed", "jobs"))
@@ -70,7 +70,7 @@ def test_a_command_has_the_run_options_as_the_object_of_its_context():
 
 
 def test_run_options_are_frozen_and_settled():
-    """Text of quantities is in base units, plug-ins are a list; all faults come at once."""
+    """Quantities as text are in base units, plug-ins are a list; all faults are reported at once."""
     options = RunOptions(max_time="2 min", max_memory="2 GB", ensemble=True, plugins=(Path("mine.py"),))
     assert (options.max_time, options.max_memory, options.ensemble) == (120, 2_000_000_000, "shipped")
     assert options.plugins == ["mine.py"]

@@ -1,4 +1,4 @@
-"""``sensitivity`` from the command line: what it says beforehand, what it prints and writes, and what it refuses."""
+"""``sensitivity`` on the command line: its forecast, output, files and refusals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hostsim.errors import InvariantError
 
 SMALL = ("--quick", "--jobs", "1", "--trajectories", "2", "--samples", "4", "--most", "1", "--only", "*.guest_house*")
 TICK, VALUE = "own.yaml.costs.guest_housekeeping", "200000 cycles"
-"""A constant of a platform of one's own, whose source leaves no range."""
+"""A constant of a user's platform, whose source leaves no range."""
 VARIED = "±20 %: 160000 to 240000 cycles  source"
 ONE = ("--metric", "guest_cpu", "--at", "rate=5 kpps", *SMALL)
 
@@ -40,7 +40,7 @@ def test_a_dry_run_says_what_is_varied_and_how_many_runs_that_takes(cli, tiny, t
 
 
 def test_a_measure_of_a_subject_is_explained(cli, tiny):
-    """By its name in the heading; a subject that does not have the measure is told before a run."""
+    """By its name in the heading; a subject without the measure is reported before a run."""
     done = cli("sensitivity", tiny, *ONE, "--of", "receiver[0]")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.startswith("guest_cpu of receiver[0] at ")
@@ -50,7 +50,7 @@ def test_a_measure_of_a_subject_is_explained(cli, tiny):
 
 
 def test_it_prints_a_table_and_writes_table_and_figure(cli, tiny, tmp_path):
-    """Ranges and 20 % are said apart; the second time nothing is run."""
+    """Ranges and 20 % are distinguished; the second time nothing is run."""
     done = cli("sensitivity", tiny, *ONE, "--only", "rhel6.socket_buffer")
     assert done.exit_code == 0
     assert "2 constants, 1 over their ranges, 1 by 20 % to either side" in done.stderr
@@ -91,7 +91,7 @@ def test_what_cannot_be_asked_is_refused(cli, tiny, options, said):
 
 
 def test_what_cannot_be_measured_is_said(cli, tiny):
-    """A percentile of too few packets: nothing is invented in its place."""
+    """A percentile with too few packets: no value is invented."""
     done = cli("sensitivity", tiny, "--metric", "latency_p9999", *SMALL)
     assert done.exit_code == 2
     assert "latency_p9999; allowed: longer runs" in done.stderr

@@ -21,7 +21,7 @@ def test_shards_are_merged_and_the_whole_command_finds_their_runs(tiny: Path, cl
 
 
 def test_a_dry_run_of_a_shard_counts_its_runs_only(tiny: Path, cli: Cli) -> None:
-    """The runs of all shards add up to the whole."""
+    """The runs of all shards together are the whole."""
 
     def runs(*options: str) -> int:
         found = cli("run", tiny, "--quick", "--dry-run", *options)

@@ -1,4 +1,4 @@
-"""What is neither a claim nor a run has statuses of its own: a system that says no, and an error in the program."""
+"""Exit statuses for refusals of the system and for errors in the program, besides those of claims and runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @pytest.mark.parametrize(("command", "unbuffered"), [("--help", ""), ("--help", "1"), ("list", ""), ("schema", "")])
 def test_an_output_that_is_full_is_bad_input(tmp_path: Path, command: str, unbuffered: str) -> None:
-    """One line without a traceback, and status 2: 1 would be a claim that does not pass."""
+    """One line without a traceback, and status 2; 1 would be a claim that does not pass."""
     with (tmp_path / "out").open("wb") as out:
         done = subprocess.run(
             [sys.executable, "-m", "hostsim", command],
@@ -71,7 +71,7 @@ PROCESSORS = min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffini
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted by a folder of Linux")
 @pytest.mark.parametrize(("asked", "threads"), [(None, 1), ("2", PROCESSORS)])
 def test_a_command_has_no_pool_of_threads_unless_it_is_asked_for(asked: str | None, threads: int) -> None:
-    """Each of a sweep's workers would have one as wide as the machine."""
+    """Each of a sweep's workers would have one thread per processor."""
     environment = {**os.environ, **({"OPENBLAS_NUM_THREADS": asked} if asked is not None else {})}
     code = (
         "import os, hostsim.__main__ as m, hostsim.cli.app as a\n"

@@ -1,4 +1,4 @@
-"""``hostsim trace`` writes a file that can be opened, of the point that was asked for, and says what it cannot do."""
+"""``hostsim trace`` writes a readable file of the requested point, and reports impossible requests."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
 
 def title(file) -> str:
-    """The slice that says what was run."""
+    """The slice with the description of the run."""
     return next(p.track_event.name for p in Trace.FromString(file.read_bytes()).packet if p.track_event.name)
 
 
 def test_a_trace_is_written_of_the_point_asked_for(cli, tiny, tmp_path):
-    """The name of the file alone on stdout; what it shows on stderr; values as the scenario writes them."""
+    """Only the file's name on stdout; the contents on stderr; values as written in the scenario."""
     done = cli("trace", tiny, "--at", "receivers=2", "--at", "rate=5000 pps", "--from", "5 ms", "--length", "4 ms")
     assert (done.exit_code, done.stdout) == (0, "tiny.pftrace\n")
     assert title(tmp_path / "tiny.pftrace") == "tiny: receivers=2, rate=5 kpps; seed 1, replication 0"
@@ -21,7 +21,7 @@ def test_a_trace_is_written_of_the_point_asked_for(cli, tiny, tmp_path):
 
 
 def test_the_window_begins_half_way_and_the_first_point_is_taken(cli, tiny, tmp_path):
-    """Behind most of the warm-up; of a quick run earlier."""
+    """After most of the warm-up; for a quick run earlier."""
     for options, start in ((), "50 ms"), (("--quick",), "25 ms"):
         done = cli("trace", tiny, *options, "--length", "1 ms", "--replication", "1", "--seed", "3", "-o", "x.pftrace")
         assert f"1 ms from {start}" in done.stderr

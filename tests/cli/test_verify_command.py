@@ -1,10 +1,10 @@
-"""The command that holds the parts against theory."""
+"""The command that compares parts with theory."""
 
 from __future__ import annotations
 
 
 def test_some_cases_are_verified(cli):
-    """A row each on stdout; exit status 0 when all pass."""
+    """One row each on stdout; exit status 0 if all pass."""
     done = cli("verify", "--quick", "--jobs", "1", "--only", "Free-running tick", "--only", "1000 us and depth 64")
     assert done.exit_code == 0, done.stdout
     headings, *lines = done.stdout.splitlines()
@@ -14,7 +14,7 @@ def test_some_cases_are_verified(cli):
 
 
 def test_no_case_is_an_error_of_the_user(cli):
-    """With all the names there are."""
+    """With all existing names."""
     done = cli("verify", "--only", "M/M/0")
     assert done.exit_code == 2
     assert "'M/M/0'" in done.stderr

@@ -8,7 +8,7 @@ OPTIONS = ("--quick", "--no-ensemble", "--jobs", "1", "--axis", "receivers=1", "
 
 
 def test_certain_differences_are_a_table(cli, tiny):
-    """What moved, and no more; all else on stderr."""
+    """Only measures that moved; everything else on stderr."""
     done = cli("what-if", tiny, "--set", "hardware.cpu.clock=2 GHz", *OPTIONS)
     assert done.exit_code == 0, done.stderr
     sentence, empty, headings, *lines = done.stdout.splitlines()
@@ -24,7 +24,7 @@ def test_certain_differences_are_a_table(cli, tiny):
 
 
 def test_one_measure_is_shown_certain_or_not_and_json_is_strict(cli, tiny):
-    """What does not move has a row when it was asked for."""
+    """A measure that did not move has a row if it was requested."""
     change = ("--set", "hardware.cpu.clock=2 GHz", *OPTIONS)
     done = cli("what-if", tiny, *change, "--metric", "loss")
     sentence, _, _, row = done.stdout.splitlines()
@@ -36,7 +36,7 @@ def test_one_measure_is_shown_certain_or_not_and_json_is_strict(cli, tiny):
 
 
 def test_measures_of_a_subject_are_compared_in_place_of_the_hosts(cli, tiny):
-    """All certain ones that it has, or the one that is named; a subject that is unknown, or does not have the measure, is told before a run."""
+    """All its certain ones, or the named one; an unknown subject, or one without the measure, is reported before a run."""
     change = ("--set", "hardware.cpu.clock=2 GHz", *OPTIONS)
     done = cli("what-if", tiny, *change, "--of", "stream")
     assert done.exit_code == 0, done.stderr
@@ -58,7 +58,7 @@ def test_measures_of_a_subject_are_compared_in_place_of_the_hosts(cli, tiny):
 
 
 def test_a_change_of_nothing_says_so(cli, tiny):
-    """On stdout the answer, on stderr why."""
+    """The answer on stdout, the reason on stderr."""
     done = cli("what-if", tiny, "--set", "receivers=1", *OPTIONS)
     assert done.exit_code == 0
     assert "no difference is certain" in done.stdout
@@ -66,7 +66,7 @@ def test_a_change_of_nothing_says_so(cli, tiny):
 
 
 def test_a_dry_run_names_both_sides(cli, tiny):
-    """Three replications of a point each, nothing run."""
+    """Three replications per point, nothing run."""
     done = cli("what-if", tiny, "--cost", "context_switch=0", *OPTIONS, "--dry-run")
     rows = [line.split()[:4] for line in done.stdout.splitlines()[1:]]
     assert rows == [["tiny", "1", "3", "0"], ["tiny", "1", "3", "0"], ["total", "2", "6", "0"]]
@@ -88,7 +88,7 @@ def test_bad_input_is_told_with_what_is_allowed(cli, tiny):
 
 
 def test_a_sweep_of_failed_runs_says_why(cli, tiny):
-    """As `run` does, with its status."""
+    """As for `run`, with the same status."""
     done = cli("what-if", tiny, "--set", "receivers=2", *OPTIONS, "--max-time", "1 ms")
     assert done.exit_code == 3, done.stderr
     assert "replication 0 failed: " in done.stderr

@@ -1,4 +1,4 @@
-"""A record of a host with two nodes, two receive queues and two VMs, one of them with a context of its own for receiving."""
+"""A record of a host with two nodes, two receive queues and two VMs, one of them with a split-receive context."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from hostsim.engine.record import RunRecord, Series
 
 WINDOW = 10**12
-"""One second, after a slice that is cut."""
+"""One second, after one slice of warm-up."""
 
 _WORLDS = {
     "netpoll": ("poll0", "poll1"),

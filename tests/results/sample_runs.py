@@ -1,4 +1,4 @@
-"""Small records whose metrics are what a test says: host CPU, loss and the guests' CPU come out as given."""
+"""Small records with given metrics: host CPU, loss and guest CPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hostsim.engine.record import RunRecord, Scalar, Series
 def run(
     *, host_cpu: float = 0.0, loss: float = 0.0, guest_cpu: float = 0.0, replication: int = 0, **axes: Scalar
 ) -> RunRecord:
-    """A run of four slices of one second, the first cut: the metrics hold over the other three, all are 100 % before."""
+    """A run of four slices of one second, the first cut: the metrics are those of the other three, and 100 % before."""
     window = 3 * 10**12
 
     def counter(percent: float, whole: int) -> Series:
@@ -45,7 +45,7 @@ def runs(metric: str, values: Sequence[float], **axes: Scalar) -> list[RunRecord
 
 
 def failed(record: RunRecord, error: str) -> RunRecord:
-    """The same run, but it came to nothing."""
+    """The same run as a failed run."""
     nothing: dict[str, Any] = {
         "series": {},
         "histograms": {},

@@ -1,4 +1,4 @@
-"""The interval of a single run, from batch means over its time slices, and what is judged by it."""
+"""The interval of a single run, from batch means over its time slices, and verdicts by it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECOND = 10**12
 
 
 def run(busy: np.ndarray, cut: int = 0, extra: int = 0, replication: int = 0) -> RunRecord:
-    """A run of slices of one second in each of which a PCPU was busy for a share of the time; then one slice of ``extra``."""
+    """A run of one-second slices with the given busy shares of a PCPU, followed by one slice of ``extra``."""
     widths = np.full(len(busy), SECOND)
     if extra:
         busy, widths = np.append(busy, 1.0), np.append(widths, extra)
@@ -32,7 +32,7 @@ def noisy(slices: int, seed: int = 1) -> np.ndarray:
 
 
 def test_independent_slices_give_students_interval_around_the_measure() -> None:
-    """Eighty slices, two a batch, the warm-up left out."""
+    """Eighty slices, two per batch, without the warm-up."""
     busy = noisy(100)
     busy[:20] = 1.0
     interval, note = batch_means_interval(run(busy, cut=20), "host_cpu")
@@ -51,7 +51,7 @@ def test_what_fills_no_stretch_is_in_the_measure_but_in_no_batch() -> None:
 
 
 def test_a_sliver_of_a_slice_is_no_observation() -> None:
-    """A last slice of 64 picoseconds says nothing of its own."""
+    """A last slice of 64 picoseconds is not used separately."""
     busy = noisy(80)
     assert batch_means_interval(run(busy, extra=64), "host_cpu")[0].half == pytest.approx(
         batch_means_interval(run(busy), "host_cpu")[0].half
@@ -59,20 +59,20 @@ def test_a_sliver_of_a_slice_is_no_observation() -> None:
 
 
 def test_a_run_that_is_the_same_all_along_has_no_width() -> None:
-    """As replications that are all the same."""
+    """Like replications that are all equal."""
     interval, _ = batch_means_interval(run(np.full(64, 0.25)), "host_cpu")
     assert (interval.low, interval.high) == (25, 25)
 
 
 @pytest.mark.parametrize("metric", ["host_cpu", "latency_mean"])
 def test_too_little_has_no_interval(metric: str) -> None:
-    """Nineteen slices, or a measure that a stretch cannot take."""
+    """Nineteen slices, or a measure that a part of the run lacks."""
     interval, _ = batch_means_interval(run(noisy(19)), metric)
     assert math.isinf(interval.half) or math.isnan(interval.mean)
 
 
 def test_a_percentile_is_taken_of_each_stretch() -> None:
-    """Where one has too few packets, there is no interval."""
+    """If a part has too few packets, there is no interval."""
     record = run(noisy(40))
     edges = np.array([0, 1, 2], dtype=np.int64) * 10**6
 

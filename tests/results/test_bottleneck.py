@@ -1,4 +1,4 @@
-"""What limits a host, from its counters: what packets wait for, and what limits where nothing is full."""
+"""Bottlenecks of a host by its counters: waiting packets, or the limit of the load if nothing is full."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUEUES = {
     "port.split_taken": (0, 0, 10),
     "tx.taken": (10, 10, 10),
 }
-"""Packets came by every queue; the record has some that wait in each."""
+"""Packets pass every queue; in the record some wait in each."""
 _FLOW = (
     *("sent", "intended", "delivered", "to_forward", "forwarded", "out", "octets", "asked", "answered"),
     *(f"dropped_{place}" for place in ("nic", "split", "ring", "list", "socket", "out")),
@@ -53,24 +53,24 @@ FEED = {"sent": 1000, "intended": 1000, "delivered": 1000}
         ({}, "none"),
         ({"netpoll.used_ps": percent(94.9, 0)}, "none"),
         ({"netpoll.used_ps": percent(20, 95)}, "context poll1"),
-        ({"vcpu.used_ps": percent(0, 99, 96)}, "context b.vcpu0"),  # a.vcpu1 computes: no queue is its own
+        ({"vcpu.used_ps": percent(0, 99, 96)}, "context b.vcpu0"),  # a.vcpu1 computes and has no queue
         ({"nic.tx_wire_ps": percent(97)}, "wire vmnic0 transmit"),
         ({"vcpu.used_ps": percent(30, 0, 0), "vcpu.ready_ps": percent(6, 0, 0)}, "node node0"),
         ({"vcpu.used_ps": percent(30, 0, 0), "vcpu.ready_ps": percent(4, 0, 0)}, "none"),
         ({"vcpu.used_ps": percent(60, 0, 0), "vcpu.ready_ps": percent(40, 0, 0)}, "node node0"),
-        ({"pcpu.busy_ps": percent(50, 50, 100, 92)}, "none"),  # PCPUs that are busy, and no world waits for one
+        ({"pcpu.busy_ps": percent(50, 50, 100, 92)}, "none"),  # busy PCPUs, but no world waits for one
         ({"nic.rx_wire_ps": percent(99), "netpoll.used_ps": percent(99, 0)}, "wire vmnic0 receive"),
         ({"nic.rx_wire_ps": percent(96), "netpoll.used_ps": percent(99, 0)}, "context poll0"),
         ({"networld.used_ps": percent(0, 100), "splitrx.used_ps": percent(97)}, "context b.NetWorld"),
     ],
 )
 def test_what_is_full_is_named_where_something_waits_for_it(busy: Mapping[str, tuple[int, ...]], expected: str) -> None:
-    """From 95 % on; the fullest, and of equal ones the wire; a world without a PCPU names the node."""
+    """From 95 % on; the fullest stage, and among equal ones the wire; a world without a PCPU names the node."""
     assert str(bottleneck(host_record({**QUEUES, **busy}))) == expected
 
 
 def test_the_fullest_of_a_host_is_not_said_to_be_on_the_way_of_its_largest_traffic() -> None:
-    """A vCPU of a database serves no pages, and a higher load of all is carried until it is full."""
+    """A database's vCPU does not serve pages, and a higher total load is possible until it is full."""
     record = host_record({**QUEUES, "vcpu.used_ps": percent(20, 0, 90), "port.ring_inside": (0, 0, 0)})
     alone, mixed = (
         bottleneck(with_traffic(record, **flows)) for flows in ({"feed": FEED}, {"feed": FEED, "other": FEED})
@@ -83,7 +83,7 @@ def test_the_fullest_of_a_host_is_not_said_to_be_on_the_way_of_its_largest_traff
 
 
 def test_what_is_merely_busy_is_not_a_bottleneck() -> None:
-    """A full context before which nothing piles up, of an open-loop feed that is all delivered: the load limits."""
+    """A full context without a growing queue, with an open-loop feed that is fully delivered: the load is the limit."""
     record = host_record({**QUEUES, "netpoll.used_ps": percent(100, 100), "port.ring_inside": (0, 0, 0)})
     found = bottleneck(with_traffic(record, feed=FEED))
     assert str(found) == "load feed"
@@ -101,7 +101,7 @@ def test_what_is_merely_busy_is_not_a_bottleneck() -> None:
     [(30, 0, "ring a.eth0"), (100, 0, "context a.vcpu0"), (30, 40, "node node0")],
 )
 def test_lost_packets_are_the_server_s_fault_or_the_queue_s(used: int, ready: int, expected: str) -> None:
-    """A full ring whose vCPU has time is too short; else the vCPU is full, or waits for a PCPU."""
+    """A full ring whose vCPU has idle time is too short; otherwise the vCPU is full or waits for a PCPU."""
     record = host_record(
         {
             **QUEUES,
@@ -118,7 +118,7 @@ def test_lost_packets_are_the_server_s_fault_or_the_queue_s(used: int, ready: in
 
 
 def test_few_losses_of_a_feed_are_none_and_those_of_tcp_count_where_they_cut_its_window() -> None:
-    """5 of 100,000; congestion control allows half of the window, and a ring is the reason."""
+    """5 of 100,000 lost; congestion control allows half of the window because of a ring."""
     record = host_record({**QUEUES, "port.ring_dropped": (5, 0, 0)})
     few = {"sent": 100_000, "intended": 100_000, "delivered": 100_000, "dropped_ring": 5, "octets": 10**8}
     lossy = with_traffic(record, feed=few)
@@ -133,7 +133,7 @@ def test_few_losses_of_a_feed_are_none_and_those_of_tcp_count_where_they_cut_its
 
 
 def test_a_window_limits_with_the_round_trip_of_little_s_law() -> None:
-    """200 kB in flight at 40 MB a second are 5 ms."""
+    """200 kB in flight at 40 MB/s are 5 ms."""
     record = with_traffic(host_record(QUEUES), copy={**FEED, "octets": 40_000_000})
     levels = {"connections": 4, "window": 262_144, "allowed": 262_144, "in_flight": 200_000}
     tcp = {f"tcp.{name}": Series(("copy",), np.array([[value]] * 4)) for name, value in levels.items()}
@@ -143,7 +143,7 @@ def test_a_window_limits_with_the_round_trip_of_little_s_law() -> None:
 
 
 def test_of_requests_and_replies_the_largest_stage_limits() -> None:
-    """By the time that round trips spent there."""
+    """By the time that round trips spend in each stage."""
     record = with_traffic(host_record(QUEUES), rr={**FEED, "asked": 10, "answered": 10, "users": 1})
     stages = dict.fromkeys(("wire", "netpoll_wait", "vswitch", "coalescing", "wake", "guest", "transmit"), 10**6)
     stages["moderation"] = 7 * 10**6
@@ -156,7 +156,7 @@ def test_of_requests_and_replies_the_largest_stage_limits() -> None:
 
 @pytest.mark.parametrize(("waiting", "expected"), [(0.3, "load db"), (0.8, "users db")])
 def test_users_limit_unless_they_think(waiting: float, expected: str) -> None:
-    """Four users, who wait for their answers for a share of the time."""
+    """Four users who wait for replies for a given share of the time."""
     record = with_traffic(host_record(QUEUES), db={**FEED, "asked": 100, "answered": 100, "users": 4})
     total = round(4 * waiting * WINDOW)
     counts = np.array([[[0]], [[0]], [[0]], [[100]]])
@@ -165,7 +165,7 @@ def test_users_limit_unless_they_think(waiting: float, expected: str) -> None:
 
 
 def test_a_guest_that_refuses_what_it_is_to_forward_is_named() -> None:
-    """Lost on the way out, and no queue was full."""
+    """Packets are lost on the transmit path, and no queue is full."""
     lossy = {**FEED, "to_forward": 1000, "forwarded": 400, "dropped_out": 600}
     found = bottleneck(with_traffic(host_record(QUEUES), up=lossy))
     assert (str(found), found.share) == ("forwarding up", pytest.approx(60.0))
@@ -173,7 +173,7 @@ def test_a_guest_that_refuses_what_it_is_to_forward_is_named() -> None:
 
 @pytest.mark.parametrize(("used", "expected"), [(99, "context a.vcpu0"), (50, "ring up")])
 def test_losses_of_a_passed_through_port_are_those_of_a_full_context_or_a_short_ring(used: int, expected: str) -> None:
-    """Its ring is in no series."""
+    """Its ring has no counters."""
     lossy = {**FEED, "delivered": 400, "dropped_nic": 600}
     record = host_record({**QUEUES, "vcpu.used_ps": percent(used, 0, 0)})
     assert str(bottleneck(with_traffic(record, up=lossy))) == expected
@@ -201,7 +201,7 @@ def test_a_subject_that_has_no_bottleneck_is_refused_with_those_that_have() -> N
 
 
 def test_loss_goes_before_what_is_full() -> None:
-    """A short ring loses packets that a full wire has carried: the ring is the place."""
+    """A short ring drops packets that a full wire has carried: the ring is the bottleneck."""
     record = host_record({**QUEUES, "port.ring_dropped": (50, 0, 0), "nic.rx_wire_ps": percent(99)})
     assert str(bottleneck(with_traffic(record, feed={**FEED, "delivered": 950, "dropped_ring": 50}))) == "ring a.eth0"
     assert str(bottleneck(with_traffic(record, feed=FEED))) == "wire vmnic0 receive"

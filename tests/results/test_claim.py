@@ -1,4 +1,4 @@
-"""The levels of trust by hand: each case has its own value over what was published, and its own level."""
+"""Levels of trust by hand: each case has a value relative to the published one, and its level."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def verdict(
 def test_a_verdict_has_a_value_over_the_published_one_and_a_level(
     given: Verdict, over: float | None, expected: int
 ) -> None:
-    """Limits of a direction, differences of a quotient from 1, intervals across an end, bounds, nothing."""
+    """Limits of a direction, differences of a quotient from 1, intervals across an end, bounds, missing values."""
     assert over_published(given).value == pytest.approx(over)
     assert level(given) == expected
 
 
 def test_bands_and_intervals_are_over_what_was_published_too() -> None:
-    """Of a quotient below 1 the ends change places."""
+    """For a quotient below 1 the ends are swapped."""
     found = over_published(verdict("ratio", "ratio", "0.80", (0.7, 0.9), 0.9, (0.86, None)))
     assert (found.expectation.band.low, found.expectation.band.high) == pytest.approx((0.5, 1.5))
     assert (found.ci_low, found.ci_high) == (None, pytest.approx(0.7))
@@ -76,7 +76,7 @@ def test_bands_and_intervals_are_over_what_was_published_too() -> None:
 
 
 def test_a_topic_has_the_level_of_its_worst_claim() -> None:
-    """Topics are in brackets of their experiment; an empty level has a word."""
+    """Topics of an experiment are in brackets; an empty level has a word."""
 
     def claim(label: str, experiment: str = "vxlan") -> Claim:
         return Claim("x", experiment, "scale", label, "", "", "40", "VMs", Band(38, 42), "", "")

@@ -1,4 +1,4 @@
-"""What has moved between two tables."""
+"""Differences between two tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOISE = (0.0, 3.0, -2.0, 5.0, -6.0)
 
 
 def curve(shift: float, jitter: float = 0.0) -> pd.DataFrame:
-    """Guest CPU at two points; the same noise in each table, a shift at the second point."""
+    """Guest CPU at two points, with the same noise in each table and a shift at the second point."""
     wobble = [jitter * sign for sign in (1, -1, 1, -1, 1)]
     levels = [
         (1, [20 + n for n in NOISE]),
@@ -24,12 +24,12 @@ def curve(shift: float, jitter: float = 0.0) -> pd.DataFrame:
 
 
 def test_equal_tables_have_not_moved() -> None:
-    """Common random numbers leave differences of exactly 0."""
+    """Common random numbers give differences of exactly 0."""
     assert compare(curve(0), curve(0), ["receivers", "split"], 0.02) == []
 
 
 def test_a_move_names_the_metric_and_the_point() -> None:
-    """A shift far below the noise of the replications is seen, because it is paired."""
+    """Pairing shows a shift far below the noise of the replications."""
     (move,) = compare(curve(2), curve(0), ["receivers", "split"], 0.02)
     assert (move.metric, move.at) == ("guest_cpu", {"receivers": 2, "split": "0"})
     assert (move.before, move.after) == pytest.approx((40, 42))
@@ -38,7 +38,7 @@ def test_a_move_names_the_metric_and_the_point() -> None:
 
 
 def test_a_move_says_what_pairing_is_worth() -> None:
-    """The noise is common to both sides and drops out; what they do not share remains."""
+    """Noise common to both sides cancels; the rest remains."""
     (move,) = compare(curve(2), curve(0), ["receivers", "split"], 0.02)
     assert move.ratio == pytest.approx(0, abs=1e-12)
     (move,) = compare(curve(20, jitter=3), curve(0), ["receivers", "split"], 0.02)
@@ -47,7 +47,7 @@ def test_a_move_says_what_pairing_is_worth() -> None:
 
 
 def test_a_percentile_that_one_side_cannot_tell_is_told_in_words() -> None:
-    """Rather than as not a number."""
+    """The result is not NaN."""
     before, after = (to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])])) for _ in range(2))
     before["latency_p99"] = 5.0
     (move,) = compare(after, before, ["receivers"], 0.02)
@@ -71,18 +71,18 @@ def test_a_move_within_tolerance_is_none() -> None:
 
 
 def test_a_move_that_chance_explains_is_none() -> None:
-    """The mean difference exceeds the tolerance, its interval contains 0."""
+    """The mean difference exceeds the tolerance, but its interval contains 0."""
     assert compare(curve(2, jitter=8), curve(0), ["receivers", "split"], 0.02) == []
 
 
 def test_from_nothing_to_something_has_moved() -> None:
-    """No tolerance is a share of 0."""
+    """A share of 0 has no tolerance."""
     before, after = (to_table(line("loss", "receivers", [(1, [loss] * 2)])) for loss in (0.0, 0.001))
     assert {move.metric for move in compare(after, before, ["receivers"], 0.5)} == {"loss", "loss_ring"}
 
 
 def test_a_metric_that_is_gone_has_moved() -> None:
-    """One side with nothing to measure it on is a move."""
+    """A measure with a value on one side only counts as moved."""
     before, after = (to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])])) for _ in range(2))
     after["guest_cpu"] = float("nan")
     assert [move.metric for move in compare(after, before, ["receivers"], 0.02)] == ["guest_cpu"]
@@ -95,7 +95,7 @@ def test_one_replication_shows_nothing() -> None:
 
 
 def test_failed_and_unmatched_runs_take_no_part() -> None:
-    """Pairs are of finished runs at the same point."""
+    """Pairs are finished runs at the same point."""
     records = line("guest_cpu", "receivers", [(1, [10.0, 10.0, 70.0]), (2, [30.0, 30.0])])
     earlier = line("guest_cpu", "receivers", [(1, [10.0, 10.0]), (3, [50.0, 50.0])])
     records[2] = failed(records[2], "boom")
@@ -112,14 +112,14 @@ def test_nothing_in_common_is_an_error() -> None:
 
 
 def test_an_axis_of_numbers_meets_the_same_axis_as_text() -> None:
-    """Another value of the sweep may have made the axis text in one of the tables."""
+    """Another value of the sweep may have turned the axis of one table into text."""
     ours = to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])]))
     theirs = to_table(line("guest_cpu", "receivers", [(1, [20.0, 20.0]), ("all", [20.0])]))
     assert [move.at for move in compare(ours, theirs, ["receivers"], 0.02)] == [{"receivers": "1"}]
 
 
 def test_coverage_tells_points_without_a_pair_and_with_a_single_one() -> None:
-    """Of both tables: what only one has, what failed, what has no interval."""
+    """In both tables: points of one side only, failed runs, and points without an interval."""
     ours = line("guest_cpu", "receivers", [(1, [10.0, 10.0]), (2, [30.0, 30.0]), (4, [9.0, 9.0])])
     ours[-1] = failed(ours[-1], "boom")
     theirs = line("guest_cpu", "receivers", [(1, [10.0] * 3), (3, [50.0] * 2), (4, [9.0] * 2)])
@@ -133,7 +133,7 @@ def test_coverage_tells_points_without_a_pair_and_with_a_single_one() -> None:
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["earlier", "later"])
 def test_several_hosts_are_no_replications_of_one(swapped: bool) -> None:
-    """Runs of two hosts where the other side has one would make one row of both."""
+    """Runs of two hosts paired with runs of one would merge into one row."""
     one = to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])]))
     two = to_table([run(guest_cpu=5.0, replication=n, receivers=1, split=s) for s in ("0", "1") for n in (0, 1)])
     after, before = (two, one) if swapped else (one, two)

@@ -1,4 +1,4 @@
-"""Contexts serve queues by the counters of a run, and CPU time adds up by whom it served."""
+"""Contexts serve queues according to a run's counters, and CPU time is summed by owner."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def by_name(found: pd.DataFrame) -> dict[str, dict[str, object]]:
 
 
 def test_every_world_pcpu_and_wire_has_a_row():
-    """In the order of the way in, then what they run on."""
+    """In the order of the receive path, then their PCPUs."""
     found = contexts(host_record())
     assert list(found.columns) == list(COLUMNS)
     kinds = ["netpoll"] * 2 + ["splitrx"] + ["networld"] * 2 + ["vcpu"] * 3 + ["pcpu"] * 4 + ["wire"] * 2
@@ -39,7 +39,7 @@ def test_every_world_pcpu_and_wire_has_a_row():
 
 
 def test_worlds_serve_the_queues_that_name_them():
-    """Whatever the order of the queues; several queues of one world are named together, and a world may have none."""
+    """For any order of queues; several queues of one world are listed together, and a world may have none."""
     found = contexts(host_record())
     assert dict(zip(found["name"], found["serves"], strict=True)) | {} == {
         "poll0": "vmnic0-rx1",
@@ -55,7 +55,7 @@ def test_worlds_serve_the_queues_that_name_them():
 
 
 def test_times_and_rates_are_those_of_the_window():
-    """What happened before the cut does not count."""
+    """Events before the cut do not count."""
     rows = by_name(
         contexts(
             host_record(
@@ -87,7 +87,7 @@ def test_times_and_rates_are_those_of_the_window():
 
 
 def test_a_ring_is_as_full_as_it_was_at_the_end_of_a_slice():
-    """The fullest ring of a world counts, packets on their way may not make it fuller than full."""
+    """The fullest ring of a world counts; packets in flight cannot raise it above 100 %."""
     rows = by_name(
         contexts(host_record({"queue.inside": (512, 64), "port.ring_inside": (64, 128, 999), "tx.inside": (0, 0, 0)}))
     )
@@ -96,7 +96,7 @@ def test_a_ring_is_as_full_as_it_was_at_the_end_of_a_slice():
 
 
 def test_the_home_of_a_world_is_where_it_was_longest():
-    """A VM that moved late is not shown where it was not."""
+    """A VM that moved late is listed at its earlier node."""
     record = host_record({"vcpu.node": (1, 0, 1)})
     moved = np.array([[0, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 1]], np.int64)
     record = replace(record, series={**record.series, "vcpu.node": Series(record.series["vcpu.node"].entities, moved)})
@@ -106,7 +106,7 @@ def test_the_home_of_a_world_is_where_it_was_longest():
 
 
 def test_work_is_served_as_well():
-    """A vCPU with bursts to do says so, and counts its packets alone."""
+    """A vCPU with bursts of work says so, and counts only its packets."""
     record = host_record({"port.received": (0, 0, 30)})
     work = {
         "work.started": Series(("b.vcpu0",), np.array([[0], [5], [5], [25]], np.int64)),
@@ -125,7 +125,7 @@ def many(used: list[float]) -> list[Row]:
     [
         ([1, 9, 3, 7, 5], ["v1", "v3", "v4", "mean of 2 others"], 2.0),
         ([1, 9, 3, 7], ["v1", "v3", "v2", "v0"], 1.0),  # no mean of one
-        ([0, 9, 0, 0], ["v1", "mean of 3 others"], 0.0),  # idle ones do not stand for themselves
+        ([0, 9, 0, 0], ["v1", "mean of 3 others"], 0.0),  # idle ones are not listed separately
         ([0, 0], ["mean of 2"], 0.0),
         ([0], ["v0"], 0.0),
     ],
@@ -133,14 +133,14 @@ def many(used: list[float]) -> list[Row]:
 def test_the_fullest_stand_for_themselves_and_the_rest_for_their_mean(
     used: list[float], names: list[str], last: float
 ) -> None:
-    """By charged time, the first of equal ones first."""
+    """By charged time; among equal ones the first."""
     found = fullest(many(used))
     assert [row["name"] for row in found] == names
     assert found[-1]["used"] == last
 
 
 def test_pcpus_are_told_by_node():
-    """A host has too many of them to look at."""
+    """A host has too many of them to list."""
     found = contexts_frame({"p": packed_contexts(host_record({"pcpu.busy_ps": percent(100, 50, 20, 0)}))})
     rows = found[found["kind"] == "pcpu"]
     assert rows[["name", "node", "used"]].to_numpy().tolist() == [["mean of 2", 0, 75.0], ["mean of 2", 1, 10.0]]
@@ -164,7 +164,7 @@ BUSY = {
 
 
 def test_shares_add_up_to_all_pcpus() -> None:
-    """Four of them, 45 % busy: what contexts were charged, and the rest idle."""
+    """Four PCPUs, 45 % busy: charges of contexts, and the rest idle."""
     frame = cpu_time(host_record(BUSY))
     assert tuple(frame) == CPU_COLUMNS
     assert frame["share"].sum() == pytest.approx(100)
@@ -173,7 +173,7 @@ def test_shares_add_up_to_all_pcpus() -> None:
 
 
 def test_contexts_are_told_apart_by_kind_and_by_whom_they_serve() -> None:
-    """Two VMs, each a row of its own."""
+    """Two VMs, each with its own row."""
     frame = cpu_time(host_record(BUSY)).set_index(["kind", "owner"])
     assert frame.loc[("vcpu", "a"), ["worlds", "used", "dispatches"]].to_list() == pytest.approx([2, 80, 8])
     assert frame.loc[("vcpu", "b"), ["worlds", "used", "dispatches"]].to_list() == pytest.approx([1, 40, 2])
@@ -195,7 +195,7 @@ def test_a_world_is_of_what_its_name_says(kind: str, world: str, owner: str) -> 
 
 
 def test_points_have_the_means_of_their_replications() -> None:
-    """Of no runs there is a frame with all columns."""
+    """Without runs the frame still has all columns."""
     other = host_record({**BUSY, "vcpu.used_ps": percent(70, 30, 40)}, replication=1)
     runs = [("p", packed_cpu(record)) for record in (host_record(BUSY), other)]
     frame = cpu_frame(runs).set_index(["point", "kind", "owner"])

@@ -1,4 +1,4 @@
-"""Curves as tidy frames: means, intervals, and what is refused."""
+"""Curves as tidy frames: means, intervals, and refused arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.sample_results import results, table
 
 
 def test_the_numbers_of_a_curve_say_where_it_has_no_bound() -> None:
-    """An infinite mean is no missing one; its interval has no ends to show."""
+    """An infinite mean is not a missing one; its interval has no ends."""
     rows = table()
     rows["settled_response_p95"] = rows["replication"].where(rows["receivers"] < 2, np.inf)
     frame = curve_frame(rows, FigureSpec("response", "receivers", "settled_response_p95"))
@@ -23,7 +23,7 @@ def test_the_numbers_of_a_curve_say_where_it_has_no_bound() -> None:
 
 
 def test_failed_runs_are_no_rows_of_a_figure_and_make_it_partial() -> None:
-    """The figure draws the finished runs and says that there are others."""
+    """The figure draws the finished runs and reports the others."""
     figure = curve_spec(table(), "receivers", "loss")
     assert list(figure_rows(table(), figure)["point"]) == ["p1"] * 3 + ["p2"] * 2
     assert is_partial(table(), figure)
@@ -40,6 +40,6 @@ def test_failed_runs_are_no_rows_of_a_figure_and_make_it_partial() -> None:
     ],
 )
 def test_a_curve_of_what_the_table_does_not_have_is_refused(asked: dict[str, object], message: str) -> None:
-    """Axes, measures and values, each with what is there."""
+    """Axes, measures and values, each with the allowed ones."""
     with pytest.raises(InputError, match=message):
         results().curve(**asked)

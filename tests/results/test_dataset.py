@@ -1,4 +1,4 @@
-"""A table as a dataset: a place for each run by its axes, with units; needs xarray, which the extra brings."""
+"""A table as a dataset with a cell for each run by its axes, and units; needs xarray from the extra."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def table():
 
 
 def test_each_run_has_its_place(table) -> None:
-    """By numbers in the unit of the axis, sorted; text in the order of the sweep; NaN where there is no run."""
+    """By numbers in the unit of the axis, sorted; text in the order of the sweep; NaN without a run."""
     import xarray
 
     made = to_dataset(table)
@@ -40,7 +40,7 @@ def test_each_run_has_its_place(table) -> None:
 
 
 def test_coordinates_and_measures_have_units(table) -> None:
-    """As xarray's plots read them; the dataset says what it was made with."""
+    """As xarray's plots expect them; the dataset has its provenance."""
     made = to_dataset(table)
     assert made["rate"].attrs == {"units": "pps"}
     assert made["loss"].attrs["units"] == "%"
@@ -56,7 +56,7 @@ def test_axes_that_are_not_crossed_are_refused_where_they_span_too_much(table, m
 
 
 def test_without_xarray_the_extra_is_named(table, monkeypatch) -> None:
-    """An ImportError would not say it."""
+    """An ImportError would not explain it."""
     monkeypatch.setitem(sys.modules, "xarray", None)
     with pytest.raises(InputError, match=r"needs the package xarray; allowed: after pip install 'hostsim\[xarray\]'"):
         to_dataset(table)

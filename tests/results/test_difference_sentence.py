@@ -1,4 +1,4 @@
-"""Differences in a sentence, and measures that say the same, once."""
+"""Differences in a sentence, in which equivalent measures occur once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_measures_that_change_alike_at_every_point_are_one() -> None:
 
 
 def test_a_sentence_has_the_range_of_each_change_and_where_it_is_certain() -> None:
-    """What was 0 before changes by its unit; what is not certain anywhere is named, and one of a group once."""
+    """A previous value of 0 gives a change in units; uncertain changes are named, one per group."""
     told = FOUND.sentence(["host_cpu", "host_used", "guest_cpu", "loss", "latency_p95", "throughput"])
     assert told == (
         "Host CPU utilisation +20 % to +30 %, Guest CPU +20 % at 1 of 2 points, Packet loss +3 % at 1 of 2 points; "

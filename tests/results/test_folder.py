@@ -1,4 +1,4 @@
-"""A results folder comes back as it was written, and says so when it cannot."""
+"""A results folder is read as it was written, or refused with an error."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def written_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(written_once: Path, tmp_path: Path) -> Path:
-    """A copy of it to spoil."""
+    """A copy of it to damage."""
     return Path(shutil.copytree(written_once, tmp_path / "copy"))
 
 
 def test_results_come_back_as_they_were_written(tmp_path):
-    """Everything but the records is kept: forms, tuples, units, attributes."""
+    """Everything except the records is stored: forms, tuples, units, attributes."""
     written = results()
     files = write(written, tmp_path)
     kept = read(tmp_path)
@@ -73,7 +73,7 @@ def test_the_facts_are_strict_json(folder):
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-x", "@cmd", "\tx"])
 def test_text_in_csv_is_never_a_formula(text):
-    """A spreadsheet that opens the table runs nothing."""
+    """A spreadsheet that opens the table executes nothing."""
     odd = table()
     odd.loc[0, "flags"] = text
     assert f"'{text}" in as_csv(odd)
@@ -81,13 +81,13 @@ def test_text_in_csv_is_never_a_formula(text):
 
 
 def test_headings_in_csv_are_never_formulas():
-    """An axis has whatever name the scenario gives it."""
+    """An axis may have any name."""
     heading = as_csv(table().rename(columns={"receivers": "=1+1"})).splitlines()[0]
     assert "'=1+1" in heading.split(",")
 
 
 def test_tables_of_another_run_are_refused(folder, written_once):
-    """A command that was killed while it wrote leaves no mixture of two runs."""
+    """A command killed while writing leaves no mixture of two runs."""
     changed = table()
     changed.loc[0, "loss"] = 9.0
     write_table(changed, folder / "table.parquet")
@@ -97,7 +97,7 @@ def test_tables_of_another_run_are_refused(folder, written_once):
 
 
 def test_a_percentile_that_cannot_be_told_stands_in_words():
-    """In the row of the run that could not tell it; a failed run has told nothing at all, and other measures stay empty."""
+    """In the row of a run with too few observations; a failed run has no text, and other measures are empty."""
     told = table().assign(latency_p99=[1.0, np.nan, 2.0, 3.0, 4.0, np.nan], latency_mean=0.5)
     rows = pd.read_csv(io.StringIO(as_csv(told)), dtype=str, keep_default_na=False)
     assert rows["latency_p99"].tolist() == ["1.0", "not estimable", "2.0", "3.0", "4.0", ""]
@@ -105,7 +105,7 @@ def test_a_percentile_that_cannot_be_told_stands_in_words():
 
 
 def test_percentiles_of_nothing_are_empty_and_their_column_stays_one_of_numbers():
-    """There was no request, so there is nothing that could not be told of it."""
+    """Without any request there are not too few observations."""
     rows = pd.read_csv(io.StringIO(as_csv(table())))
     assert rows[["settled_response_mean", "settled_response_p50", "latency_p9999"]].isna().all(axis=None)
     assert rows["settled_response_p50"].dtype == float
@@ -117,21 +117,21 @@ def test_failed_runs_are_rows_of_their_own():
 
 
 def test_a_folder_without_results_says_what_writes_them(tmp_path):
-    """The reader learns the next command."""
+    """The error contains the next command."""
     with pytest.raises(StoreError, match="hostsim run"):
         read(tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1}', '{"format": 99}', '{"format": 1, "figures": 3}'])
 def test_a_damaged_folder_is_an_error_of_the_family(folder, content):
-    """No traceback, whatever stands in the file."""
+    """No traceback, for any content of the file."""
     (folder / "results.json").write_text(content)
     with pytest.raises(StoreError):
         read(folder)
 
 
 def outside(folder: Path) -> Path:
-    """A folder beside the results folder, with a file that nobody may touch."""
+    """A folder beside the results folder, with a file that must not be changed."""
     (folder.parent / "outside").mkdir()
     (folder.parent / "outside/mine").write_text("untouched")
     return folder.parent / "outside"
@@ -139,7 +139,7 @@ def outside(folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["results.json", "table.csv", "figures/loss.svg", "figures/loss.png"])
 def test_results_are_written_through_no_link_that_leads_out(folder, name):
-    """The file that the link leads to stays as it is."""
+    """The target of the link is unchanged."""
     mine = outside(folder) / "mine"
     (folder / name).unlink()
     (folder / name).symlink_to(mine)
@@ -149,7 +149,7 @@ def test_results_are_written_through_no_link_that_leads_out(folder, name):
 
 
 def test_a_table_that_is_a_link_is_not_followed(folder):
-    """Tables take the place of whatever has their name."""
+    """Tables replace anything with their name."""
     mine = outside(folder) / "mine"
     (folder / "cpu.parquet").unlink()
     (folder / "cpu.parquet").symlink_to(mine)
@@ -159,7 +159,7 @@ def test_a_table_that_is_a_link_is_not_followed(folder):
 
 
 def test_a_folder_of_figures_that_is_a_link_is_refused(folder):
-    """Nothing appears in the folder that it leads to."""
+    """Nothing is written to the target folder."""
     away = outside(folder)
     shutil.rmtree(folder / "figures")
     (folder / "figures").symlink_to(away)
@@ -169,7 +169,7 @@ def test_a_folder_of_figures_that_is_a_link_is_refused(folder):
 
 
 def test_links_inside_a_results_folder_are_followed(folder, tmp_path):
-    """The folder itself may be one, and a file in it that leads to another of its files."""
+    """The folder itself may be a link, and so may a file in it that points to another file of the folder."""
     (folder / "table.csv").rename(folder / "first.csv")
     (folder / "table.csv").symlink_to("first.csv")
     (tmp_path / "link").symlink_to(folder)
@@ -180,7 +180,7 @@ def test_links_inside_a_results_folder_are_followed(folder, tmp_path):
 
 @pytest.mark.parametrize("name", ["results.json", "table.parquet", "cpu.parquet"])
 def test_a_pipe_or_a_device_is_refused_before_it_is_opened(folder, name):
-    """Opening a pipe waits for somebody who writes; nobody does."""
+    """Opening a pipe waits for a writer, which never comes."""
     (folder / name).unlink()
     os.mkfifo(folder / name)
     with pytest.raises(StoreError, match=f"{name}: is a pipe or a device, not a file"):
@@ -192,7 +192,7 @@ def test_a_pipe_or_a_device_is_refused_before_it_is_opened(folder, name):
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_opened(folder):
-    """A file with a hole of a gigabyte takes no space on the disk."""
+    """A file with a hole of a gigabyte takes no disk space."""
     os.truncate(folder / "results.json", 2**30)
     with pytest.raises(StoreError, match=r"results\.json: is too large: 1073741824 bytes; at most 268435456"):
         read(folder)
@@ -215,7 +215,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_small_file_that_unpacks_to_a_large_table_is_refused(tmp_path, name):
-    """Its head says how many values there are, and its texts how often each is used."""
+    """Its head gives the number of values, and how often each text is used."""
     columns, words = BOMBS[name]
     pq.write_table(pa.table(columns), tmp_path / "table.parquet", compression="zstd")
     assert (tmp_path / "table.parquet").stat().st_size < 300_000
@@ -232,7 +232,7 @@ def test_a_table_whose_units_are_no_mapping_is_refused(tmp_path):
 
 
 def test_what_killed_writers_left_is_swept(folder):
-    """Unfinished files that are a day old, and nothing that is younger or has another name."""
+    """Unfinished files that are a day old, and none that is younger or has another name."""
     left = [f"table.parquet.{'a' * 32}.tmp", ".results.json.0123abcd.tmp", "figures/.loss.svg.0123abcd.tmp"]
     kept = [".table.csv.0123abcd.tmp", "notes.tmp", "figures/loss.0123.tmp"]
     for name in (*left, *kept):
@@ -267,7 +267,7 @@ def test_a_folder_of_another_version_names_the_command(folder, version, words):
 
 @pytest.mark.parametrize("key", ["question", "digest"])
 def test_an_edited_results_json_is_refused(folder, key):
-    """Its digest covers all of it but the way it is laid out."""
+    """Its digest covers everything except the layout."""
     kept = json.loads((folder / "results.json").read_text())
     (folder / "results.json").write_text(json.dumps(kept, sort_keys=True))
     assert read(folder).question == results().question
@@ -277,7 +277,7 @@ def test_an_edited_results_json_is_refused(folder, key):
 
 
 def test_a_folder_of_the_format_before_is_read_and_said_once_to_have_no_digest(folder, caplog):
-    """Its results.json has no digest; that of this format must have one."""
+    """Its results.json has no digest; in the current format a digest is required."""
     kept = json.loads((folder / "results.json").read_text())
     del kept["digest"]
     (folder / "results.json").write_text(json.dumps(kept | {"format": 7}))
@@ -289,14 +289,14 @@ def test_a_folder_of_the_format_before_is_read_and_said_once_to_have_no_digest(f
 
 
 def test_csv_has_no_wall_clock_time():
-    """The same runs give the same bytes, whenever they were run."""
+    """The same runs give the same bytes at any time."""
     slow, fast = (as_csv(table().assign(wall_s=seconds)) for seconds in (9.0, 0.5))
     assert slow == fast
     assert "loss" in slow.splitlines()[0].split(",")
 
 
 def test_the_command_has_what_the_run_was_asked_for():
-    """File, fidelity, seed and changes, quoted for a shell; whatever a file of somebody else's says is one word."""
+    """File, fidelity, seed and changes, quoted for a shell; any text of an untrusted file is one word."""
     told = {"file": "my hosts/a.yaml", "seed": "7", "set": "hardware.cpu.clock=2 GHz; vms.x.count=1, 2"}
     asked = "hostsim run 'my hosts/a.yaml' --seed 7 --set 'hardware.cpu.clock=2 GHz' --axis 'vms.x.count=1, 2'"
     assert rerun_command({"scenario": "a", "quick": False, "provenance": told}) == asked
@@ -304,7 +304,7 @@ def test_the_command_has_what_the_run_was_asked_for():
 
 
 def test_figures_and_tables_come_back_with_their_references_limits_and_names(tmp_path: Path) -> None:
-    """What a fresh run draws can be drawn from its folder."""
+    """Figures of a new run can also be drawn from its folder."""
     axes = {"receivers": AxisNames("Receiving VMs", {"1": "one"})}
     figures = (
         FigureSpec("saved", "receivers", "loss", less={"split": 0}, per="host_cpu", lines=(1.0, 2.5), axes=axes),

@@ -55,7 +55,7 @@ def verdict_on(
     [
         (4, 6, Band(0, 10), PASS),
         (0, 5, Band(0, 10), PASS),  # ends belong to the band, and half its width is not too wide
-        (0, 5.1, Band(0, 10), OPEN),  # inside, but too wide to tell
+        (0, 5.1, Band(0, 10), OPEN),  # inside, but too wide for a verdict
         (-1, 1, Band(0, 10), OPEN),
         (9, 11, Band(0, 10), OPEN),
         (-5, 15, Band(0, 10), OPEN),
@@ -72,12 +72,12 @@ def verdict_on(
 def test_the_interval_and_the_band_alone_make_the_state(
     low: float, high: float, band: Band, state: VerdictState
 ) -> None:
-    """Inside and narrow passes, outside fails, else it is open."""
+    """Inside and narrow passes, outside fails, otherwise open."""
     assert state_of(Interval((low + high) / 2, low, high, 5), band) is state
 
 
 def test_at_is_the_mean_over_the_replications_with_students_interval() -> None:
-    """Other points take no part, though they share axis values."""
+    """Other points are ignored, although they share axis values."""
     values = [29.0, 30.0, 31.0, 30.0]
     records = [*runs("host_cpu", values, receivers=20, split="0"), *runs("host_cpu", [90.0], receivers=20, split="1")]
     verdict = verdict_on(expect(At("host_cpu", {"split": "0", "receivers": 20}), 20, 40), records)
@@ -92,7 +92,7 @@ def test_at_is_the_mean_over_the_replications_with_students_interval() -> None:
 
 @pytest.mark.parametrize("count", range(2, 8))
 def test_the_half_width_of_any_number_of_values_is_that_of_scipys_quantile(count: int) -> None:
-    """Those of few values are numbers in the code, to the last bit."""
+    """Quantiles for few values are constants in the code, exact to the last bit."""
     from scipy.special import stdtrit
 
     values = [0.0, *[1.0] * (count - 1)]
@@ -102,7 +102,7 @@ def test_the_half_width_of_any_number_of_values_is_that_of_scipys_quantile(count
 
 
 def test_a_measure_is_not_negative_and_neither_is_its_interval() -> None:
-    """Loss of almost nothing is inside a band that starts at 0, though Student's interval alone would reach below."""
+    """A tiny loss is inside a band that starts at 0, although Student's interval alone would reach below."""
     records = runs("loss", [0, 0, 0.001, 0, 0.001], n=1)
     assert student([0, 0, 0.001, 0, 0.001]).low < 0
     verdict = verdict_on(expect(At("loss", {"n": 1}), 0, 0.01), records)
@@ -111,13 +111,13 @@ def test_a_measure_is_not_negative_and_neither_is_its_interval() -> None:
 
 @pytest.mark.parametrize(("spread", "state"), [(0.0, PASS), (0.001, PASS), (0.015, OPEN)])
 def test_a_condition_below_is_held_against_the_upper_end(spread: float, state: VerdictState) -> None:
-    """The mean of 0.004 is below 0.01; it counts only when the interval's upper end is too."""
+    """The mean of 0.004 is below 0.01; the verdict also requires the interval's upper end to be below it."""
     records = runs("loss", [0.004 - spread / 4, 0.004 + spread / 4] * 2, n=1)
     assert verdict_on(expect(At("loss", {"n": 1}), None, 0.01), records).state is state
 
 
 def test_one_replication_is_open() -> None:
-    """Its interval has no ends, which JSON would have no word for."""
+    """Its interval has no ends, for which JSON has no value."""
     verdict = verdict_on(expect(At("host_cpu", {"n": 1}), 0, 100), runs("host_cpu", [30.0], n=1))
     assert (verdict.state, verdict.ci_low, verdict.ci_high) == (OPEN, None, None)
     assert verdict.value == pytest.approx(30)
@@ -130,7 +130,7 @@ def test_no_run_is_missing() -> None:
 
 
 def test_a_failed_run_is_missing() -> None:
-    """No verdict stands on the replications that happened to survive."""
+    """A verdict never uses only the replications that survived."""
     records = runs("host_cpu", [30.0, 30.0, 30.0], n=1)
     records[1] = failed(records[1], "Traceback\n  somewhere\nInvariantError: a packet was lost")
     verdict = verdict_on(expect(At("host_cpu", {"n": 1}), 0, 100), records)
@@ -157,7 +157,7 @@ def test_what_cannot_be_measured_is_missing() -> None:
     ],
 )
 def test_worst_takes_the_point_that_says_most_against_it(levels: list[float], best: bool, value: float) -> None:
-    """And `best` the one that says most for it; all points are listed."""
+    """And `best` is the most favourable one; all points are listed."""
     records = line("host_cpu", "n", [(n, [level, level]) for n, level in enumerate(levels)], split="1")
     form = Worst(tuple(At("host_cpu", {"split": "1", "n": n}) for n in range(len(levels))), best=best)
     verdict = verdict_on(expect(form, 10, 40), records)
@@ -189,7 +189,7 @@ def test_worst_takes_a_ratio_at_every_point(best: bool, value: float) -> None:
 
 
 def test_a_mean_is_taken_in_every_replication_and_says_its_extremes() -> None:
-    """So that noise that its points share as opposites is gone; all points are listed, and the worst is named."""
+    """So that opposite noise of its points cancels; all points are listed, and the worst is named."""
     noise = [-3.0, 0.0, 3.0]
     records = line("host_cpu", "n", [(n, [20 + 10 * n + (-1) ** n * x for x in noise]) for n in range(2)], split="1")
     form = Mean(tuple(At("host_cpu", {"split": "1", "n": n}) for n in range(2)))
@@ -200,7 +200,7 @@ def test_a_mean_is_taken_in_every_replication_and_says_its_extremes() -> None:
 
 
 def test_a_mean_of_differences_may_be_below_zero() -> None:
-    """Each paired with the point that it is less, which is on both sides of its case."""
+    """Each is paired with the subtracted point, which is on both sides of its case."""
     records = [
         record
         for split, by_n in (("1", (20.0, 10.0)), ("0", (30.0, 14.0)))
@@ -217,14 +217,14 @@ def test_a_mean_of_differences_may_be_below_zero() -> None:
 
 
 def test_worst_with_a_point_missing_is_missing() -> None:
-    """It might have been the worst."""
+    """It might have been the worst case."""
     form = Worst((At("host_cpu", {"n": 1}), At("host_cpu", {"n": 2})))
     verdict = verdict_on(expect(form, 0, 100), runs("host_cpu", [30.0, 30.0], n=1))
     assert (verdict.state, verdict.reason) == (MISSING, "no run at n=2")
 
 
 def test_find_judges_the_answer_of_the_search() -> None:
-    """Mean over the replications, Student's interval, the search's own cases and notes."""
+    """Mean over the replications, Student's interval, and the search's own cases and notes."""
     answer = SearchAnswer("it", (20.0, 20.0, 20.0), ({"receivers": 20, "value": 0.0},), ("not monotone",))
     form = Find(True, "receivers", 1, 48, "loss", 0.01, {})
     verdict = verdict_on(expect(form, 19, 21), [], {"it": answer})
@@ -256,7 +256,7 @@ THRESHOLD = Find(True, "rate", 80, 189, "loss", 0.01, {})
         # one replication of three: the end is that of Student's interval of values cut at the bound
         ((187.0, 188.0, 189.0), {2: AT_LEAST}, (100, None), PASS, AT_LEAST, (student([187, 188, 189]).low, None)),
         ((187.0, 188.0, 189.0), {0: LESS_THAN}, (100, None), OPEN, LESS_THAN, (None, student([187, 188, 189]).high)),
-        # one alone says nothing of the next
+        # a single bound gives no information on the next
         ((189.0,), {0: AT_LEAST}, (80, None), OPEN, AT_LEAST, (None, None)),
         ((80.0, 189.0), {0: LESS_THAN, 1: AT_LEAST}, (80, None), OPEN, None, (None, None)),
     ],
@@ -269,7 +269,7 @@ def test_a_threshold_beyond_its_bracket_is_judged_as_an_open_interval(
     bound: Bound | None,
     ends: tuple[float | None, float | None],
 ) -> None:
-    """Never as the number of the bracket's end; the mean of bounds on both sides is not known at all."""
+    """Never as the number at the bracket's end; the mean of bounds on both sides is unknown."""
     verdict = verdict_on(expect(THRESHOLD, *band), [], {"it": SearchAnswer("it", values, bounds=bounds)})
     assert (verdict.state, verdict.bound, (verdict.ci_low, verdict.ci_high)) == (state, bound, ends)
     assert verdict.value == (None if bound is None else sum(values) / len(values))
@@ -292,7 +292,7 @@ def test_a_threshold_beyond_its_bracket_is_judged_as_an_open_interval(
 def test_a_ratio_of_bounds_is_a_bound_or_unknown(
     of: Bound | None, to: Bound | None, value: float | None, bound: Bound | None, state: VerdictState
 ) -> None:
-    """One side beyond its bracket leaves one end open, both beyond the same end leave nothing."""
+    """One side beyond its bracket leaves one end open; both beyond the same end leave nothing."""
     finds = [expect(THRESHOLD, name=name) for name in ("of", "to")]
     answers = {
         name: SearchAnswer(name, (end, end), bounds={} if kind is None else {0: kind, 1: kind})
@@ -307,7 +307,7 @@ def test_a_ratio_of_bounds_is_a_bound_or_unknown(
 
 
 def test_ratio_of_a_metric_pairs_replications() -> None:
-    """Common noise cancels: both points wander, their ratio does not."""
+    """Common noise cancels: both points vary, but their ratio does not."""
     noise = [20.0, 40.0, 30.0]
     records = [*runs("host_cpu", [1.5 * n for n in noise], split="1", n=1), *runs("host_cpu", noise, split="0", n=1)]
     form = Ratio("host_cpu", {"split": "1"}, {"split": "0"}, {"n": 1})
@@ -317,7 +317,7 @@ def test_ratio_of_a_metric_pairs_replications() -> None:
 
 
 def test_ratio_of_two_searches() -> None:
-    """Gains are ratios of thresholds, replication by replication."""
+    """Gains are ratios of thresholds, by replication."""
     finds = [expect(Find(True, "receivers", 1, 48, "loss", 0.01, {}), name=name) for name in ("split", "default")]
     answers = {
         "split": SearchAnswer("split", (28.0, 30.0)),
@@ -332,7 +332,7 @@ def test_ratio_of_two_searches() -> None:
 
 
 def test_ratio_of_two_ratios() -> None:
-    """One gain over another, replication by replication."""
+    """One gain over another, by replication."""
     found = {"high": (30.0, 24.0), "high-plain": (20.0, 20.0), "low": (12.0, 10.0), "low-plain": (10.0, 10.0)}
     finds = [expect(Find(True, "vms", 1, 48, "loss", 0.01, {}), name=name) for name in found]
     answers = {name: SearchAnswer(name, values) for name, values in found.items()}
@@ -344,14 +344,14 @@ def test_ratio_of_two_ratios() -> None:
 
 
 def test_ratio_to_nothing_is_missing() -> None:
-    """There is no number to show."""
+    """There is no number to print."""
     records = [*runs("loss", [0.1, 0.2], n=1), *runs("loss", [0.1, 0.0], n=2)]
     verdict = verdict_on(expect(Ratio("loss", {"n": 1}, {"n": 2}), 0, 1), records)
     assert verdict.reason == "the denominator of the ratio is 0"
 
 
 def test_fit_is_r_squared_of_each_replication() -> None:
-    """Quantities of one unit are positions; R squared is at most 1, and so is its interval."""
+    """Quantities of one unit are positions; R squared and its interval are at most 1."""
     levels = [("10 kpps", [10, 11]), ("20 kpps", [20, 22]), ("30 kpps", [30, 33])]
     form = RSquared("guest_cpu", "rate", ("10 kpps", "20 kpps", "30 kpps"), {"n": 1})
     verdict = verdict_on(expect(form, 0.98, 1), line("guest_cpu", "rate", levels, n=1))
@@ -378,7 +378,7 @@ def test_fit_needs_positions(values: tuple[str, ...], reason: str) -> None:
 
 
 def test_fit_of_a_constant_is_missing() -> None:
-    """A metric that does not move fits any line and none."""
+    """A constant metric fits any line and none."""
     records = line("guest_cpu", "n", [(1, [10, 10]), (2, [10, 10])])
     assert verdict_on(expect(RSquared("guest_cpu", "n", (1, 2), {}), 0.98, 1), records).state is MISSING
 
@@ -398,7 +398,7 @@ def test_always_is_strictly_monotone_in_the_means(levels: list[float], rising: b
 
 
 def test_flags_of_the_runs_are_notes() -> None:
-    """A verdict carries what its runs warn of, once."""
+    """A verdict has the warnings of its runs, without duplicates."""
     records = [
         RunRecord(r.point_id, r.replication, 1, r.axes, r.instants_ps, r.series, {}, r.cut, ("warm-up",))
         for r in runs("host_cpu", [30.0, 31.0], n=1)
@@ -418,7 +418,7 @@ def test_flags_of_the_runs_are_notes() -> None:
     ids=lambda form: type(form).__name__,
 )
 def test_a_value_of_equal_replications_is_deterministic(form: Form) -> None:
-    """The interval without width is no certainty, and the verdict says so; one replication that differs anywhere ends it."""
+    """An interval of zero width is not certainty, and the verdict says so; one differing replication ends it."""
     records = line("host_cpu", "n", [(1, [30.0] * 3), (2, [20.0] * 3)])
     verdict = verdict_on(expect(form), records)
     assert (verdict.equal_replications, verdict.ci_low) == (3, verdict.value)
@@ -430,19 +430,19 @@ def test_a_value_of_equal_replications_is_deterministic(form: Form) -> None:
 
 
 def test_a_single_replication_is_not_deterministic() -> None:
-    """Nothing is known of its spread."""
+    """Its spread is unknown."""
     assert verdict_on(expect(At("host_cpu", {"n": 1})), runs("host_cpu", [30.0], n=1)).equal_replications == 0
 
 
 def test_equal_answers_of_a_search_are_not_deterministic() -> None:
-    """They are whole numbers: equal ones may come from runs that are not."""
+    """They are integers: equal ones may come from different runs."""
     answer = SearchAnswer("it", (20.0, 20.0, 20.0))
     form = Find(True, "n", 1, 99, "loss", 0.01, {})
     assert verdict_on(expect(form), [], {"it": answer}).equal_replications == 0
 
 
 def test_the_raw_percentile_stands_beside_a_settled_one() -> None:
-    """In the case behind the value; where the settled one has no bound a note names both."""
+    """In the case behind the value; if the settled measure is unbounded, a note names both."""
     rising, level = ([10 + time // 2 for time in range(128)], [30] * 128)
     form = At("settled_response_p95", {})
     unbounded = verdict_on(expect(form), [answered_record(rising, cut=0)])
@@ -456,7 +456,7 @@ def test_the_raw_percentile_stands_beside_a_settled_one() -> None:
 
 
 def test_known_claims_carry_their_reason() -> None:
-    """Known or not is no matter of how it came out."""
+    """The kind of a claim is independent of the outcome."""
     bad, good, unknown = (
         expect(At("host_cpu", {"n": 1}), low, 100, name=name)
         for low, name in ((50, "bad"), (0, "good"), (0, "unknown"))
@@ -477,7 +477,7 @@ def test_known_claims_carry_their_reason() -> None:
 
 
 def test_a_difference_is_paired_by_replication() -> None:
-    """The noise that both sides have is none of it; below 0 it may be."""
+    """Noise common to both sides does not count; the value may be negative."""
     noise = (0.0, 2.0, -1.0)
     form = Difference("host_cpu", {"path": "a"}, {"path": "b"})
     records = [
@@ -493,7 +493,7 @@ def test_a_difference_is_paired_by_replication() -> None:
 
 
 def test_refusals_must_name_the_feature_and_the_rest_be_accepted() -> None:
-    """1 when all is as it should be; else 0, with what was said."""
+    """1 if all cases are as expected, else 0 with the messages."""
     named = Refusal("count=2", "sharing", ("does not go with sharing",))
     accepted = Refusal("", "", ())
     assert verdict_on(expect(Refused((named, accepted)), 1, 1), []).state is PASS
@@ -508,7 +508,7 @@ def test_refusals_must_name_the_feature_and_the_rest_be_accepted() -> None:
 
 
 def test_runs_are_read_when_their_point_is_judged_and_no_others():
-    """Each record once, however many expectations ask for its point; the time of runs is known without."""
+    """Each record is read once for any number of expectations; the run time is known without it."""
     read = []
 
     def source(n, replication):
@@ -525,7 +525,7 @@ def test_runs_are_read_when_their_point_is_judged_and_no_others():
 
 
 def test_short_runs_of_searches_cost_time_and_bear_nothing():
-    """At the point of another expectation: whichever comes last, the whole run counts, and the time of both."""
+    """At the point of another expectation: in any order, the full-length run counts, and the time of both."""
     whole, short = run(host_cpu=10.0, n=1), run(host_cpu=90.0, n=1)
     sources = [RunSource({"n": 1}, 0, 2.0, lambda: whole), RunSource({"n": 1}, 0, 0.5, lambda: short, is_whole=False)]
     asked = Expectation("a", At("host_cpu", {"n": 1}), Band(0, 50), "%", "", is_claim=False)

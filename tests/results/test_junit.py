@@ -1,4 +1,4 @@
-"""JUnit documents are valid by the schemas of CI systems, whatever they hold."""
+"""JUnit documents are valid by the schemas of CI systems for any content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROPERTIES = {"hostsim": "0.1.0", "fidelity": "quick", "seed": "1"}
 
 
 def written(suites: Sequence[Suite]) -> ET.Element:
-    """The suites as a document that both schemas accept, read again from its bytes."""
+    """The suites as a document that both schemas accept, parsed again from its bytes."""
     text = document(suites, STARTED, PROPERTIES)
     for name, schema in SCHEMAS.items():
         assert [error.reason for error in schema.iter_errors(text)] == [], name
@@ -33,19 +33,19 @@ def written(suites: Sequence[Suite]) -> ET.Element:
 
 
 def cases(root: ET.Element) -> dict[str, str]:
-    """What came of each case, by its name."""
+    """Outcome of each case, by its name."""
     return {case.get("name", ""): case[0].tag if len(case) else "passed" for case in root.iter("testcase")}
 
 
 def test_there_are_two_schemas():
-    """Of Jenkins and of Windy Road; a document without what one of them requires is refused."""
+    """Those of Jenkins and Windy Road; a document without required parts of either is refused."""
     assert set(SCHEMAS) == {"jenkins", "windy-road"}
     assert not SCHEMAS["windy-road"].is_valid('<testsuites><testsuite name="a" tests="0"/></testsuites>')
     assert not SCHEMAS["jenkins"].is_valid('<testsuites><testsuite name="a" tests="0"/></testsuites>')
 
 
 def test_a_verdict_without_a_value_is_an_error_and_one_outside_its_band_a_failure():
-    """A CI system shows a crash and a wrong result apart; a known red is skipped."""
+    """A CI system distinguishes crashes from wrong results; a known red is skipped."""
     root = written(verdict_suites(VERDICTS, quick=True))
     found = cases(root)
     assert {found.pop("fails"), found.pop("missing"), found.pop("red")} == {"failure", "error", "skipped"}
@@ -58,13 +58,13 @@ def test_a_verdict_without_a_value_is_an_error_and_one_outside_its_band_a_failur
 
 
 def test_a_crash_behind_a_known_red_is_an_error():
-    """That it is listed says why it is out of its band, and nothing about a crash."""
+    """The list explains a value out of its band, but not a crash."""
     crashed = verdict(value=None, interval=(None, None), state=VerdictState.MISSING, known=True, reason="boom")
     assert cases(written(verdict_suites([crashed], quick=False))) == {"a.claim": "error"}
 
 
 def test_seconds_are_those_of_the_runs_and_a_suite_adds_them_up():
-    """In digits that every reader takes: no exponent, no thousands mark."""
+    """In digits that every reader accepts: no exponent, no thousands separator."""
     given_s = [replace(verdict("one"), wall_s=1234.5678), replace(verdict("two"), wall_s=1e-9), verdict("three")]
     root = written(verdict_suites(given_s, quick=False))
     assert [case.get("time") for case in root.iter("testcase")] == ["1234.568", "0.000", "0.000"]
@@ -72,7 +72,7 @@ def test_seconds_are_those_of_the_runs_and_a_suite_adds_them_up():
 
 
 def test_each_scenario_has_a_suite_with_its_own_number():
-    """And the instant at which the command was called."""
+    """And the start of the command."""
     root = written([Suite(name, [Case("a", "well")]) for name in ("one", "two")])
     assert [(suite.get("name"), suite.get("id"), suite.get("timestamp")) for suite in root] == [
         ("one", "0", "2026-01-02T03:04:05"),
@@ -83,7 +83,7 @@ def test_each_scenario_has_a_suite_with_its_own_number():
 
 @pytest.mark.parametrize("odd", ["\uffff", "\ufffe", "\ud800", "\x00", "\x1b[31m", '<a> & "b" \']]>', "\u2028", "𝔸"])
 def test_any_name_and_any_reason_make_xml(odd: str):
-    """Names keep what XML can write; the rest is an escape, so that two names stay two."""
+    """Names keep all characters that XML allows; others are escaped, so that distinct names stay distinct."""
     suites = [Suite(f"s{odd}", [Case(f"n{odd}", f"t{odd}", 0.0, result, "open") for result in ("failure", "skipped")])]
     root = written(suites)
     name = root.find(".//testcase").get("name")
@@ -92,7 +92,7 @@ def test_any_name_and_any_reason_make_xml(odd: str):
 
 @given(st.text(st.characters()))
 def test_any_text_makes_xml(text: str):
-    """Of every letter that Unicode has, surrogates included."""
+    """For every Unicode character, including surrogates."""
     assert len(written([Suite("s", [Case(f"n{text}", text)])])) == 1
 
 
@@ -105,7 +105,7 @@ def test_a_percentile_with_too_few_observations_is_told_in_words():
 
 
 def test_a_comparison_has_a_case_for_each_point():
-    """Moved points fail and name every measure, those that could not be compared are errors."""
+    """Moved points fail and name every measure; points without a comparison are errors."""
     held = Coverage(("n=1", "n=2"), ("n=3",), ("n=4",))
     moves = [
         PairedDifference(metric, "%", {"n": 2}, 5.0, 9.0, Interval(4.0, 3.0, 5.0, 3), 0.5)

@@ -18,7 +18,7 @@ SLICES = 128
 
 
 def run() -> RunRecord:
-    """A run of a second with two traffic entries: of one 10 requests are answered in each slice, of the other as many as the slice has numbers before it."""
+    """A run of a second with two traffic entries: in each slice one has 10 answered requests, the other as many as there are earlier slices."""
     grown = np.stack([np.full(SLICES, 10), np.arange(SLICES)], axis=1)
     answered = np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(grown, axis=0)])
     instants = np.linspace(0, 10**12, SLICES + 1).astype(np.int64)
@@ -28,7 +28,7 @@ def run() -> RunRecord:
 
 
 def test_a_part_is_measured_over_its_own_slices_warm_up_included() -> None:
-    """Of the sixteen slices of an eighth: 160 requests of the steady entry, and the sum of its numbers of the rising one."""
+    """An eighth has sixteen slices: 160 requests of the steady entry, and the sum of the slice numbers for the rising one."""
     record = run()
     for number in (1, 4, 8):
         first = 16 * (number - 1)
@@ -50,7 +50,7 @@ def test_names_of_parts_are_read_as_they_are_written() -> None:
 
 
 def test_a_figure_against_time_has_a_point_for_each_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packets delivered in quarters of a profile that doubles its rate half-way: the table, the curve and the plot."""
+    """Packets delivered in quarters of a profile whose rate doubles half-way: table, curve and plot."""
     phases = "[{rate: 20 kpps, length: 10 ms}, {rate: 40 kpps, length: 10 ms}]"
     scenario = load_text(
         tmp_path,

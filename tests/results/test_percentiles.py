@@ -1,4 +1,4 @@
-"""Percentiles up to the 99.99th: what they rest on, and when they are not estimable."""
+"""Percentiles up to the 99.99th: required observations, and when they are not estimable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EDGES = np.array([1, 2, 4, 8, 16], dtype=np.int64) * 10**6
 
 
 def run(late: list[int], replication: int = 0, in_slice: int = 1000) -> RunRecord:
-    """A run with so many packets of 1 to 2 us in each slice, and others of 8 to 16 us: as many as told, in the first slices."""
+    """A run with a number of packets of 1 to 2 us in each slice, and the given numbers of packets of 8 to 16 us in the first slices."""
     grown = np.zeros((SLICES, 4), dtype=np.int64)
     grown[:, 0] = in_slice
     grown[: len(late), 3] = late
@@ -45,7 +45,7 @@ class Found:
 
 
 def test_every_time_has_percentiles_up_to_the_99_99th() -> None:
-    """Each needs so many observations that the ends of its interval lie among them."""
+    """Each needs enough observations for the ends of its interval to be among them."""
     for time in ("latency", "response_time", "settled_response", "work_time"):
         for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("p9999", 0.9999)):
             metric = CATALOGUE[f"{time}_{name}"]
@@ -54,7 +54,7 @@ def test_every_time_has_percentiles_up_to_the_99_99th() -> None:
 
 
 def test_slices_with_late_observations_count() -> None:
-    """However many of them lie in each; the bucket that the value lies in counts as beyond."""
+    """For any number in each slice; the value's own bucket counts as beyond."""
     edges = np.array([0, 10, 20], dtype=np.int64)
     for late, slices in (([0, 0, 0], 0), ([5, 9, 1], 3), ([5, 0, 1], 2), ([0, 300, 0], 1)):
         counts = np.array([[100, count] for count in late])
@@ -62,7 +62,7 @@ def test_slices_with_late_observations_count() -> None:
 
 
 def test_a_percentile_that_one_stop_makes_is_not_carried_by_the_packets_of_it() -> None:
-    """128,000 packets are enough for the 99.99th percentile; 200 late ones of a single stop lie in two slices, as many here and there in ten."""
+    """128,000 packets suffice for the 99.99th percentile; 200 late ones of a single stall are in two slices, the same number at random in ten."""
     of_one_stop, of_many = run([100, 100]), run([20, 0] * 10)
     for record, slices in ((of_one_stop, 2), (of_many, 10)):
         rows = percentiles_frame(Found(record), "latency").set_index("percentile")
@@ -75,7 +75,7 @@ def test_a_percentile_that_one_stop_makes_is_not_carried_by_the_packets_of_it() 
 
 
 def test_replications_together_have_percentiles_that_none_has_alone() -> None:
-    """Four runs of 12,800 packets: their 51,200 carry the value, and there is no interval of replications."""
+    """Four runs of 12,800 packets: 51,200 in total suffice for the value, but there is no interval over replications."""
     records = [run([2, 0] * 5, replication, in_slice=100) for replication in range(4)]
     rows = percentiles_frame(Found(*records), "latency").set_index("percentile")
     assert rows.loc[99.99, "count"] == 4 * (12_800 + 10)

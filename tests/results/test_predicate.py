@@ -1,4 +1,4 @@
-"""Statements that are true or not: lines, limits, ratios, states against thresholds."""
+"""Statements that are true or false: lines, limits, ratios, states against thresholds."""
 
 from __future__ import annotations
 
@@ -41,11 +41,15 @@ def always(condition: Predicate, records: Sequence[RunRecord]) -> Verdict:
     [
         ("not falling", [[50, 52], [60, 61]], PASS),
         ("not falling", [[50, 50], [50, 50]], PASS),
-        ("not falling", [[50, 60], [49, 59]], FAIL),  # it wanders by ten, and falls by one in every replication
+        ("not falling", [[50, 60], [49, 59]], FAIL),  # it varies by ten, and falls by one in every replication
         ("not falling", [[50, 60], [49.8, 59.8]], PASS),  # certain, but below 0.5 %
-        ("not falling", [[50, 60], [49.7255, 59.7255]], PASS),  # 0.499 % of the larger mean, 0.502 % of the smaller
+        (
+            "not falling",
+            [[50, 60], [49.7255, 59.7255]],
+            PASS,
+        ),  # 0.499 % of the larger mean, 0.502 % of the smaller; 0.501 % of the larger mean
         ("not falling", [[50, 60], [49.7245, 59.7245]], FAIL),  # 0.501 % of the larger mean
-        ("not falling", [[50, 60], [55, 50]], PASS),  # the mean falls by five: not certain
+        ("not falling", [[50, 60], [55, 50]], PASS),  # the mean falls by five, but not significantly
         ("not falling", [[40, 41], [50, 51], [45, 46]], FAIL),  # one step is enough
         ("not rising", [[50, 60], [51, 61]], FAIL),
         ("not rising", [[51, 61], [50, 60]], PASS),
@@ -54,7 +58,7 @@ def always(condition: Predicate, records: Sequence[RunRecord]) -> Verdict:
 def test_not_falling_is_broken_by_a_fall_that_is_certain_and_noticeable(
     direction: Direction, steps: list[list[float]], state: VerdictState
 ) -> None:
-    """Differences are paired by replication: common noise excuses nothing, and noise alone breaks nothing."""
+    """Differences are paired by replication: common noise hides nothing, and noise alone violates nothing."""
     records = line("host_cpu", "n", list(enumerate(steps)))
     verdict = always(Monotone("host_cpu", direction, "n", tuple(range(len(steps))), {}), records)
     assert verdict.state is state
@@ -63,7 +67,7 @@ def test_not_falling_is_broken_by_a_fall_that_is_certain_and_noticeable(
 
 
 def test_of_one_replication_every_noticeable_fall_counts_and_the_verdict_says_so() -> None:
-    """There is no spread that could excuse it."""
+    """There is no spread that could explain it."""
     form = Monotone("host_cpu", "not falling", "n", (0, 1), {})
     small = always(form, line("host_cpu", "n", [(0, [50.0]), (1, [49.9])]))
     large = always(form, line("host_cpu", "n", [(0, [50.0]), (1, [49.0])]))
@@ -79,7 +83,7 @@ def test_of_one_replication_every_noticeable_fall_counts_and_the_verdict_says_so
         (Limit(below=30), [30, 30, 30], FAIL, 0),  # equal is not below
         (Limit(above=30), [30, 30, 30], FAIL, 0),
         (Limit(above=29), [30, 30, 30], PASS, 1),
-        (Limit(below=40), [30, 41, 38], OPEN, 1),  # by the mean it holds, but not for certain
+        (Limit(below=40), [30, 41, 38], OPEN, 1),  # by the mean it is true, but not certainly
         (Limit(above=40), [30, 41, 38], OPEN, 0),
         (Limit(above=60), [30, 31, 30], FAIL, 0),
     ],
@@ -87,13 +91,13 @@ def test_of_one_replication_every_noticeable_fall_counts_and_the_verdict_says_so
 def test_a_limit_that_the_interval_straddles_leaves_it_open(
     limit: Limit, values: list[float], state: VerdictState, value: float
 ) -> None:
-    """One point is enough of a line."""
+    """One point of a line is enough."""
     verdict = always(Within("host_cpu", limit, {"n": 1}), runs("host_cpu", values, n=1))
     assert (verdict.state, verdict.value) == (state, value)
 
 
 def test_a_limit_holds_at_every_point_of_a_line() -> None:
-    """The others do not make up for one."""
+    """The others do not compensate for one."""
     records = line("host_cpu", "n", [(0, [30, 30]), (1, [96, 96]), (2, [30, 30])], split="1")
     form = Within("host_cpu", Limit(below=95), {"split": "1"}, "n", (0, 1, 2))
     verdict = always(form, records)
@@ -103,7 +107,7 @@ def test_a_limit_holds_at_every_point_of_a_line() -> None:
 
 @pytest.mark.parametrize(("limit", "state"), [(1.4, PASS), (1.5, FAIL), (1.6, FAIL)])
 def test_a_point_against_another_is_paired_by_replication(limit: float, state: VerdictState) -> None:
-    """Both wander, their ratio does not; both points and the ratio are listed."""
+    """Both vary, their ratio does not; both points and the ratio are listed."""
     noise = [20.0, 40.0, 30.0]
     records = [*runs("host_cpu", [1.5 * n for n in noise], split="1", n=1), *runs("host_cpu", noise, split="0", n=1)]
     form = Compared("host_cpu", {"split": "1"}, {"split": "0"}, Limit(above=limit), {"n": 1, "split": "0"})
@@ -117,7 +121,7 @@ def test_a_point_against_another_is_paired_by_replication(limit: float, state: V
 
 
 def test_all_conditions_of_a_list_must_hold() -> None:
-    """Each case says which condition it is about; a broken condition outweighs an open one."""
+    """Each case names its condition; a violated condition outweighs an open one."""
     records = line("host_cpu", "n", [(0, [30, 31]), (1, [40, 41])])
     rising = Monotone("host_cpu", "rising", "n", (0, 1), {})
     falling = Monotone("host_cpu", "falling", "n", (0, 1), {})
@@ -137,7 +141,7 @@ def test_all_conditions_of_a_list_must_hold() -> None:
 
 
 def switches(cases: list[tuple[float, float, float]]) -> Verdict:
-    """Cases of a state, a measure, a threshold: loss stands for the state, the guests' CPU for what decides."""
+    """Cases of a state, a measure and a threshold: loss represents the state, guest CPU the deciding measure."""
     records = [
         run(loss=state, guest_cpu=measure, replication=r, n=n, threshold=threshold)
         for n, (state, measure, threshold) in enumerate(cases)
@@ -155,7 +159,7 @@ def switches(cases: list[tuple[float, float, float]]) -> Verdict:
         ([(100, 40, 60), (100, 70, 60)], FAIL),
         ([(0, 40, 60), (0, 70, 60)], FAIL),
         ([(100, 40, 60), (0, 60, 60)], PASS),  # at the threshold is not below it
-        ([(0, 40, 0)], PASS),  # 0 is never, and has no other side
+        ([(0, 40, 0)], PASS),  # 0 means never, and has no other side
         ([(0, 0, 0)], PASS),
         ([(100, 40, 0)], FAIL),
         ([(100, 40, 60), (0, 70, 60), (100, 70, 80), (0, 90, 80), (0, 40, 0)], PASS),
@@ -164,7 +168,7 @@ def switches(cases: list[tuple[float, float, float]]) -> Verdict:
 def test_a_state_is_in_force_exactly_below_its_threshold(
     cases: list[tuple[float, float, float]], state: VerdictState
 ) -> None:
-    """Above half of the window counts as in force."""
+    """Above half of the window counts as active."""
     assert switches(cases).state is state
 
 
@@ -180,13 +184,13 @@ def test_a_state_is_in_force_exactly_below_its_threshold(
     ],
 )
 def test_a_threshold_seen_from_one_side_is_missing(cases: list[tuple[float, float, float]], reason: str) -> None:
-    """A state that is always on says nothing of its threshold."""
+    """A state that is always on says nothing about its threshold."""
     verdict = switches(cases)
     assert (verdict.state, verdict.value, verdict.reason) == (MISSING, None, reason)
 
 
 def test_cases_of_a_state_carry_both_numbers_and_a_note_says_what_is_wrong() -> None:
-    """The reader sees where it went wrong."""
+    """The message names the wrong case."""
     verdict = switches([(100, 40, 60), (80, 70, 60)])
     assert [(c["threshold"], c["loss"], c["guest_cpu"], c["value"]) for c in verdict.points] == [
         (60, pytest.approx(100), pytest.approx(40), 1),
@@ -196,7 +200,7 @@ def test_cases_of_a_state_carry_both_numbers_and_a_note_says_what_is_wrong() -> 
 
 
 def test_a_measure_that_straddles_its_threshold_leaves_the_state_open() -> None:
-    """Whether the state should be in force there is not known."""
+    """It is unknown whether the state should be active there."""
     records = [
         *(run(loss=100, guest_cpu=cpu, replication=r, n=0) for r, cpu in enumerate([40, 79])),
         *(run(loss=0, guest_cpu=cpu, replication=r, n=1) for r, cpu in enumerate([90, 90])),

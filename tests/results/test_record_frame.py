@@ -28,7 +28,7 @@ def small_run() -> RunRecord:
 
 
 def test_entities_over_the_window(small_run: RunRecord) -> None:
-    """One row an entity and counter: what it grew by since the cut, of a level what it is at the end, with the unit."""
+    """One row per entity and counter: the growth since the cut, or a level at the end, with the unit."""
     frame = entities(small_run, "pcpu")
     assert list(frame.itertuples(index=False, name=None)) == [
         ("pcpu0", "pcpu.busy_ps", 2, "ps"),
@@ -42,13 +42,13 @@ def test_entities_over_the_window(small_run: RunRecord) -> None:
 
 
 def test_an_unknown_kind_is_refused_with_the_nearest(small_run: RunRecord) -> None:
-    """An empty frame would look like a host without any."""
+    """An empty frame would look like a host without counters."""
     with pytest.raises(InputError, match=r"unknown kind; given 'pcpus'; allowed: one of pcpu, .*did you mean 'pcpu'"):
         entities(small_run, "pcpus")
 
 
 def test_series_slice_by_slice(small_run: RunRecord) -> None:
-    """Growth in every slice from the start of the run, which sums up to the counter's last value; levels at the ends of slices."""
+    """Growth in every slice from the start of the run, whose sum is the counter's last value; levels at the ends of slices."""
     frame = series_frame(small_run)
     rows = frame[(frame["entity"] == "pcpu1") & (frame["counter"] == "pcpu.busy_ps")]
     assert rows[["start_s", "end_s", "value"]].to_numpy().tolist() == [[0, 1, 10], [1, 3, 30]]
@@ -65,13 +65,13 @@ def test_a_failed_run_has_no_counters(small_run: RunRecord, frame) -> None:
 
 
 def test_results_are_no_record(small_run: RunRecord) -> None:
-    """The message says where one comes from."""
+    """The message says how to get a record."""
     with pytest.raises(TypeError, match=r"such as results\.record\(\) or one of results\.records, not list"):
         contexts([small_run])
 
 
 def test_levels_and_units_are_those_of_the_counters() -> None:
-    """As the table of counters says them."""
+    """As documented in the table of counters."""
     rows = re.findall(r"^``(\w+)\.(\w+)``(?: \.\.\. ``\w+``)? +(.+)$", record.__doc__, flags=re.MULTILINE)
     assert len(rows) > 60
     for kind, name, meaning in rows:

@@ -1,4 +1,4 @@
-"""Ranges of the known reds: what the tool writes of verdicts with several root seeds, and how often one further root seed lies in it."""
+"""Ranges of known reds: the tool's output for verdicts with several root seeds, and the coverage of a further seed."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def test_both_ranges_are_written_and_the_rest_stays(tool: ModuleType) -> None:
 def test_what_is_not_as_listed_is_said_and_not_written(
     tool: ModuleType, claim: str, verdicts: list[Verdict], words: str
 ) -> None:
-    """A claim to be listed, one to be taken off, one without an exact value; one that passes with another root seed alone stays listed."""
+    """A claim to add, one to remove, one without an exact value; one that passes only with another root seed stays listed."""
     text, [said] = tool.measured(TEXT, LISTED, {claim: verdicts}, {})
     assert text == TEXT
     assert said.startswith(words)
 
 
 def test_one_further_value_lies_within_in_99_percent_of_the_cases(tool: ModuleType) -> None:
-    """Of 4,000 experiments with five values and a sixth."""
+    """For 4,000 experiments with five values and a sixth."""
     values = np.random.default_rng(1).normal(size=(4000, 6))
     ends = [tool.further(row[:5].tolist()) for row in values]
     held = np.mean([low <= row[5] <= high for row, (low, high) in zip(values, ends, strict=True)])
@@ -73,7 +73,7 @@ def test_one_further_value_lies_within_in_99_percent_of_the_cases(tool: ModuleTy
 
 
 def test_ends_are_rounded_away_from_each_other(tool: ModuleType) -> None:
-    """By decimal digits, so that a number of four digits stays; below zero as well."""
+    """By decimal digits, so that a number of four digits is unchanged; also for negative numbers."""
     assert tool.outwards([0.3, 1.29991]) == (0.3, 1.3)
     assert tool.outwards([-1.23456]) == (-1.235, -1.234)
     assert tool.outwards([0.0, 543.21]) == (0.0, 543.3)

@@ -1,4 +1,4 @@
-"""Verdicts in words and in JSON, and when a campaign may be accepted."""
+"""Verdicts in words and in JSON, and the acceptance of a campaign."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def test_a_verdict_is_accepted_when_it_is_what_the_project_says(given, quick, wo
     ],
 )
 def test_bands_read_as_words(band, words):
-    """An open end is said, not shown as infinity."""
+    """An open end is written in words, not as infinity."""
     assert band_text(band, "VMs") == words
 
 
 def test_numbers_have_four_digits_and_what_is_none_is_a_dash():
-    """Nobody reads nan in a table; what is infinite is said in words."""
+    """A table never contains nan; infinite values are written in words."""
     assert [number(value) for value in (1 / 3, 20.0, None, math.nan, -math.inf)] == ["0.3333", "20", "–", "–", "–"]
     assert number(math.inf) == NO_BOUND
     assert [number(value) for value in (9_999.4, 9_999.5, -23_456.0)] == ["9999", "10,000", "-23,460"]
@@ -120,7 +120,7 @@ def test_rows_have_a_cell_for_each_heading_and_mark_known_ones():
     ],
 )
 def test_a_known_red_says_whether_it_is_as_listed(given, words):
-    """In the table, in the sentence, and as a failure or an error in JUnit where it is not."""
+    """In the table, in the sentence, and as a failure or an error in JUnit if it is not."""
     assert known_text(given) == words
     in_words = label(given, quick=False) + (f" ({words})" if words else "")
     assert as_rows([given], quick=False)[0][-1] == ("known red" if words == "known" else in_words)
@@ -156,7 +156,7 @@ def test_a_bound_is_said_to_be_one(interval, bound, words):
 
 
 def test_json_is_strict_and_has_the_agreed_keys():
-    """An absent bound and a value that is not finite are null."""
+    """An absent bound and a non-finite value are null."""
     endless = verdict(band=(None, 3.0), interval=(-math.inf, math.inf), value=math.nan)
     text = json.dumps(as_json([endless], quick=False), allow_nan=False)
     assert json.loads(text) == [
@@ -185,7 +185,7 @@ def test_json_is_strict_and_has_the_agreed_keys():
 
 
 def test_a_percentile_with_too_few_observations_is_told_in_words():
-    """Where its value would stand, in the table and in the sentence; a missing run has a dash there."""
+    """In place of its value in the table and the sentence; a missing run has a dash there."""
     reason = f"{NOT_ESTIMABLE}: latency_p99 needs 368 observations in every run at n=1"
     told = verdict(value=None, interval=(None, None), state=VerdictState.MISSING, reason=reason)
     untold = verdict(value=None, interval=(None, None), state=VerdictState.MISSING, reason="no run")
@@ -195,14 +195,14 @@ def test_a_percentile_with_too_few_observations_is_told_in_words():
 
 
 def test_a_deterministic_value_has_no_interval_in_the_table_and_is_told_in_json():
-    """A range without width would look like one that was measured."""
+    """A range without width would look like a measured one."""
     made = replace(verdict(interval=(2.0, 2.0)), equal_replications=3)
     assert as_rows([made], quick=False)[0][3] == "deterministic"
     assert as_json([made], quick=False)[0]["deterministic"] is True
 
 
 def test_json_has_the_kind_of_a_claim_and_the_raw_value_of_its_cases():
-    """A raw measure stands beside one without a bound, which JSON has no number for."""
+    """A raw measure accompanies an unbounded one, for which JSON has no number."""
     made = verdict()
     made = replace(
         made, expectation=replace(made.expectation, kind="scale"), points=({"n": 1, "value": math.inf, "raw": 51.5},)

@@ -63,7 +63,7 @@ def record(mixed):
 
 
 def test_one_line_asks_for_a_subject(mixed):
-    """Its values differ from those of the host, which mixes all traffic; figures of the scenario have them in the table."""
+    """Its values differ from those of the host, which combine all traffic; figures of the scenario have them in the table."""
     own = mixed["latency_p95 of feed"]
     assert own.attrs == {"unit": "us", "of": "feed"}
     assert len(own) == len(mixed) == 4
@@ -87,7 +87,7 @@ def test_one_line_asks_for_a_subject(mixed):
     ids=["measures", "parts", "by", "distribution", "distributions"],
 )
 def test_a_call_reads_each_record_once(mixed, call, runs):
-    """Several measures of a call share the read, and the check of their subjects has it, too."""
+    """Several measures of a call share the read, also with the check of their subjects."""
     reads = []
 
     class Counted(LazyRecords):
@@ -100,7 +100,7 @@ def test_a_call_reads_each_record_once(mixed, call, runs):
 
 
 def test_a_percentile_of_a_subject_is_that_of_its_times_alone(record):
-    """By hand from the histogram: the share of packets of ticks below the 95th percentile."""
+    """By hand from the histogram: the share of packets in buckets below the 95th percentile."""
     histogram = record.histograms["flow.latency"]
     counts = (histogram.counts[-1] - histogram.counts[record.cut])[histogram.entities.index("ticks")]
     value = CATALOGUE["latency_p95 of ticks"].evaluate(record) * 1e6
@@ -110,7 +110,7 @@ def test_a_percentile_of_a_subject_is_that_of_its_times_alone(record):
 
 @pytest.mark.parametrize("kind", ["traffic", "group"])
 def test_traffic_and_groups_add_up_to_the_host(mixed, kind):
-    """What is counted, and what is a rate: nothing is lost between subjects, and nothing counted twice."""
+    """Counts and rates: nothing is lost between subjects, and nothing counted twice."""
     for record in mixed.records:
         parts = [Subject(kind, name).of(record) for name in subjects(record, kind)]
         own = ("vcpu.used_ps", "guest.interrupts") if kind == "group" else ()
@@ -138,7 +138,7 @@ def test_worlds_add_up_to_their_groups(record):
 
 
 def test_subjects_of_every_kind_have_frames(mixed):
-    """With units, the kind, and a short id last; measures that a kind does not have are no columns."""
+    """With units, the kind, and a short id last; measures that a kind lacks are not columns."""
     sizes = {"traffic": 4, "group": 4, "vm": 5, "vnic": 5, "port": 1, "node": 2}
     for kind in KINDS:
         frame = mixed.by(kind, at={"interval": "0 us"})
@@ -158,7 +158,7 @@ def test_subjects_of_every_kind_have_frames(mixed):
 
 
 def test_a_summary_has_the_means_of_the_replications(mixed):
-    """Of the host and of subjects, without what is 0 everywhere."""
+    """Of the host and of subjects, without measures that are 0 everywhere."""
     whole = mixed.summary(at={"interval": "0 us"}).set_index("measure")
     assert whole.loc["guest_cpu", "mean"] == pytest.approx(mixed["guest_cpu"][0.0].mean())
     assert whole.loc["guest_cpu", "unit"] == "% of a vCPU"
@@ -172,7 +172,7 @@ def test_a_summary_has_the_means_of_the_replications(mixed):
 
 
 def test_a_report_and_an_answer_show_measures_by_group(mixed, tmp_path):
-    """From the folder too, which has a file of them; without it the results are as before."""
+    """Also from the folder, which stores them in a file; without it the results are unchanged."""
     assert list(mixed.subjects["subject"].unique()) == ["web", "feed", "split", "web2"]
     found = mixed.subjects.set_index(["point", "subject"])
     mean = mixed.by("group", at={"interval": "0 us"}).groupby("subject")["latency_mean"].mean()["feed"]
@@ -193,7 +193,7 @@ def test_a_report_and_an_answer_show_measures_by_group(mixed, tmp_path):
 
 
 def test_what_esxtop_shows_adds_up(record):
-    """Each world runs, waits, is ready or held back; drops are those of the counters."""
+    """Each world runs, waits, is ready or co-stopped; drops are those of the counters."""
     for name in subjects(record, "vm"):
         found = esxtop(record, Subject("vm", name))
         vcpus = 2 if name == "feed[0]" else 1
@@ -207,7 +207,7 @@ def test_what_esxtop_shows_adds_up(record):
 
 
 def test_a_queue_of_a_vnic_has_its_own_packets(mixed, record):
-    """Those of its port, and no 0 for want of a queue of a NIC; a transmit queue receives none."""
+    """Those of its port, and not 0 because a NIC lacks queues; a transmit queue receives none."""
     queues = mixed.by("queue", at={"interval": "0 us"}).query("replication == 0").set_index("subject")
     came = queues.loc[queues.index.str.contains("]") & ~queues.index.str.contains("-tx"), "rx_rate"]
     port = record.series["port.received"]
@@ -237,7 +237,7 @@ def test_what_is_not_a_measure_is_refused(mixed, name):
     ],
 )
 def test_an_error_names_what_there_is(mixed, name, words):
-    """The subjects that a measure has, or the traffic to ask for."""
+    """The subjects that have a measure, or the traffic to name."""
     with pytest.raises(hostsim.InputError) as error:
         mixed[name]
     assert all(word in str(error.value) for word in words), error.value
@@ -256,7 +256,7 @@ def test_traffic_of_several_groups_belongs_to_none_of_them(record):
 
 
 def test_a_record_without_the_counters_says_so(record):
-    """One of an earlier version has times by traffic, and neither drops by traffic nor groups."""
+    """A record of an earlier version has times by traffic, but neither drops by traffic nor groups."""
     series = {
         name: counter
         for name, counter in record.series.items()
@@ -272,7 +272,7 @@ def test_a_record_without_the_counters_says_so(record):
 
 
 def test_a_distribution_has_a_line_for_each_traffic_entry(mixed):
-    """Counts of all subjects together are the host's; one subject alone has its own."""
+    """Counts of all subjects together equal the host's; a single subject has its own."""
     whole = mixed.distribution("latency", at={"interval": "0 us"})
     apart = mixed.distribution("latency", by="traffic", at={"interval": "0 us"})
     assert set(apart["traffic"]) == {"pages", "ticks", "copies"}
@@ -286,7 +286,7 @@ def test_a_distribution_has_a_line_for_each_traffic_entry(mixed):
 
 
 def test_expectations_and_figures_are_asked_of_a_subject(mixed):
-    """The verdict's value is the subject's; without a subject nothing has changed."""
+    """The verdict's value is the subject's; without a subject nothing changes."""
     verdicts = {verdict.expectation.name: verdict for verdict in mixed.verdicts}
     own = mixed["latency_p95 of feed"][0.0001]
     assert verdicts["feed"].value == pytest.approx(own.mean())

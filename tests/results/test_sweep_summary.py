@@ -1,4 +1,4 @@
-"""The summary of a sweep: the tables that its records make, though none of them is kept."""
+"""The summary of a sweep: tables made from its records, none of which is kept."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ KEYS = [(record.point_id, record.replication) for record in RECORDS]
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5), (4, 2, 5, 0, 3, 1)])
 def test_the_frames_are_those_of_the_records(order: tuple[int, ...]) -> None:
-    """In any order of runs: a search's point has no row, a flag of one run is one of its point, equal runs are flagged. Failed runs do not count."""
+    """For any order of runs: a search's point has no row, a run's flag applies to its point, equal runs are flagged. Failed runs do not count."""
     summary = SweepSummary(["p", "q", "lost"], single=False)
     for place in order:
         summary.add(RECORDS[place])
@@ -60,7 +60,7 @@ def test_the_frames_are_those_of_the_records(order: tuple[int, ...]) -> None:
 
 
 def test_records_are_read_when_they_are_asked_for() -> None:
-    """Indices from both ends, slices, iteration; no more than asked for is read."""
+    """Indices from both ends, slices, iteration; only requested records are read."""
     read: list[tuple[str, int]] = []
 
     class Reading(dict[tuple[str, int], RunRecord]):

@@ -37,17 +37,17 @@ def of_kind(kind: str, state: VerdictState = VerdictState.PASS, *, known: bool =
         (VerdictState.FAIL, False, "red"),
         (VerdictState.FAIL, True, "known red"),
         (VerdictState.MISSING, False, "missing"),
-        (VerdictState.MISSING, True, "missing"),  # a list of reds excuses no crash
+        (VerdictState.MISSING, True, "missing"),  # a list of reds does not excuse a crash
     ],
 )
 @pytest.mark.parametrize("quick", [False, True])
 def test_a_verdict_counts_as_one_outcome(state: VerdictState, known: bool, counts_as: str, quick: bool):
-    """At quick fidelity too, a value in the band with an interval that is not is undecided."""
+    """Also at quick fidelity, a value in the band whose interval is not inside is undecided."""
     assert outcome(of_kind("scale", state, known=known), quick=quick) == counts_as
 
 
 def test_what_awaits_calibration_is_red_and_is_named():
-    """Accepted in its range as every listed one, and never counted among the known ones; without any there is no line."""
+    """Accepted in its range like every listed claim, but never counted as a known red; without any there is no line."""
     awaits = verdict("moved", state=VerdictState.FAIL, known=True, awaiting="calibration")
     assert outcome(awaits, quick=False) == "red"
     assert is_accepted(awaits, quick=False)
@@ -58,7 +58,7 @@ def test_what_awaits_calibration_is_red_and_is_named():
 
 
 def test_kinds_have_rows_in_their_order_and_all_together_the_last():
-    """Only kinds that there are; what is in band and what is known red stay in columns of their own."""
+    """Only existing kinds; in band and known red are separate columns."""
     given = [
         of_kind("rule"),
         of_kind("scale", VerdictState.FAIL, known=True),
@@ -79,14 +79,14 @@ def test_kinds_have_rows_in_their_order_and_all_together_the_last():
 
 
 def test_one_kind_needs_no_sum():
-    """It would be the same row twice; of no verdicts there is nothing."""
+    """It would repeat the row; without verdicts there is none."""
     assert list(tally(outcomes([of_kind("rule")], quick=False))) == ["rule"]
     assert tally([]) == {}
     assert tally_words([]) == "0 in band"
 
 
 def test_verdicts_have_the_tally_as_a_frame():
-    """One row a kind, one column an outcome."""
+    """One row for each kind, one column for each outcome."""
     frame = Verdicts([*VERDICTS, *map(of_kind, CLAIM_KINDS)], quick=True).tally()
     assert list(frame.index) == [*CLAIM_KINDS, "own", "all"]
     assert list(frame.columns) == list(OUTCOMES)

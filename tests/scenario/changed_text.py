@@ -1,4 +1,4 @@
-"""Texts of scenarios that tests change one thing of, loaded from files of their own."""
+"""Scenario texts with single changes for tests, loaded from separate files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hostsim.scenario.scenario import Scenario
 
 
 def changed(text: str, *changes: tuple[str, str]) -> str:
-    """The text with the first place of each old text replaced."""
+    """The text with the first occurrence of each old text replaced."""
     for old, new in changes:
         assert old in text
         text = text.replace(old, new, 1)

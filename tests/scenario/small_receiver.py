@@ -1,4 +1,4 @@
-"""A small scenario of the receive side that tests change one thing of: two groups, two switches, TCP."""
+"""A small receive scenario for tests of single changes: two groups, two switches, TCP."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ traffic:
 
 
 def changed(*changes: tuple[str, str]) -> str:
-    """The text with the first place of each old text replaced."""
+    """The text with the first occurrence of each old text replaced."""
     return changed_text.changed(TEXT, *changes)
 
 
 def load_text(folder: Path, *changes: tuple[str, str], **options: dict[str, str]) -> Scenario:
-    """Loads the changed text from a file of its own."""
+    """Loads the changed text from a separate file."""
     return changed_text.load_changed(folder / "small.yaml", TEXT, *changes, **options)

@@ -1,4 +1,4 @@
-"""A small scenario file that tests change one thing of, and records for searches to look at."""
+"""A small scenario file for tests of single changes, and records for searches."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ expect:
 
 
 def changed(*changes: tuple[str, str]) -> str:
-    """The text with the first place of each old text replaced."""
+    """The text with the first occurrence of each old text replaced."""
     return changed_text.changed(TEXT, *changes)
 
 
@@ -51,14 +51,14 @@ def load_text(
     overrides: Mapping[str, str] | None = None,
     axes: Mapping[str, str] | None = None,
 ) -> Scenario:
-    """Loads the changed text from a file of its own."""
+    """Loads the changed text from a separate file."""
     return changed_text.load_changed(folder / "small.yaml", TEXT, *changes, overrides=overrides, axes=axes)
 
 
 def record(
     key: tuple[str, int], axes: Mapping[str, Scalar], dropped: int, error: str | None = None, of: int = 1_000_000
 ) -> RunRecord:
-    """A run in which so many packets were dropped, of a million where nothing is said."""
+    """A run with a number of dropped packets, by default of a million."""
     series = {
         name: Series(("all",), np.array([[0], [value]], dtype=np.int64))
         for name, value in (("guest.read", of - dropped), ("port.ring_lost", dropped))

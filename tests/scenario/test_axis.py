@@ -1,4 +1,4 @@
-"""Axes whose steps have names: linked paths that go by one word or number."""
+"""Axes with named steps: linked paths that are selected by one word or number."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def faults(tmp_path: Path, *changes: tuple[str, str], **options: dict[str, str])
 
 
 def test_labels_name_the_steps_of_linked_paths(tmp_path: Path) -> None:
-    """Points, expectations and figures go by them."""
+    """Points, expectations and figures use the names."""
     scenario = load_text(tmp_path, (COUNT, LINKED), AT)
     assert hosts(scenario) == {"few": (1, 10_000), 2: (2, 20_000), "many": (4, 5_000)}
     assert scenario.expectations[0].form.at["receivers"] == "many"
 
 
 def test_numbers_as_labels_make_a_line_to_fit(tmp_path: Path) -> None:
-    """What is a list of settings for the host is one number for whoever judges."""
+    """A list of settings for the host is one number in verdicts."""
     scenario = load_text(
         tmp_path,
         (COUNT, LINKED.replace("few", "1").replace("many", "4")),
@@ -56,7 +56,7 @@ def test_numbers_as_labels_make_a_line_to_fit(tmp_path: Path) -> None:
 
 
 def test_an_option_chooses_among_labels(tmp_path: Path) -> None:
-    """In its own order; expectations keep the steps that it leaves out."""
+    """In its own order; expectations keep the steps that the selection omits."""
     scenario = load_text(tmp_path, (COUNT, LINKED), AT, axes={"receivers": "2,few"})
     assert hosts(scenario) == {2: (2, 20_000), "few": (1, 10_000)}
     spec, _ = scenario.spec({**scenario.first(), "receivers": "many"}, SECOND)

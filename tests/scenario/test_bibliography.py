@@ -1,4 +1,4 @@
-"""Every claim, measurement and text that names a source leads a reader to a publication."""
+"""Every claim, measurement and text that names a source leads to a publication."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def texts(tree: object) -> list[str]:
 
 
 def naming() -> list[str]:
-    """Every text and comment of the shipped files that names a section of the facts or formats, in parts of one section each."""
+    """Every text and comment of the shipped files that names a section of the facts or formats, split by section."""
     root = data_root()
     files = [file for file in sorted(root.rglob("*.yaml")) if file.parent.name != "sources"]
     found = []
@@ -43,7 +43,7 @@ def naming() -> list[str]:
 
 @pytest.mark.parametrize("name", [*claims(), *measurements()])
 def test_a_published_number_has_a_source_that_can_be_found(name):
-    """Who doubts a number can look it up."""
+    """A reader who doubts a number can look it up."""
     [citation] = bibliography().of_claim(name)
     publication = citation.publication
     findable = publication.address or publication.number
@@ -52,14 +52,14 @@ def test_a_published_number_has_a_source_that_can_be_found(name):
 
 @pytest.mark.parametrize("name", claims())
 def test_a_claim_has_its_place_in_the_publication(name):
-    """A figure, table or section, and not the whole document."""
+    """A figure, table or section, not the whole document."""
     [citation] = bibliography().of_claim(name)
     assert citation.at
     assert citation.publication.address.startswith("http")
 
 
 def test_every_subject_that_a_shipped_file_or_the_code_names_is_in_the_bibliography():
-    """A source "facts 2.1" leads to publications, and to what they say."""
+    """A source "facts 2.1" leads to publications and their summaries."""
     named = naming()
     assert len(named) > 80
     code = [file.read_text(encoding="utf-8") for file in (ROOT / "hostsim").rglob("*.py")]
@@ -79,7 +79,7 @@ def test_what_a_publication_says_is_complete():
 
 
 def test_every_entry_of_the_bibliography_is_cited():
-    """What nothing rests on is no source."""
+    """A publication that nothing cites is not a source."""
     found = bibliography()
     cited = {citation.publication.key for _, citation in found.claims}
     cited |= {citation.publication.key for citations in found.texts.values() for citation in citations}
@@ -88,7 +88,7 @@ def test_every_entry_of_the_bibliography_is_cited():
 
 
 def test_every_pattern_of_claims_fits_one():
-    """A rule that fits no claim is a typing error, or one that an earlier rule hides."""
+    """A rule that matches no claim is a typing error, or an earlier rule hides it."""
     used = {next(patterns for patterns, _ in bibliography().claims if fits(patterns, name)) for name in claims()}
     assert used == {patterns for patterns, _ in bibliography().claims}
 
@@ -100,7 +100,7 @@ def fits(patterns: tuple[str, ...], name: str) -> bool:
 
 
 def test_longer_words_count_in_place_of_shorter_ones_inside_them():
-    """A text that says which fact of a section it means cites that fact's source alone."""
+    """A text that names a fact of a section cites only that fact's source."""
     one, other, third = (Publication(key, key.upper()) for key in "abc")
     book = Bibliography(
         {},
@@ -119,7 +119,7 @@ def test_longer_words_count_in_place_of_shorter_ones_inside_them():
 
 
 def test_faults_of_a_bibliography_name_line_and_nearest_name(tmp_path):
-    """A slip in the data file is found where it was made."""
+    """A mistake in the data file is reported at its place."""
     file = tmp_path / "bibliography.yaml"
     file.write_text(
         "entries:\n  rfc-1: {titel: One}\nclaims:\n  - {ids: ['a.*'], entry: rfc-2}\nmeasurements: {}\n"
@@ -136,7 +136,7 @@ def test_faults_of_a_bibliography_name_line_and_nearest_name(tmp_path):
 
 
 def test_bibtex_braces_names_and_escapes_what_tex_reads_as_commands():
-    """An entry can be pasted as it is."""
+    """An entry can be pasted unchanged."""
     text = bibtex(
         [
             Publication("x", "R&D: 50 % of a_b", "inproceedings", ("A B", "C D"), venue="ATC", year=2012),
@@ -150,7 +150,7 @@ def test_bibtex_braces_names_and_escapes_what_tex_reads_as_commands():
 
 
 def test_citation_file_agrees_with_the_package():
-    """GitHub and `hostsim cite` name the same title, authors and version."""
+    """GitHub and `hostsim cite` give the same title, authors and version."""
     from importlib.metadata import version
 
     kept = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
@@ -169,7 +169,7 @@ def test_constants_of_a_scenario_that_name_facts_have_citations():
 
 
 def test_results_carry_the_citations_of_claims_and_assumed_inputs():
-    """Reports and figures link them without knowing the bibliography."""
+    """Reports and figures link them without the bibliography."""
     scenario = load("splitrx")
     cited = _citations(scenario)
     assert {entry.name for entry in scenario.expectations if entry.is_claim} <= set(cited)

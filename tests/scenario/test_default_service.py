@@ -1,4 +1,4 @@
-"""Service times that a scenario leaves to its guests: `show` lists them, and a bottleneck that they own repeats them."""
+"""Default service times of guests: `show` lists them, and a bottleneck that they cause repeats them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_defaults_are_settings_with_their_time_on_this_host_and_their_range(file
 
 
 def test_a_service_time_of_the_scenario_takes_the_place_of_the_default(file: Path) -> None:
-    """It has the origin of any other setting."""
+    """It has an origin like any other setting."""
     assert services(load(file, {"traffic.orders.service": "200 us"}))["traffic.orders.service"] == ("200 us", "--set")
 
 
@@ -70,7 +70,7 @@ def test_a_service_time_of_the_scenario_takes_the_place_of_the_default(file: Pat
 def test_a_bottleneck_repeats_the_defaults_of_the_applications_behind_it(
     file: Path, bottleneck: str, noted: list[str]
 ) -> None:
-    """Those of the VM whose vCPU is full, and all where a node is."""
+    """Those of the VM with a full vCPU, and all of them for a node."""
     notes = list(service_notes(load(file).settings, bottleneck))
     assert [note.rpartition("set traffic.")[2].removesuffix(".service") for note in notes] == noted
     if "orders" in noted:

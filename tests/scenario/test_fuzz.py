@@ -1,4 +1,4 @@
-"""Fuzzing of the loaders: whatever stands in a file, it ends in a scenario or in faults with a place, and in nothing else.
+"""Fuzzing of the loaders: any file content gives a scenario or faults with a place, and nothing else.
 
 Files of the corpus and of what is shipped are cut, doubled, mixed and spliced with words that have a meaning somewhere. What once broke a
 loader is kept in the corpus. ``make fuzz`` does it for an hour.
@@ -37,7 +37,7 @@ WORDS = [
 
 @cache
 def seeds(group: str) -> list[str]:
-    """The texts that a group's file may start from: sound ones and faulty ones."""
+    """The initial texts of a group's file: valid and faulty ones."""
     start = GROUPS[group].text
     texts = [start]
     for case in cases(group).values():
@@ -76,7 +76,7 @@ def texts(draw: st.DrawFn, group: str) -> str:
 
 
 def check(group: str, text: str) -> None:
-    """Loads a scenario whose file of a group says something."""
+    """Loads a scenario whose group file has some content."""
     with tempfile.TemporaryDirectory() as folder:
         data = {"text": text.encode("utf-8", "replace").decode()}
         faults = faults_of(lambda: load(write(Path(folder), group, data)))
@@ -84,7 +84,7 @@ def check(group: str, text: str) -> None:
 
 
 def faults_of(read: Callable[[], object]) -> tuple[Fault, ...]:
-    """The faults that reading ends in, none when it ends well; nothing else may come out."""
+    """The faults of reading, empty on success; no other error may occur."""
     try:
         read()
     except InputError as error:
@@ -93,14 +93,14 @@ def faults_of(read: Callable[[], object]) -> tuple[Fault, ...]:
 
 
 def fuzz(group: str, number: int, examples: int) -> None:
-    """So many texts of a group from a seed."""
+    """A number of texts of a group from a seed."""
     quietly = settings(max_examples=examples, database=None, suppress_health_check=list(HealthCheck))
     seed(number)(quietly(given(texts(group))(lambda text: check(group, text))))()
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_edited_files_end_in_a_scenario_or_in_faults(group: str) -> None:
-    """A few of each kind, the same ones every time."""
+    """A few of each kind, always the same ones."""
     fuzz(group, 1, 25)
 
 
@@ -113,7 +113,7 @@ def test_any_text_is_yaml_or_a_fault(text: str) -> None:
 
 @pytest.mark.slow
 def test_for_as_long_as_is_asked_for() -> None:
-    """A round with a seed of its own for each group; with ``HOSTSIM_FUZZ_S`` further ones for so many seconds, with other seeds each time."""
+    """A round with its own seed for each group; with ``HOSTSIM_FUZZ_S`` further rounds for that many seconds, with new seeds each time."""
     began, number, done = time.monotonic(), int(time.time()) if SECONDS else 1, 0
     while not done or time.monotonic() - began < SECONDS:
         for group in GROUPS:

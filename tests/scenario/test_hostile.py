@@ -1,4 +1,4 @@
-"""Hostile files: refused by the real command with status 2, in little time and memory, and without doing what they ask for."""
+"""Hostile files: the real command refuses them with status 2, quickly, with little memory, and without side effects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.scenario.small_scenario import TEXT, changed
 
 MOST_CPU_S = 2.0
-"""Processor time, without that of imports, on the machine of the fixture `slowness`."""
+"""Processor time without imports, on the machine of the fixture `slowness`."""
 MOST_MIB = 200
 
 
@@ -34,7 +34,7 @@ def sweep() -> str:
 
 
 def quantities(count: int) -> str:
-    """So many quantities of nearly 10,000 characters, each with its unit behind many blanks and a line feed in it."""
+    """The given number of quantities of nearly 10,000 characters, each with its unit after many blanks and a line feed."""
     blanks = " " * 9900
     values = ", ".join(f'"{n}{blanks}x\\ny"' for n in range(count))
     return changed(("values: [1, 2]}", f"values: [{values}]}}"), ("vms.receiver.count", "traffic.stream.rate"))
@@ -136,12 +136,12 @@ except SystemExit:
 for line in sys.stdin:
     print(json.dumps(answer(line.rstrip())), flush=True)
 """
-"""The command's own entry point in forks of a small process, which has imported it: a child's memory counts from what that has."""
+"""The command's entry point in forks of a small process that has imported it: a child's memory counts in addition to that."""
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
-    """A process that runs the command on the scenario of each folder that it is given."""
+    """A process that runs the command on the scenario of each given folder."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", SERVER]
     folder, pipe = tmp_path_factory.mktemp("server"), subprocess.PIPE
@@ -154,7 +154,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Pope
 
 
 def refuse(server: subprocess.Popen[str], folder: Path) -> tuple[int, str, str, float, float]:
-    """The command on a folder's scenario: its status, what it says on stdout and stderr, seconds of processor, MiB."""
+    """The command on a folder's scenario: status, stdout, stderr, processor seconds, MiB."""
     server.stdin.write(f"{folder}\n")
     server.stdin.flush()
     status, seconds, memory = json.loads(server.stdout.readline())
@@ -166,7 +166,7 @@ def refuse(server: subprocess.Popen[str], folder: Path) -> tuple[int, str, str, 
 def test_a_hostile_file_is_refused_quickly_and_does_nothing(
     folder: Path, server: subprocess.Popen[str], slowness: float, name: str
 ) -> None:
-    """Status 2, a message and no traceback; under two seconds of processor and 200 MiB; no file but its own is there afterwards."""
+    """Status 2, a message and no traceback; under two processor seconds and 200 MiB; no other file exists afterwards."""
     text, words = FILES[name]
     (folder / "small.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
     before = sorted(folder.iterdir())

@@ -1,4 +1,4 @@
-"""The house: every input of a shipped scenario or server is published, with the place beside it, or assumed with a range."""
+"""Origins: every input of a shipped scenario or server is published, with its place, or assumed with a range."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OWNED = {
     "nics": ("rx_ring", "moderation", "interrupt_interval", "rx_queues"),
     "firmware": ("stop", "period"),
 }
-"""Keys of inputs by the section in which they stand."""
+"""Keys of inputs by their section."""
 SCENARIOS = {name: file for name, file in shipped().items() if file.parent.name != "examples"}
 SERVERS = {name: file for name, file in shipped_parts("hardware").items() if name != "ideal"}
 
@@ -56,7 +56,7 @@ def bare_inputs(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
 
 
 def has_source(tree: Tree, path: KeyPath, lines: list[str]) -> bool:
-    """True when the line of a value, of its mapping or of the section has a source, or the comment right above one of them."""
+    """True if the line of a value, its mapping or its section has a source, or if the comment right above one of them has."""
     for depth in range(len(path), max(len(path) - 3, 0), -1):
         line = tree.places[path[:depth]].line
         assert line is not None
@@ -74,12 +74,12 @@ def unowned(file: Path) -> list[str]:
 
 @pytest.mark.parametrize("file", [*SCENARIOS.values(), *SERVERS.values()], ids=lambda file: file.stem)
 def test_every_bare_input_names_its_source(file: Path) -> None:
-    """What no account gives is {value, assumed, range}."""
+    """Unpublished inputs are {value, assumed, range}."""
     assert unowned(file) == []
 
 
 def test_a_bare_input_without_a_source_is_found(tmp_path: Path) -> None:
-    """On its own line, above it, or beside the mapping it stands in; a source of a sibling is none."""
+    """On its own line, above it, or beside its mapping; a sibling's source does not count."""
     file = tmp_path / "own.yaml"
     file.write_text(
         "vms:   # source: the account\n  web: {count: 2, vcpus: 1}\n"
@@ -104,7 +104,7 @@ def test_senders_say_what_nobody_published_of_them(name: str) -> None:
 
 @pytest.mark.parametrize("file", SERVERS.values(), ids=lambda file: file.stem)
 def test_a_server_says_whether_its_hyperthreads_are_on(file: Path) -> None:
-    """A default would be a choice that nobody sees."""
+    """A default would be an invisible choice."""
     assert "threads" in Tree.of(file, file.name).data["cpu"]
 
 
@@ -114,7 +114,7 @@ def width(constant: Constant) -> float:
 
 
 def test_ranges_are_a_factor_of_two_wide_where_nothing_bounds_them() -> None:
-    """Of inputs of scenarios and servers, and of guests but for what their applications cost; the reason of a narrower one names the bound."""
+    """For inputs of scenarios and servers, and of guests except application costs; the reason of a narrower range names the bound."""
     found = [one for name in SCENARIOS for one in scenario_inputs(load(name)).values() if not one.words]
     found += [one for one in shipped_constants() if one.range and one.file in {*SERVERS, *shipped_parts("guests")}]
     narrow = {one.name for one in found if width(one) < 2 and "Bounded by" not in one.text}

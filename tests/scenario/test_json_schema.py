@@ -1,4 +1,4 @@
-"""The JSON Schema that editors get: complete, and free of what only hostsim reads."""
+"""The JSON Schema for editors: complete, and without keys that only hostsim reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOLDERS = {"hardware": "hardware", "nic": "nics", "platform": "platforms", "gues
 
 
 def plain(value: Any) -> Any:
-    """A tree of YAML as JSON has it."""
+    """A YAML tree as JSON."""
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
     return [plain(entry) for entry in value] if isinstance(value, list | tuple) else value
@@ -46,7 +46,7 @@ def nodes(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_the_schema_is_strict_json_with_every_key_described() -> None:
-    """Each key of a scenario file has prose, each reference its definition."""
+    """Each key of a scenario file has a description, each reference its definition."""
     schema = json.loads(json.dumps(scenario_schema(), allow_nan=False))
     assert schema["properties"].keys() == ScenarioFile.model_fields.keys()
     assert [name for name, node in schema["properties"].items() if not node.get("description")] == []
@@ -56,7 +56,7 @@ def test_the_schema_is_strict_json_with_every_key_described() -> None:
 
 
 def test_the_schema_knows_names_and_assumptions() -> None:
-    """Shipped parts and claims are offered, metrics are closed, an input may be written as an assumption, a cost nowhere but in a service time."""
+    """Shipped parts and claims are offered, metrics are closed, inputs may be assumptions, and costs occur only in service times."""
     schema = scenario_schema()
     assert "esxi-5.0" in schema["properties"]["platform"]["anyOf"][0]["enum"]
     known, of_subject = schema["$defs"]["FigurePart"]["properties"]["y"]["anyOf"]
@@ -81,7 +81,7 @@ def test_the_schema_knows_names_and_assumptions() -> None:
 
 
 def test_every_part_of_a_host_is_described() -> None:
-    """Each key of NICs, switches, groups and traffic has prose."""
+    """Each key of NICs, switches, groups and traffic has a description."""
     definitions = scenario_schema()["$defs"]
     for part in ("NicOptions", "VSwitchSpec", "VmGroupPart", "MulticastPart", "WorkPart", "TcpStreamSpec", "HttpSpec"):
         assert [key for key, node in definitions[part]["properties"].items() if not node.get("description")] == [], part
@@ -93,7 +93,7 @@ def test_making_the_schema_leaves_the_models_alone() -> None:
 
 
 def test_every_shipped_scenario_is_accepted() -> None:
-    """And the one that the guide writes: a copy opens in an editor without a red line."""
+    """And the one in the guide: a copy has no errors in an editor."""
     schema = scenario_schema()
     assert {file.name: faults(schema, read(file, file.name).tree) for file in WRITTEN} == {
         file.name: [] for file in WRITTEN
@@ -102,7 +102,7 @@ def test_every_shipped_scenario_is_accepted() -> None:
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_every_shipped_component_is_accepted(component: str) -> None:
-    """Platforms and guests that only say what differs from another, too."""
+    """Also platforms and guests that only list differences from another one."""
     schema = component_schema(component)
     Draft202012Validator.check_schema(schema)
     for file in shipped_parts(FOLDERS[component]).values():
@@ -160,7 +160,7 @@ def test_what_hostsim_reads_is_not_underlined(path: tuple[str, ...], value: obje
 
 
 def test_a_setting_says_meaning_unit_and_default() -> None:
-    """What an editor shows beside it."""
+    """The description that an editor displays beside it."""
     rate = scenario_schema()["$defs"]["HostPart"]["properties"]["advanced"]["properties"]["Net.CoalesceRBCRate"]
     assert "Default: 4000" in rate["description"]
     assert rate["anyOf"][0] == {"type": "integer", "minimum": 100, "maximum": 100_000}

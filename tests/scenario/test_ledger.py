@@ -1,4 +1,4 @@
-"""The ledger of first predictions: entries are added and stay as they are, and a digest tells inputs that have changed."""
+"""The ledger of first predictions: entries are added and never change, and a digest detects changed inputs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ENTRY = FirstPrediction(
 
 
 def test_what_is_added_is_read_again_behind_what_was_there(tmp_path: Path) -> None:
-    """Texts of digits stay texts; what a hand has written below an entry stays, too."""
+    """Texts of digits stay texts; manual additions below an entry stay, too."""
     file = tmp_path / LEDGER
     assert read_ledger(file) == {}
     add(file, {"esx5-latency.most": ENTRY})
@@ -49,7 +49,7 @@ def test_what_is_added_is_read_again_behind_what_was_there(tmp_path: Path) -> No
 
 
 def test_an_entry_cannot_be_overwritten(tmp_path: Path) -> None:
-    """Nothing is written then, not even of a measurement that has none."""
+    """Nothing is written then, not even for a measurement without an entry."""
     file = tmp_path / LEDGER
     add(file, {"esx5-latency.most": ENTRY})
     before = file.read_bytes()
@@ -94,7 +94,7 @@ def scenario(folder: Path, *changes: tuple[str, str]) -> Scenario:
 
 
 def test_a_digest_is_of_the_inputs_by_meaning(tmp_path: Path) -> None:
-    """Comments, reasons, questions, figures and other measurements change nothing; traffic and what is asked do."""
+    """Comments, reasons, questions, figures and other measurements change nothing; traffic and the expectation do."""
     assumed = 'rate: {value: 40 kpps, assumed: "A reason.", range: [1 kpps, 50 kpps]}'
     rates = (assumed, assumed.replace("A reason", "The same in other words"), assumed.replace("50 kpps", "60 kpps"))
     first, reworded, wider = (
@@ -114,7 +114,7 @@ def test_a_digest_is_of_the_inputs_by_meaning(tmp_path: Path) -> None:
 
 
 def test_servers_and_files_beside_a_scenario_are_inputs_and_platforms_are_not(tmp_path: Path) -> None:
-    """A shipped server is, as it is a fact; a shipped platform or guest carries costs and is the model."""
+    """A shipped server counts, as it is a fact; a shipped platform or guest has costs and belongs to the model."""
     shipped = scenario(tmp_path)
     assert input_files(shipped) == (tmp_path / "small.yaml", shipped_parts("hardware")["dell-r810"])
     copy_tree(shipped_parts("hardware")["dell-r810"], tmp_path / "box.yaml")
@@ -131,20 +131,20 @@ def test_servers_and_files_beside_a_scenario_are_inputs_and_platforms_are_not(tm
 
 
 def test_an_entry_whose_digest_includes_reasons_is_of_the_same_inputs_by_the_digest_without() -> None:
-    """Which is added by hand: other inputs have neither."""
+    """Which is added manually; other inputs have neither."""
     entry = ENTRY.model_copy(update={"without_reasons": "9d9b346293c5a0f7"})
     assert [entry.is_of(digest) for digest in (ENTRY.digest, "9d9b346293c5a0f7", "another")] == [True, True, False]
     assert not ENTRY.is_of("9d9b346293c5a0f7")
 
 
 def test_the_shipped_ledger_is_of_predictions_that_are_shipped() -> None:
-    """It is sound, and each of its measurements still has a scenario."""
+    """It is valid, and each of its measurements still has a scenario."""
     named = {entry.name for name in predictions() for entry in load(name).expectations}
     assert read_ledger(data_root() / "predictions" / LEDGER).keys() <= named
 
 
 def test_no_commit_has_changed_an_entry_or_taken_one_away() -> None:
-    """All that the history has seen stands in the ledger as it was, but for what is added by hand: a changed mechanism, and the digest without reasons."""
+    """Everything in the history is in the ledger unchanged, except for manual additions: a changed mechanism, and the digest without reasons."""
     file = ledger_of(load(next(iter(predictions()))))
     now = entries(file.read_text(encoding="utf-8")) if file.is_file() else {}
     log = git(file.parent, "log", "--format=%H", "--", file.name)
@@ -154,7 +154,7 @@ def test_no_commit_has_changed_an_entry_or_taken_one_away() -> None:
 
 
 def test_the_inputs_of_every_entry_were_committed_before_its_value() -> None:
-    """In this history, and not in the commit that the value came in."""
+    """In this history, and not in the commit that added the value."""
     file = data_root() / "predictions" / LEDGER
     for name, entry in read_ledger(file).items():
         assert git(file.parent, "log", "-1", "--format=%H", entry.inputs).strip() == entry.inputs

@@ -1,4 +1,4 @@
-"""Loading: what a scenario file comes to, and every fault in words that speak to its reader."""
+"""Loading: the scenario from a file, and every fault in words for its reader."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.scenario.small_scenario import changed, load_text
 
 @pytest.fixture(autouse=True)
 def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Faults name files from the working folder."""
+    """Faults name files relative to the working folder."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -39,7 +39,7 @@ RATE = "rate: 40 kpps"
     "name", ["bottleneck", "run_dispatches", "member", "what_if", "metric", "unit", "mean", "runs", "value", "raw"]
 )
 def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> None:
-    """Before anything is run: afterwards there would be no table, or one with two columns of this name."""
+    """Before anything is run: otherwise there would be no table, or one with two columns of this name."""
     assert faults(tmp_path, ("  receivers: {set", f"  {name}: {{set"))[0] == (
         f"small.yaml:17: sweep.{name}: is the name of a column of tables; allowed: another name"
     )
@@ -404,12 +404,12 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
     ],
 )  # fmt: skip
 def test_bad_input_says_what_is_wrong(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    """File, line, path, value given, what is allowed, and the nearest known name, and nothing beside."""
+    """File, line, path, given value, allowed values, nearest known name, and nothing else."""
     assert faults(tmp_path, (old, new)) == expected.splitlines()
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
-    """Faults of different kinds and sections come together, in the order of the file."""
+    """Faults of different kinds and sections are reported together, in the order of the file."""
     told = faults(
         tmp_path,
         ("question: What happens?\n", ""),
@@ -443,7 +443,7 @@ SWEEP = ("figures:", "  rate: {set: traffic.stream.rate, values: [40 kpps]}\nfig
 
 
 def test_a_figure_shows_answers_that_stand_on_one_scale(tmp_path: Path) -> None:
-    """A share and a rate do not; a search counts in the unit of its steps."""
+    """A share and a rate cannot; a search counts in the unit of its steps."""
     asked = ("expect:\n", f"expect:\n{SEARCH}")
     (told,) = faults(tmp_path, asked, SWEEP, ANSWERS)
     assert told == (
@@ -457,7 +457,7 @@ def test_a_figure_shows_answers_that_stand_on_one_scale(tmp_path: Path) -> None:
 
 
 def test_an_expectation_that_is_wrong_itself_is_told_once(tmp_path: Path) -> None:
-    """Not again by the figure that shows its answer."""
+    """The figure with its answer does not report it again."""
     (told,) = faults(tmp_path, (ANSWERS[0], "{answers: mine}"), ("metric: loss", "metric: los"))
     assert told.startswith("small.yaml:23: expect[0].metric: unknown metric")
     (told,) = faults(tmp_path, (ANSWERS[0], "{answers: mine}"), ("metric: loss", "metrik: loss\n    metric: loss"))
@@ -471,7 +471,7 @@ def test_an_expectation_that_is_wrong_itself_is_told_once(tmp_path: Path) -> Non
 
 
 def test_a_file_that_is_not_there_has_a_nearest_one(tmp_path: Path) -> None:
-    """By what stands before the dot, in the folder that was meant."""
+    """By the text before the dot, in the intended folder."""
     (tmp_path / "parts").mkdir()
     for name in ("rhel.yaml", "rhel.txt", "other.yaml"):
         (tmp_path / "parts" / name).write_text("")
@@ -484,7 +484,7 @@ def test_a_file_that_is_not_there_has_a_nearest_one(tmp_path: Path) -> None:
 
 
 def test_faults_of_a_part_name_its_file(tmp_path: Path) -> None:
-    """A bad hardware file is told with its own lines, and rules between its keys are checked."""
+    """A bad hardware file is reported with its own lines, and rules between its keys are checked."""
     hardware = tmp_path / "box.yaml"
     hardware.write_text(
         "hardware: box\n"
@@ -535,7 +535,7 @@ def test_a_platform_is_laid_over_its_parent_key_by_key(tmp_path: Path) -> None:
 
 
 def test_a_guest_is_laid_over_its_parent_and_a_constant_goes_with_its_origin(tmp_path: Path) -> None:
-    """What it does not say is its parent's; a sourced cost takes the place of an assumed one, range and all."""
+    """Missing keys come from its parent; a sourced cost replaces an assumed one, including its range."""
     own = "guest: own\nextends: rhel6\napplications: {http_server: {cycles: 1000, source: a paper}}\n"
     (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
     (tmp_path / "loop.yaml").write_text("guest: loop\nextends: ./loop.yaml\n", encoding="utf-8")
@@ -567,7 +567,7 @@ def test_a_missing_scenario_names_the_nearest(tmp_path: Path) -> None:
 
 
 def test_overrides_win_and_keep_their_origin(tmp_path: Path) -> None:
-    """`--set` reaches keys, settings and the inside of parts, and the settings say so."""
+    """`--set` reaches keys, settings and the inside of parts, and is listed in the settings."""
     overrides = {
         "traffic.stream.rate": "50 kpps",
         "host.advanced.Net.MaxPortRxQueueLen": "100",
@@ -613,18 +613,18 @@ def test_overrides_win_and_keep_their_origin(tmp_path: Path) -> None:
     ],
 )
 def test_bad_overrides_are_told_like_bad_keys(tmp_path: Path, overrides: dict[str, str], expected: str) -> None:
-    """The option stands where the file and line stand else."""
+    """The option is listed in place of file and line."""
     assert faults(tmp_path, overrides=overrides) == [expected]
 
 
 def test_setting_what_an_axis_varies_pins_the_axis(tmp_path: Path) -> None:
-    """The value that was set is the only one left of the axis."""
+    """The set value is the only value of the axis."""
     scenario = load_text(tmp_path, overrides={"vms.receiver.count": "7"})
     assert {name: axis.values for name, axis in scenario.axes.items()} == {"receivers": (7,), "split": ("0", "1")}
 
 
 def test_axes_can_be_given_anew_or_added(tmp_path: Path) -> None:
-    """By name for those of the file, by path for others; text stays text where the file has text."""
+    """By name for axes of the file, by path for others; text stays text if the file has text."""
     scenario = load_text(
         tmp_path, axes={"receivers": "1..9:4,20", "split": "1,0", "traffic.stream.rate": "10..30:10 kpps"}
     )
@@ -663,12 +663,12 @@ def test_axes_can_be_given_anew_or_added(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_bad_axes_are_told_like_bad_keys(tmp_path: Path, axes: dict[str, str], expected: str) -> None:
-    """Unknown names, paths that are varied already, values that may not stand there, ranges that are none."""
+    """Unknown names, paths that are already varied, invalid values, invalid ranges."""
     assert faults(tmp_path, ("- name: mine", "- name: other"), axes=axes)[:1] == [expected]
 
 
 def test_linked_paths_move_together(tmp_path: Path) -> None:
-    """An axis with two paths takes lists, and goes by their values."""
+    """An axis with two paths takes lists, and is named by their values."""
     scenario = load_text(
         tmp_path,
         (
@@ -702,7 +702,7 @@ def test_platform_hardware_and_guests_are_axes_like_any_other(tmp_path: Path) ->
 
 
 def test_settings_that_are_known_but_not_modelled_warn(tmp_path: Path) -> None:
-    """The scenario with the line, and its points, wherever its file lies."""
+    """The scenario with the line, and its points, wherever its file is."""
     rss = ('emuRxMode: "0"', 'emuRxMode: "0", ethernet0.rssoffload: "TRUE"')
     scenario = load_text(tmp_path, rss, ("sweep:", "peer: linux\nsweep:"))
     (warning,) = scenario.warnings
@@ -714,7 +714,7 @@ def test_settings_that_are_known_but_not_modelled_warn(tmp_path: Path) -> None:
 
 
 def test_assumptions_are_listed_with_their_range(tmp_path: Path) -> None:
-    """Those of the scenario first, then those of its parts, each under the path that moves it."""
+    """Those of the scenario first, then those of its parts, each under its path."""
     scenario = load_text(tmp_path, (RATE, "rate: {value: 40 kpps, assumed: nobody said, range: [30 kpps, 50 kpps]}"))
     first = scenario.assumptions[0]
     assert (first.path, first.value, first.reason, first.range) == (
@@ -730,7 +730,7 @@ def test_assumptions_are_listed_with_their_range(tmp_path: Path) -> None:
 
 
 def test_axes_that_an_expectation_leaves_out_have_their_first_value(tmp_path: Path) -> None:
-    """And values are written the way the sweep writes them."""
+    """And values are in the sweep's notation."""
     scenario = load_text(tmp_path, ("at: {receivers: 2}", 'at: {receivers: "2"}'))
     (expectation,) = scenario.expectations
     assert expectation.form == At("loss", {"receivers": 2, "split": "0"})
@@ -738,7 +738,7 @@ def test_axes_that_an_expectation_leaves_out_have_their_first_value(tmp_path: Pa
 
 
 def test_every_form_of_expectation_is_read(tmp_path: Path) -> None:
-    """Bands without unit for ratios, thresholds in the metric's unit, axes filled in but the one that a form runs along."""
+    """Bands without unit for ratios, thresholds in the metric's unit, axes filled in except the one along which a form runs."""
     scenario = load_text(
         tmp_path,
         (
@@ -766,7 +766,7 @@ def test_every_form_of_expectation_is_read(tmp_path: Path) -> None:
 
 
 def test_arrivals_are_replayed_from_a_file_beside_the_scenario(tmp_path: Path) -> None:
-    """Seconds become picoseconds; bad lines are told with the file's own lines."""
+    """Seconds become picoseconds; bad lines are reported with the file's own lines."""
     (tmp_path / "arrivals.txt").write_text("# seconds\n0.001\n0.0015\n\n2\n", encoding="utf-8")
     change = (RATE, "arrivals: {process: replay, file: arrivals.txt}")
     scenario = load_text(tmp_path, change)
@@ -781,7 +781,7 @@ def test_arrivals_are_replayed_from_a_file_beside_the_scenario(tmp_path: Path) -
 
 
 def test_arrivals_of_an_epoch_are_shifted_by_their_first_instant(tmp_path: Path) -> None:
-    """``frame.time_epoch`` of tshark, down to its nanoseconds, which a number of floating point does not hold."""
+    """``frame.time_epoch`` of tshark to the nanosecond, which a float cannot represent."""
     change = (RATE, "arrivals: {process: replay, file: arrivals.txt}")
     (tmp_path / "arrivals.txt").write_text("1700000000.000000007\n1700000000.000001012\n1700000001.5\n")
     scenario = load_text(tmp_path, change)
@@ -802,7 +802,7 @@ def test_arrivals_of_an_epoch_are_shifted_by_their_first_instant(tmp_path: Path)
 
 
 def test_receivers_of_a_stream_hang_on_one_switch(tmp_path: Path) -> None:
-    """One NIC brings the packet, one switch replicates it."""
+    """One NIC receives the packet, one switch replicates it."""
     hardware = tmp_path / "box.yaml"
     nic = "{model: x, line_rate: 10 Gbit/s, node: 0, rx_ring: 512, driver: ixgbe, interrupt_interval: 50 us}"
     hardware.write_text(
@@ -829,7 +829,7 @@ def test_receivers_of_a_stream_hang_on_one_switch(tmp_path: Path) -> None:
     "written", ["1", "-1", "1.5", "null", "true", "''", "word", "40 kpps", "[]", "[[1], {}]", "{}", "{a: 1}"]
 )
 def test_whatever_is_written_anywhere_ends_in_a_scenario_or_in_faults(tmp_path: Path, written: str) -> None:
-    """Each value of the file is replaced by something else: no other error comes out, and every fault has a place."""
+    """Each value of the file is replaced by something else: no other error occurs, and every fault has a place."""
     file = tmp_path / "small.yaml"
     for match in re.finditer(r"(?<=: )[^\s{\[][^,\n}\]]*|\[[^\]]*\]|\{[^{}\n]*\}", changed()):
         file.write_text(changed()[: match.start()] + written + changed()[match.end() :], encoding="utf-8")
@@ -843,7 +843,7 @@ def test_whatever_is_written_anywhere_ends_in_a_scenario_or_in_faults(tmp_path: 
 
 
 def test_what_an_option_says_of_the_run_goes_before_what_the_file_says_of_a_quick_one() -> None:
-    """A length that was asked for is the length that is run; the key of the quick run goes before both."""
+    """A requested length is used; the key of the quick run has priority over both."""
     plain = load("first-sweep").run
     longer = load("first-sweep", {"run.length": "2 s"}).run
     assert (longer.length_ps, longer.quick_length_ps) == (2 * 10**12, 2 * 10**12)
@@ -855,7 +855,7 @@ def test_what_an_option_says_of_the_run_goes_before_what_the_file_says_of_a_quic
 
 
 def test_keys_that_several_kinds_of_traffic_share_are_told_once(tmp_path: Path) -> None:
-    """Any of them may come to stand there, by another option."""
+    """Another option may put any of them there."""
     with pytest.raises(InputError) as caught:
         load_text(tmp_path, overrides={"traffic.stream.strems": "3"})
     (fault,) = caught.value.faults
@@ -864,7 +864,7 @@ def test_keys_that_several_kinds_of_traffic_share_are_told_once(tmp_path: Path) 
 
 
 def test_a_shorter_run_in_which_nothing_comes_is_refused_where_it_is_planned(tmp_path: Path) -> None:
-    """A quick look may be too quick."""
+    """A quick run may be too short."""
     scenario = load_text(tmp_path, ("40 kpps", "1.5 pps"))
     make_plan(scenario, Fidelity())
     with pytest.raises(InputError, match=r"small\.yaml:14: traffic\.stream\.rate: has no traffic in a run of 0\.5 s"):
@@ -872,7 +872,7 @@ def test_a_shorter_run_in_which_nothing_comes_is_refused_where_it_is_planned(tmp
 
 
 def test_ports_of_flows_are_told_apart_by_vm_kind_and_range(tmp_path: Path) -> None:
-    """Other groups, other servers and the next free port go together."""
+    """Other groups, other servers, and the next free port together."""
     one = "{kind: tcp_stream, to: receiver, direction: send, streams: 8, window: 64 KiB}"
     for two in (
         "{kind: tcp_stream, to: other, direction: send, window: 64 KiB}",
@@ -898,14 +898,14 @@ def test_ports_of_flows_are_told_apart_by_vm_kind_and_range(tmp_path: Path) -> N
 
 
 def test_instants_after_the_run_are_refused(tmp_path: Path) -> None:
-    """A trace whose clock began long before."""
+    """A trace whose clock began long ago."""
     (tmp_path / "trace.txt").write_text("1.5\n2\n")
     with pytest.raises(InputError, match=r"arrivals\.file: has no instant within a run of 1 s; .*instants below 1 s"):
         load_text(tmp_path, ("rate: 40 kpps", "arrivals: {process: replay, file: trace.txt}"))
 
 
 def test_traffic_of_no_vm_may_be_slow(tmp_path: Path) -> None:
-    """A sweep may begin with no VM; a group with many makes a packet together."""
+    """A sweep may begin without VMs; a group of many forms a packet together."""
     slow = (
         ("multicast", "work"),
         ("packet_size: 800 B, rate: 40 kpps", "rate: 0.01 /s, service: {mean: 1 ms}"),
@@ -921,7 +921,7 @@ FIGURE = "{x: receivers, y: loss, series: split}"
 
 
 def test_a_figure_of_a_difference_has_its_reference_limits_and_names(tmp_path: Path) -> None:
-    """Limits become numbers in the unit of y, names those that the sweep gives to axes and values."""
+    """Limits become numbers in the unit of y, names those of axes and values in the sweep."""
     named = 'values: ["0", "1"], label: Mode, value_labels: {"1": splitRxMode}}'
     written = '{x: receivers, y: loss, at: {split: "1"}, less: {split: "0"}, line: [1 %, 2], label: Loss saved}'
     scenario = load_text(tmp_path, ('values: ["0", "1"]}', named), (FIGURE, written))
@@ -942,7 +942,7 @@ def test_a_figure_of_a_difference_has_its_reference_limits_and_names(tmp_path: P
 
 
 def test_answers_have_a_label_and_axes_may_be_logarithmic(tmp_path: Path) -> None:
-    """As the figure says; by default the catalogue's label, and no logarithm."""
+    """As in the figure; by default the catalogue's label, and linear axes."""
     asked = ("expect:\n", f"expect:\n{SEARCH}")
     (answers,) = load_text(tmp_path, asked, SWEEP, (FIGURE, "{answers: room, label: Receivers}")).figures
     assert answers == AnswersSpec("loss", ("room",), label="Receivers")
@@ -952,7 +952,7 @@ def test_answers_have_a_label_and_axes_may_be_logarithmic(tmp_path: Path) -> Non
 
 
 def test_a_table_has_metrics_or_answers_in_any_units(tmp_path: Path) -> None:
-    """There is no scale that they would have to share."""
+    """They need no common scale."""
     asked = ("expect:\n", f"expect:\n{SEARCH}")
     answers = load_text(tmp_path, asked, SWEEP, (FIGURE, "{kind: table, answers: [mine, room]}"))
     assert answers.figures == (TableSpec("loss", ("mine", "room")),)
@@ -973,24 +973,24 @@ def test_a_table_has_metrics_or_answers_in_any_units(tmp_path: Path) -> None:
     ],
 )
 def test_a_figure_of_two_things_is_refused(tmp_path: Path, written: str, told: str) -> None:
-    """Each with what it may be instead."""
+    """Each with the allowed values."""
     assert told in "\n".join(faults(tmp_path, (FIGURE, written)))
 
 
 def test_only_values_of_an_axis_have_labels(tmp_path: Path) -> None:
-    """A misspelt one would leave the figure without its name."""
+    """A misspelt one would remove the figure's name."""
     (told,) = faults(tmp_path, ('values: ["0", "1"]}', 'values: ["0", "1"], value_labels: {"2": off}}'))
     assert "sweep.split.value_labels.2: is not a value of the axis" in told
 
 
 def test_labels_of_values_that_others_replace_are_left_unused() -> None:
-    """Another rate by ``--set`` for those of the file, whose labels name none of it: no fault of whoever sets it."""
+    """Another rate by ``--set`` than those of the file, whose labels do not name it: not the user's fault."""
     scenario = load("latency", {"sweep.moderation.values": "[25 us]"})
     assert scenario.axes["moderation"].names.values == {}
 
 
 def test_a_profile_is_read_from_a_file_of_rates(tmp_path: Path) -> None:
-    """Instants of any epoch and rates become phases; the last line holds as long as the one before it, and bad lines are named."""
+    """Instants of any epoch and rates become phases; the last line lasts as long as the one before it, and bad lines are named."""
     change = (RATE, "arrivals: {process: profile, file: day.csv, period: 500 ms}")
     (tmp_path / "day.csv").write_text(
         "# seconds, packets in a second\n1700000000,1000\n1700003600 25e3\n1700010800, 0\n"
@@ -1030,7 +1030,7 @@ def test_a_profile_is_read_from_a_file_of_rates(tmp_path: Path) -> None:
     ],
 )
 def test_keys_of_arrivals_that_do_not_belong_together_are_faults(tmp_path: Path, arrivals: str, message: str) -> None:
-    """Each names what is missing or too much."""
+    """Each names the missing or excess part."""
     with pytest.raises(InputError, match=re.escape(message)):
         load_text(tmp_path, (RATE, f"rate: 40 kpps, arrivals: {arrivals}"))
 

@@ -1,4 +1,4 @@
-"""NICs by model: what a server's file says of a NIC lies over a model of the catalogue, or over a file of the user's."""
+"""NICs by model: keys of a server's file are merged over a catalogue model, or over a user's file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ nics:
 
 
 def server(folder: Path, nic: str) -> HardwareSpec:
-    """The server whose only NIC is written so."""
+    """The server with only this NIC."""
     (folder / "own.yaml").write_text(SERVER.replace("NIC", nic), encoding="utf-8")
     part = Parts(folder).hardware("./own.yaml", ("hardware",))
     assert part.faults == ()
@@ -44,7 +44,7 @@ def nic_of(folder: Path, nic: str) -> NicSpec:
 
 @pytest.mark.parametrize("name", shipped_parts("nics"))
 def test_a_model_alone_is_a_whole_nic(tmp_path: Path, name: str) -> None:
-    """Rate, driver, ring and moderation are those of its file; no slot of the catalogue holds its ports back."""
+    """Rate, driver, ring and moderation are those of its file; no slot of the catalogue limits its ports."""
     nic = nic_of(tmp_path, f"{{model: {name}}}")
     of_file = Parts(tmp_path).nic(name).spec
     assert of_file is not None
@@ -54,7 +54,7 @@ def test_a_model_alone_is_a_whole_nic(tmp_path: Path, name: str) -> None:
 
 
 def test_the_82599_has_the_values_of_the_shipped_server_with_one(tmp_path: Path) -> None:
-    """The catalogue and the server of an experiment agree, but for the driver of the newest platform."""
+    """The catalogue and an experiment's server agree, except for the driver of the newest platform."""
     shipped = Parts(tmp_path).hardware("dell-r820", ("hardware",)).spec
     assert shipped is not None
     nic = server(tmp_path, "{model: 82599}").with_drivers(["ixgbe"]).nics["vmnic0"]
@@ -62,7 +62,7 @@ def test_the_82599_has_the_values_of_the_shipped_server_with_one(tmp_path: Path)
 
 
 def test_every_key_can_still_be_set(tmp_path: Path) -> None:
-    """A value beside the model takes the place of the catalogue's; a rule of moderation goes before its interval."""
+    """A value beside the model replaces the catalogue's; a moderation rule has priority over its interval."""
     nic = nic_of(tmp_path, "{model: 82599, line_rate: 1 Gbit/s, node: 1, rx_ring: 4096, moderation: ixgbe, lro: true}")
     assert (nic.line_rate, nic.node, nic.rx_ring, nic.lro) == (1e9, 1, 4096, True)
     assert (nic.moderation, nic.interrupt_interval) == ("ixgbe", None)
@@ -70,7 +70,7 @@ def test_every_key_can_still_be_set(tmp_path: Path) -> None:
 
 
 def test_a_model_may_be_a_file_of_the_users(tmp_path: Path) -> None:
-    """It may extend one of the catalogue; its faults have its own lines."""
+    """It may extend a catalogue model; its faults have their own lines."""
     (tmp_path / "mine.yaml").write_text("model: mine\nextends: X710\nrx_ring: 1024\n", encoding="utf-8")
     nic = nic_of(tmp_path, "{model: mine.yaml}")
     assert (nic.model, nic.rx_ring, nic.moderation) == ("mine", 1024, "i40e")
@@ -114,7 +114,7 @@ def test_a_model_has_the_driver_of_its_platform(tmp_path: Path, platform: str, d
 def test_an_option_or_an_axis_chooses_the_model(
     tmp_path: Path, model: str, expected: tuple[str, int], *, as_axis: bool
 ) -> None:
-    """It takes the place of all that the file says of the NIC but its node, so that nothing of another model is left."""
+    """It replaces all of the NIC's keys in the file except its node, so that nothing of another model remains."""
     server(tmp_path, "{model: X710, node: 1, rx_ring: 4096}")
     chosen = {"hardware.nics.vmnic0.model": model}
     nic = spec_of(tmp_path, *((None, chosen) if as_axis else (chosen, None))).hardware.nics["vmnic0"]
@@ -122,14 +122,14 @@ def test_an_option_or_an_axis_chooses_the_model(
 
 
 def test_an_option_beside_a_model_counts(tmp_path: Path) -> None:
-    """Whichever of the two is written first."""
+    """Whichever of the two comes first."""
     server(tmp_path, "{model: X710}")
     chosen = {"hardware.nics.vmnic0.rx_ring": "4096", "hardware.nics.vmnic0.model": "E810"}
     assert spec_of(tmp_path, chosen).hardware.nics["vmnic0"].rx_ring == 4096
 
 
 def test_an_option_of_an_unknown_model_is_refused(tmp_path: Path) -> None:
-    """With the nearest one: a name on a data sheet would change nothing."""
+    """With the nearest one: a name from a data sheet would change nothing."""
     server(tmp_path, "{model: X710}")
     with pytest.raises(InputError, match=r"model'\]: unknown model of NIC; given 'x710'; .*did you mean 'X710'"):
         spec_of(tmp_path, {"hardware.nics.vmnic0.model": "x710"})
@@ -137,7 +137,7 @@ def test_an_option_of_an_unknown_model_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", shipped_parts("nics"))
 def test_every_number_of_the_catalogue_has_its_origin(name: str) -> None:
-    """A comment on its line, or an assumption with a range; words and flags need none."""
+    """A comment on its line, or an assumption with a range; words and flags need neither."""
     text = (data_root() / "nics" / f"{name}.yaml").read_text(encoding="utf-8")
     for key, value in read(data_root() / "nics" / f"{name}.yaml", name).tree.items():
         if key in ("rx_ring", "rx_queues", "interrupt_interval", "interrupt_step", "pcie") and not (

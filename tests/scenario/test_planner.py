@@ -47,7 +47,7 @@ def test_axes_are_crossed_with_the_last_one_fastest(tmp_path: Path) -> None:
 
 
 def test_fidelity_chooses_length_replications_and_seed(tmp_path: Path) -> None:
-    """Quick runs are the scenario's own; a number of replications given by hand wins."""
+    """Quick runs are the scenario's own; a given number of replications has priority."""
     scenario = load_text(tmp_path)
     full, quick = make_plan(scenario, Fidelity()), make_plan(scenario, Fidelity(quick=True, seed=3))
     assert {task.point.spec.length for task in full.tasks} == {SECOND}
@@ -57,7 +57,7 @@ def test_fidelity_chooses_length_replications_and_seed(tmp_path: Path) -> None:
 
 
 def test_expectations_add_the_points_that_they_need_and_the_sweep_has_not(tmp_path: Path) -> None:
-    """A value that is not swept makes a point of its own, once; without the sweep only these are left."""
+    """A value outside the sweep makes one further point; without the sweep only such points remain."""
     scenario = load_text(tmp_path, ("at: {receivers: 2}", "at: {receivers: 3, split: '1'}"))
     assert axes_of(make_plan(scenario, Fidelity()))[-1] == (3, "1")
     assert axes_of(make_plan(scenario, Fidelity(), sweep=False)) == [(3, "1")]
@@ -71,7 +71,7 @@ def test_values_are_written_as_the_sweep_writes_them(tmp_path: Path) -> None:
 
 
 def test_an_id_is_the_hash_of_what_is_simulated(tmp_path: Path) -> None:
-    """Equal from load to load, other for any other point."""
+    """Equal for every load, different for any other point."""
     first, second = (make_plan(load_text(tmp_path), Fidelity()) for _ in range(2))
     assert [task.key for task in first.tasks] == [task.key for task in second.tasks]
     ids = {task.point.id for task in first.tasks}
@@ -80,7 +80,7 @@ def test_an_id_is_the_hash_of_what_is_simulated(tmp_path: Path) -> None:
 
 
 def test_order_of_axes_changes_the_order_of_points_only(tmp_path: Path) -> None:
-    """The hosts and their ids are the same."""
+    """The hosts and their ids are equal."""
     lines = (
         "  receivers: {set: vms.receiver.count, values: [1, 2]}\n",
         '  split: {set: vms.receiver.vmx.ethernet0.emuRxMode, values: ["0", "1"]}\n',
@@ -92,7 +92,7 @@ def test_order_of_axes_changes_the_order_of_points_only(tmp_path: Path) -> None:
 
 
 def test_names_reach_nothing_but_names(tmp_path: Path) -> None:
-    """A scenario under other names makes the same hosts, but for the names in them."""
+    """A scenario with other names makes the same hosts, except for names."""
     plan, renamed = make_plan(load_text(tmp_path), Fidelity()), make_plan(load_text(tmp_path, *RENAMED), Fidelity())
     for task, other in zip(plan.tasks, renamed.tasks, strict=True):
         given = task.point.spec.model_dump_json().replace('"receiver"', '"sink"').replace('"stream"', '"ticker"')
@@ -100,7 +100,7 @@ def test_names_reach_nothing_but_names(tmp_path: Path) -> None:
 
 
 def test_points_that_differ_in_their_axes_only_keep_a_row_each(tmp_path: Path) -> None:
-    """An axis that changes nothing in the model still has a row for each of its values."""
+    """An axis without effect in the model still has a row for each of its values."""
     scenario = load_text(tmp_path, axes={"host.advanced.Net.NetSchedCoalesceTxUsecs": "33,30"})
     plan = make_plan(scenario, Fidelity(replications=1))
     assert len(plan.tasks) == 8
@@ -115,14 +115,14 @@ def test_tasks_travel_to_other_processes(tmp_path: Path) -> None:
 
 
 def test_points_that_no_expectation_rests_on_have_runs_of_their_own(tmp_path: Path) -> None:
-    """Fewer and shorter ones, at either fidelity; options go before them, and thorough runs have them like all others."""
+    """Fewer and shorter runs at either fidelity; options have priority, and thorough runs treat them like all others."""
     swept = (
         "replications: 2, quick: {length: 500 ms, replications: 1}",
         "replications: 4, swept: {length: 200 ms, replications: 3}, quick: {length: 500 ms, replications: 2, swept: {replications: 1}}",
     )
 
     def runs(fidelity: Fidelity, *names: str, **overrides: str) -> dict[bool, set[tuple[int, int]]]:
-        """By whether the expectation rests on a point: its length in milliseconds and its replications."""
+        """Whether the expectation uses a point: its length in milliseconds and its replications."""
         scenario = load_text(tmp_path, swept, overrides={f"run.{name}": value for name, value in overrides.items()})
         tasks = make_plan(restrict(scenario, names), fidelity).tasks
         counts = Counter(task.point.id for task in tasks)
@@ -142,7 +142,7 @@ def test_points_that_no_expectation_rests_on_have_runs_of_their_own(tmp_path: Pa
 
 
 def test_thorough_runs_are_doubled_and_have_keys_of_their_own(tmp_path: Path) -> None:
-    """As long as they are the same length, only the lengthening tells them from others."""
+    """If the length is equal, only the lengthening distinguishes them from others."""
     scenario = load_text(tmp_path)
     short, thorough = (point_at(scenario, {}, Fidelity(thorough=thorough)) for thorough in (False, True))
     assert (short.spec.lengthening, thorough.spec.lengthening) == (0.25, 1)
@@ -163,7 +163,7 @@ def search_of(folder: Path, *changes: tuple[str, str]) -> Replications:
 def play(
     search: Replications, dropped: Callable[[Task], int], order: random.Random
 ) -> tuple[dict[RecordKey, RunRecord], list[int]]:
-    """Runs that end in any order, one at a time, the search asked again after each; with how many it had asked for by then."""
+    """Runs that end in any order, one at a time, with the search asked after each; returns the number of requested runs by then."""
     done: dict[RecordKey, RunRecord] = {}
     asked: list[int] = []
     while waiting := search.wants(done):
@@ -174,7 +174,7 @@ def play(
 
 
 def noise(size: float) -> Callable[[Task], int]:
-    """Packets of a million that each replication drops: 0.01 % is 100."""
+    """Packets per million that each replication drops: 0.01 % is 100."""
     return lambda task: round(500 + size * np.random.default_rng(task.replication).normal())
 
 
@@ -206,7 +206,7 @@ def test_it_is_loaded_with_units_and_kinds(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_asked_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
-    """Names with the nearest known one, units, and numbers that are no widths."""
+    """Names with the nearest known one, units, and numbers that are not widths."""
     with pytest.raises(InputError, match=told) as caught:
         load_text(tmp_path, ("replications: 2,", f"replications: 2, precision: {{{text}}},"))
     assert all(fault.line for fault in caught.value.faults)
@@ -223,7 +223,7 @@ def plan(folder: Path, **fidelity: object) -> Plan:
 
 
 def test_every_point_of_sweep_and_expectations_has_a_search(tmp_path: Path) -> None:
-    """Unless the number is given, or the look is a quick one."""
+    """Unless the number is given, or the fidelity is quick."""
     full = plan(tmp_path)
     assert len(full.searches) == len({task.point.id for task in full.tasks}) == 4
     assert plan(tmp_path, quick=True).searches == ()
@@ -240,7 +240,7 @@ def test_equal_replications_are_enough_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [40, 60, 80, 100])
 def test_it_stops_when_the_interval_is_narrow_enough(tmp_path: Path, size: float) -> None:
-    """And not before: with the steps it took less, the half-width was too wide."""
+    """And not earlier: one step before, the half-width was too wide."""
     search = search_of(tmp_path)
     done, asked = play(search, noise(size), random.Random(1))
     steps = sorted(set(asked))
@@ -259,7 +259,7 @@ def test_it_stops_when_the_interval_is_narrow_enough(tmp_path: Path, size: float
 
 @pytest.mark.parametrize("size", [60, 400])
 def test_the_order_in_which_runs_end_has_no_say(tmp_path: Path, size: float) -> None:
-    """What it has run in the end, and its answer, are the same."""
+    """The final runs and the answer are the same."""
     search = search_of(tmp_path)
     played = [play(search, noise(size), random.Random(seed))[0] for seed in range(5)]
     assert len({frozenset(done) for done in played}) == 1
@@ -267,7 +267,7 @@ def test_the_order_in_which_runs_end_has_no_say(tmp_path: Path, size: float) -> 
 
 
 def test_a_point_that_reaches_the_cap_is_flagged(tmp_path: Path) -> None:
-    """With the metric that is not known well enough."""
+    """With the metric that is not precise enough."""
     search = search_of(tmp_path)
     done, _ = play(search, noise(400), random.Random(1))
     answer = search.answer(done)
@@ -278,7 +278,7 @@ def test_a_point_that_reaches_the_cap_is_flagged(tmp_path: Path) -> None:
 
 
 def test_the_worst_of_several_metrics_counts(tmp_path: Path) -> None:
-    """A metric that cannot be measured will never be known: no run is spent on it, the point is flagged."""
+    """A metric that cannot be measured stays unknown: no run is spent on it, and the point is flagged."""
     search = search_of(tmp_path, RUN)
     done, _ = play(search, lambda task: 500, random.Random(1))
     assert len(done) == 5
@@ -299,7 +299,7 @@ def test_a_failed_run_ends_it(tmp_path: Path) -> None:
 
 
 def test_one_replication_becomes_two_before_anything_is_known(tmp_path: Path) -> None:
-    """One value has no spread; a scenario that starts above the cap stays where it starts."""
+    """One value has no spread; a scenario above the cap stays at its number."""
     search = search_of(tmp_path, ("replications: 2,", "replications: 1, precision: {loss: 1 % abs},"))
     assert len(play(search, lambda task: 500, random.Random(1))[0]) == 2
     search = search_of(tmp_path, ("replications: 2,", "replications: 40, precision: {loss: 0.00001 % abs},"))

@@ -1,4 +1,4 @@
-"""Resolving points: each once from loading to the table, and none in place of another."""
+"""Resolving points: each once from loading to the table, and none confused with another."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.scenario.small_scenario import changed, load_text
 from tests.tiny_scenario import TINY
 
 FILE = 1
-"""Resolutions of the file as it is written, beside those of its points."""
+"""Resolutions of the file as written, in addition to those of its points."""
 
 
 @pytest.fixture
 def resolved(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What every resolution from here on was asked for: values at paths."""
+    """Requests of every resolution from here on: values at paths."""
     asked: list[object] = []
     resolve = Resolver.resolve
 
@@ -36,7 +36,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def test_a_sweep_resolves_each_point_once(tmp_path: Path, resolved: list[object]) -> None:
-    """Loaded, planned at both fidelities and for the expectations: as many resolutions as points."""
+    """Loaded, planned at both fidelities and for expectations: as many resolutions as points."""
     (tmp_path / "small.yaml").write_text(changed())
     scenario = load(tmp_path / "small.yaml", axes={"receivers": "1..50"})
     for fidelity in (Fidelity(), Fidelity(quick=True)):
@@ -46,7 +46,7 @@ def test_a_sweep_resolves_each_point_once(tmp_path: Path, resolved: list[object]
 
 
 def test_a_run_resolves_each_point_once_up_to_the_table(tmp_path: Path, resolved: list[object]) -> None:
-    """The points of searches as well, and those that the table and the verdicts ask for again."""
+    """Also the points of searches, and those that table and verdicts request again."""
     (tmp_path / "tiny.yaml").write_text(TINY)
     scenario = hostsim.load(tmp_path / "tiny.yaml")
     results = hostsim.run(scenario, quick=True, jobs=1, results=tmp_path, expectations=True)
@@ -60,21 +60,21 @@ def test_a_run_resolves_each_point_once_up_to_the_table(tmp_path: Path, resolved
 
 
 def test_what_if_reads_the_side_before_once(tmp_path: Path, resolved: list[object]) -> None:
-    """It is loaded to see what is varied, and is the side itself where no axis is changed."""
+    """It is loaded to find the varied values, and is itself a side if no axis changes."""
     (tmp_path / "tiny.yaml").write_text(TINY)
     sides(tmp_path / "tiny.yaml", {"traffic.stream.packet_size": "300 B"})
-    assert len(resolved) == 2 * (4 + 1 + FILE)  # one of the search, which looks at three receivers
+    assert len(resolved) == 2 * (4 + 1 + FILE)  # one of the search, which probes three receivers
 
 
 def test_a_point_of_another_length_is_the_one_that_a_file_of_that_length_makes(tmp_path: Path) -> None:
-    """A quick run differs from a full one in its length and in nothing else: same spec, same id."""
+    """A quick run differs from a full one only in its length: same spec, same id."""
     quick = make_plan(load_text(tmp_path), Fidelity(quick=True), expectations=False)
     short = make_plan(load_text(tmp_path, overrides={"run.length": "500 ms"}), Fidelity(), expectations=False)
     assert quick.swept == short.swept
 
 
 def test_values_that_are_equal_in_python_are_two_points(tmp_path: Path) -> None:
-    """A truth value in place of a number is found beside the number that it equals."""
+    """A Boolean in place of a number is distinguished from the equal number."""
     with pytest.raises(InputError) as error:
         load_text(tmp_path, ("values: [1, 2]", "values: [1, true]"))
     assert [(fault.path, fault.given) for fault in error.value.faults] == [("vms.receiver.count", "true")]

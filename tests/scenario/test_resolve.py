@@ -1,4 +1,4 @@
-"""What a file comes to: the whole point, parts joined and settings in force."""
+"""Resolved files: the whole point, with joined parts and effective settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def spec_of(tmp_path: Path, *changes: tuple[str, str], **options: dict[str, str]
 
 
 def test_groups_have_their_vcpus_vnics_and_rings(tmp_path: Path) -> None:
-    """One name stands for a list of one; settings are there for each vNIC."""
+    """A single name is a list of one; each vNIC has its settings."""
     big, small = spec_of(tmp_path).vms
     assert (big.vcpus, big.networks, [vnic.rss for vnic in big.settings.vnics]) == (
         4,
@@ -37,7 +37,7 @@ def test_groups_have_their_vcpus_vnics_and_rings(tmp_path: Path) -> None:
 
 
 def test_switches_are_as_written(tmp_path: Path) -> None:
-    """Uplinks, MTU and VXLAN, with the defaults of what is not said."""
+    """Uplinks, MTU and VXLAN, with defaults for missing keys."""
     assert spec_of(tmp_path).vswitches == {
         "vSwitch0": VSwitchSpec(uplinks=("vmnic0",), mtu=9000),
         "vSwitch1": VSwitchSpec(uplinks=("vmnic1",), vxlan=True),
@@ -45,7 +45,7 @@ def test_switches_are_as_written(tmp_path: Path) -> None:
 
 
 def test_every_nic_has_options(tmp_path: Path) -> None:
-    """Those that nobody loads otherwise have the defaults."""
+    """Parts that nothing else loads have the defaults."""
     assert spec_of(tmp_path, ("drss: 2", "interrupt_interval: 20 us")).nics == {
         "vmnic0": NicOptions(rss_rings=4, interrupt_interval="20 us"),
         "vmnic1": NicOptions(),
@@ -61,7 +61,7 @@ def test_the_platform_brings_drivers_and_the_balancer(tmp_path: Path) -> None:
 
 
 def test_tcp_traffic_is_as_written(tmp_path: Path) -> None:
-    """With the defaults of what is not said."""
+    """With defaults for missing keys."""
     traffic = spec_of(tmp_path).traffic
     assert traffic == {
         "netperf": TcpStreamSpec(kind="tcp_stream", to=("big", "small"), direction="receive", window="256 KiB"),
@@ -72,7 +72,7 @@ def test_tcp_traffic_is_as_written(tmp_path: Path) -> None:
 
 
 def test_inputs_of_traffic_and_nics_may_be_assumptions(tmp_path: Path) -> None:
-    """Each is listed under the path that moves it, and both ends may stand there."""
+    """Each is listed under its path, and both ends are valid."""
     window = "window: {value: 256 KiB, assumed: nobody said, range: [64 KiB, 1 MiB]}"
     interval = "interrupt_interval: {value: 20 us, assumed: nobody said, range: [10 us, 30 us]}"
     scenario = load_text(tmp_path, ("window: 256 KiB", window), ("drss: 2", interval))
@@ -100,7 +100,7 @@ def test_inputs_of_traffic_and_nics_may_be_assumptions(tmp_path: Path) -> None:
     ],
 )
 def test_the_receive_side_can_be_set_and_varied(tmp_path: Path, path: str, value: str, read) -> None:
-    """By `--set` and by `--axis`, options of a NIC also where the file has none."""
+    """By `--set` and `--axis`; options of a NIC also if the file has none."""
     assert not read(spec_of(tmp_path)) or path.endswith("uplinks")
     assert read(spec_of(tmp_path, overrides={path: value}))
     assert read(spec_of(tmp_path, axes={path: value}))
@@ -121,7 +121,7 @@ def test_settings_in_force_are_told_for_each_vnic(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("written", ["1", "-1", "1.5", "null", "true", "''", "word", "[]", "[[1], {}]", "{}", "{a: 1}"])
 def test_whatever_is_written_anywhere_ends_in_a_scenario_or_in_faults(tmp_path: Path, written: str) -> None:
-    """Each value of the file is replaced by something else: no other error comes out, and every fault has a place."""
+    """Each value of the file is replaced by something else: no other error occurs, and every fault has a place."""
     text = changed()
     for match in re.finditer(r"(?<=: )[^\s{\[][^,\n}\]]*|\[[^\]]*\]|\{[^{}\n]*\}", text):
         try:

@@ -1,4 +1,4 @@
-"""A root folder: files of a laboratory that lie beside its scenarios and not below them."""
+"""A root folder: files of a laboratory that are beside its scenarios instead of below them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMED = (
     ("vms:\n", "host: {advanced: {file: ../hosts/host.txt}}\nvms:\n"),
     ("rate: 40 kpps", "arrivals: {process: replay, file: ../hosts/trace.txt}"),
 )
-"""What a scenario says, and what it says where a laboratory keeps the file."""
+"""A scenario's content, and its name for a laboratory's file."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def laboratory(tmp_path: Path) -> Path:
 
 
 def test_files_beside_the_scenario_are_read_below_the_root(laboratory: Path) -> None:
-    """Hardware, a guest and the one that it extends, a .vmx file, a list of settings and a trace."""
+    """Hardware, a guest and its parent, a .vmx file, a list of settings and a trace."""
     spec, _ = (scenario := load(laboratory / "sweeps/small.yaml", root=laboratory)).spec(scenario.first(), 10**12)
     assert (spec.hardware.hardware, spec.vms[0].guest.guest, spec.settings.port_rx_queue) == ("box", "mine", 160)
     assert spec.vms[0].vcpus == 2
@@ -60,7 +60,7 @@ def test_the_root_is_the_folder_of_the_scenario_by_default(laboratory: Path, nam
 
 
 def test_a_link_leads_out_of_a_root_no_more_than_out_of_a_folder(laboratory: Path) -> None:
-    """A wider root is still a root."""
+    """A wider root is also a root."""
     box = laboratory / "hardware/box.yaml"
     (laboratory / "sweeps/box.yaml").symlink_to(box)
     (laboratory / "sweeps/small.yaml").write_text(changed(("dell-r810", "./box.yaml")))
@@ -74,7 +74,7 @@ def test_a_link_leads_out_of_a_root_no_more_than_out_of_a_folder(laboratory: Pat
     [("hardware", "root: does not contain the scenario; given"), ("nowhere", "root: is not a folder; given")],
 )
 def test_a_root_that_is_none_is_refused(laboratory: Path, root: str, message: str) -> None:
-    """It must be a folder, and hold the scenario."""
+    """It must be a folder that contains the scenario."""
     with pytest.raises(InputError, match=message):
         load(laboratory / "sweeps/small.yaml", root=laboratory / root)
 
@@ -89,5 +89,5 @@ VERBS: dict[str, Callable[[Path, Path], object]] = {
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_takes_a_root(laboratory: Path, verb: str) -> None:
-    """Those that run something go by the same steps."""
+    """Commands that run something share these steps."""
     VERBS[verb](laboratory / "sweeps/small.yaml", laboratory)

@@ -1,4 +1,4 @@
-"""What a check is about: names, files and patterns, cut down to what was asked and what that needs."""
+"""Subjects of a check: names, files and patterns, restricted to the requested expectations and their operands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_nothing_said_means_everything_shipped(scenarios):
 
 
 def test_a_pattern_picks_by_name_over_all_scenarios(scenarios):
-    """Claim ids are picked as files are in a shell."""
+    """Claim ids are selected like files in a shell."""
     claims = {e.name: s.name for s in scenarios.values() for e in s.expectations if e.is_claim}
     some = next(iter(claims))
     assert names_of(select(some)) == {claims[some]: {some}}
@@ -46,7 +46,7 @@ def test_several_subjects_of_one_scenario_are_one_check(scenarios):
 
 
 def test_a_ratio_brings_what_it_is_computed_from():
-    """What is not asked for is run where it is needed, and not shown; of a ratio of ratios the parts of both."""
+    """Operands that were not requested are run if needed, but not shown; for a ratio of ratios, the parts of both."""
     for scenario, _ in select():
         forms = {expectation.name: expectation.form for expectation in scenario.expectations}
 
@@ -59,7 +59,7 @@ def test_a_ratio_brings_what_it_is_computed_from():
 
 
 def test_what_is_no_scenario_and_no_claim_is_told_all_at_once():
-    """Each unknown subject has its fault with the nearest known name."""
+    """Each unknown subject has a fault with the nearest known name."""
     near = next(iter(shipped()))
     with pytest.raises(InputError) as caught:
         select(near + "x", "zzz.*")

@@ -1,4 +1,4 @@
-"""Shipped data: found by name, complete, and one message for each name that is not modelled."""
+"""Shipped data: found by name, complete, and with one message for each name that is not modelled."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from hostsim.scenario.yaml.reader import read
 from tests.writable_copy import copy_tree
 
 KINDS = {kind if kind == "hardware" else f"{kind}s": model for kind, model in COMPONENTS.items()}
-"""Models of shipped parts by their folders."""
+"""Models of shipped parts by folder."""
 SHARED = Path(__file__).parents[2].parent / "shared"
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in KINDS for name in shipped_parts(kind)])
 def test_shipped_parts_hold_their_ranges(kind: str, name: str) -> None:
-    """Loading leaves that out, which takes a validation of the part for each end of a range."""
+    """Loading omits this check, which validates the part for each end of a range."""
     file = shipped_parts(kind)[name]
     shipped = component._Shipped.of(kind, file)
     assert shipped is not None
@@ -46,14 +46,14 @@ def test_shipped_parts_hold_their_ranges(kind: str, name: str) -> None:
 
 @pytest.mark.parametrize("table", ["claims.csv", "published-2.csv"])
 def test_what_is_published_is_a_copy_of_the_tables_that_were_given(table: str) -> None:
-    """Byte for byte: bands are not ours to move."""
+    """Byte for byte: bands must not move."""
     if not (SHARED / table).is_file():
         pytest.skip(f"the table that {table} is a copy of is not here")
     assert (data_root() / table).read_bytes() == (SHARED / table).read_bytes()
 
 
 def test_measurements_have_a_kind_and_no_claim_is_among_them() -> None:
-    """What is predicted is on no scoreboard; a quotient says on which side of 1 it was found."""
+    """Predictions are not on a scoreboard; a quotient has the side of 1 on which it was found."""
     rows = measurements()
     assert not rows.keys() & claims().keys()
     assert {row.kind for row in rows.values()} == {"scale", "ratio", "direction"}
@@ -65,7 +65,7 @@ def test_measurements_have_a_kind_and_no_claim_is_among_them() -> None:
 
 
 def test_a_damaged_row_of_measurements_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By file and line, also where only its value is none."""
+    """By file and line, also if only its value is invalid."""
     lines = (data_root() / "published-2.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     lines[2] = lines[2].replace(",6.5,", ",about 6.5,")
     (tmp_path / "published-2.csv").write_text("".join(lines), encoding="utf-8")
@@ -85,7 +85,7 @@ def test_claims_carry_bands_that_may_be_open() -> None:
 
 
 def test_every_claim_is_of_a_known_kind_and_expectations_carry_it() -> None:
-    """The scoreboard is told apart by it."""
+    """The scoreboard distinguishes by it."""
     assert {claim.kind for claim in claims().values()} == set(CLAIM_KINDS)
     expected = {e.name: e.kind for e in load("dense-high").expectations if e.is_claim}
     assert expected == {name: claims()[name].kind for name in expected}
@@ -109,12 +109,12 @@ def test_a_claim_of_an_unknown_kind_is_refused(tmp_path: Path, monkeypatch: pyte
 
 
 def test_known_red_claims_are_published_ones() -> None:
-    """The list names no claim that is not there."""
+    """The list contains only existing claims."""
     assert known_red().keys() <= claims().keys()
 
 
 def test_known_red_claims_have_ranges_outside_which_they_are_not_accepted() -> None:
-    """Both ends are numbers, and a reason stands beside them."""
+    """Both ends are numbers, and there is a reason."""
     for known in known_red().values():
         assert known.range.low is not None
         assert known.range.high is not None
@@ -142,7 +142,7 @@ RANGE = "has no range of its value, two numbers of which the first is not above 
 def test_a_known_red_needs_a_range_and_a_reason(
     entry: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fault has file and line, and says what is allowed; that of an unknown claim has the nearest."""
+    """A fault has file, line and allowed values; that of an unknown claim has the nearest."""
     (tmp_path / "claims.csv").write_bytes((data_root() / "claims.csv").read_bytes())
     text = f"# red\nvxlan.cpu: {entry}\nvxlan.cp: {{range: [1, 2], reason: because}}\n"
     (tmp_path / "known_red.yaml").write_text(text, encoding="utf-8")
@@ -157,7 +157,7 @@ def test_a_known_red_needs_a_range_and_a_reason(
 
 
 def test_a_known_red_has_a_range_for_other_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the interval of the value; the same range where no other one was measured."""
+    """By the interval of the value; the same range unless another was measured."""
     (tmp_path / "claims.csv").write_bytes((data_root() / "claims.csv").read_bytes())
     text = (
         "vxlan.cpu: {range: [1, 2], other_runs: [0, 3], reason: because}\nnuma.10g.cpu: {range: [4, 5], reason: so}\n"
@@ -172,7 +172,7 @@ def test_a_known_red_has_a_range_for_other_runs(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_known_red_awaits_the_calibration_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anything else is refused with its line and the nearest word; a range and a reason are needed all the same."""
+    """Anything else is refused with its line and the nearest word; range and reason are still required."""
     (tmp_path / "claims.csv").write_bytes((data_root() / "claims.csv").read_bytes())
     file = tmp_path / "known_red.yaml"
     monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path)
@@ -199,12 +199,12 @@ WARNED = {
         "costs are extrapolated to ice-lake-sp: no packet path was measured on it; work takes 0.74, 0.54 to 1 times the cycles of a Westmere",
     ),
 }
-"""What shipped scenarios warn of: one turns a knob that could not help, as its source did; two run on processors without measured costs."""
+"""Warnings of shipped scenarios: one sets a value without effect, as its source did; two run on processors without measured costs."""
 
 
 @pytest.mark.parametrize("name", [*shipped(), *predictions()])
 def test_shipped_scenarios_load_and_plan(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From any folder, by name, with no warning but those that belong to the experiment."""
+    """From any folder, by name, with only the warnings that belong to the experiment."""
     monkeypatch.chdir(tmp_path)
     scenario = load(name)
     assert scenario.name == name
@@ -213,13 +213,13 @@ def test_shipped_scenarios_load_and_plan(name: str, tmp_path: Path, monkeypatch:
 
 
 def test_shipped_scenarios_answer_every_claim_of_their_experiments() -> None:
-    """No row of the table is without a scenario."""
+    """Every row of the table has a scenario."""
     expected = {entry.name for name in shipped() for entry in load(name).expectations if entry.is_claim}
     assert expected == set(claims())
 
 
 def test_predictions_name_measurements_and_nothing_else_names_them() -> None:
-    """Each row at most once; `check` and `reproduce`, which go through what is shipped, never come to them."""
+    """Each row at most once; `check` and `reproduce`, which use shipped scenarios, never include them."""
     assert not shipped().keys() & predictions().keys()
     named = [entry.name for name in predictions() for entry in load(name).expectations]
     assert len(set(named)) == len(named)
@@ -229,11 +229,11 @@ def test_predictions_name_measurements_and_nothing_else_names_them() -> None:
 
 
 EXITS = ("interrupt", "vcpu_wake", "virtual_interrupt")
-"""What a hypervisor does of each interrupt."""
+"""A hypervisor's work for each interrupt."""
 
 
 def test_costs_stand_in_the_root_platform_only() -> None:
-    """A platform that extends another switches features and defaults; the one that costs nothing says so of every cost, and one without a hypervisor of its exits."""
+    """A platform that extends another sets features and defaults; the one without costs says so of every cost, and a native one of its exits."""
     for name, file in shipped_parts("platforms").items():
         tree = read(file).tree
         if name == "ideal":
@@ -247,12 +247,12 @@ def test_costs_stand_in_the_root_platform_only() -> None:
 
 
 TIMES = {"xeon-8160": ("esxi-7.0",)}
-"""Versions of servers whose NICs older ones have no drivers for."""
+"""Versions and servers: older versions have no drivers for some NICs."""
 
 
 @pytest.mark.parametrize("name", [name for name in shipped_parts("hardware") if name != "ideal"])
 def test_shipped_servers_run_on_every_version_of_their_time(name: str) -> None:
-    """Their processors and drivers are known, their nodes exist, and no bus holds a port back."""
+    """Their processors and drivers are known, their nodes exist, and no bus limits a port."""
     parts = Parts(data_root())
     server = parts.hardware(name, ("hardware",)).spec
     assert server is not None
@@ -267,7 +267,7 @@ def test_shipped_servers_run_on_every_version_of_their_time(name: str) -> None:
 def test_a_shipped_part_is_read_once_and_anew_when_it_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when what has changed is a platform that it extends."""
+    """Also if the changed file is a platform that it extends."""
     copy_tree(data_root(), tmp_path / "scenarios")
     monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path / "scenarios")
 
@@ -336,13 +336,13 @@ def test_nothing_is_suggested_that_only_looks_alike(old: str, new: str) -> None:
 
 
 def test_a_typing_error_still_has_its_suggestion() -> None:
-    """Of a name that is in no table, and of a processor key by its meaning."""
+    """For a name in no table, and for a processor key by its meaning."""
     assert "did you mean 'rhel8'?" in faults("rhel8", "rhel88")
     assert "did you mean 'nodes_per_socket'?" in faults("cores: 8", "cores: 8, nps: 4")
 
 
 def test_no_name_of_the_table_works() -> None:
-    """A setting, part or kind of traffic that is accepted has left the table; each row has a source."""
+    """An accepted setting, part or kind of traffic is no longer in the table; each row has a source."""
     table = known_names()
     settings = set()
     for name in shipped_parts("platforms"):

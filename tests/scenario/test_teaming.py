@@ -1,4 +1,4 @@
-"""Teams and port groups: which uplinks carry traffic, what they are refused for, and that a host is the same by whatever way it has its uplinks."""
+"""Teams and port groups: active uplinks, refusals, and equal hosts for equal uplinks."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FILES = "  files: {kind: http, to: big, vnic: 1, method"
 
 @pytest.fixture(autouse=True)
 def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Faults name files from the working folder."""
+    """Faults name files relative to the working folder."""
     monkeypatch.chdir(tmp_path)
 
 
 def network(*lines: str) -> tuple[tuple[str, str], ...]:
-    """One switch, ``prod``, with port groups in place of the two: changes of the scenario."""
+    """One switch, ``prod``, with port groups instead of the two switches: changes of the scenario."""
     text = "".join(f"  {line}\n" for line in lines)
     return (
         (SWITCHES, text),
@@ -65,7 +65,7 @@ def test_standby_adapters_take_the_place_of_those_that_are_down(teaming: str, do
     ],
 )
 def test_a_host_is_known_by_the_uplinks_that_it_uses(one: str, other: str, tmp_path: Path) -> None:
-    """Runs of one are runs of the other."""
+    """Their runs are shared."""
     hosts = [
         point_at(
             load_text(
@@ -83,7 +83,7 @@ def test_a_host_is_known_by_the_uplinks_that_it_uses(one: str, other: str, tmp_p
 
 
 def test_a_port_group_has_what_its_switch_has(tmp_path: Path) -> None:
-    """MTU, VXLAN, Network I/O Control and links; its policies and its VLAN are its own."""
+    """MTU, VXLAN, Network I/O Control and links are the switch's; policies and VLAN are its own."""
     text = network(
         "prod: {uplinks: [vmnic0, vmnic1], mtu: 9000, vlan: 10, nioc: {}, link_down: vmnic0}",
         "web: {uplinks: vmnic0, standby: vmnic1, port_group_of: prod, vlan: 20}",
@@ -146,7 +146,7 @@ def test_what_no_team_can_be_is_refused(prod: str, web: str, expected: str, tmp_
 
 
 def test_vms_of_two_port_groups_do_not_reach_each_other(tmp_path: Path) -> None:
-    """Networks are apart: only a router outside would join them."""
+    """Networks are separate: only an external router would join them."""
     text = network("prod: {uplinks: vmnic0}", "web: {uplinks: vmnic0, port_group_of: prod, vlan: 20}")
     local = (
         FILES.replace("vnic: 1", "vnic: 0"),

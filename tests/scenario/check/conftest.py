@@ -9,5 +9,5 @@ import pytest
 
 @pytest.fixture
 def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Faults name files from the working folder."""
+    """Faults name files relative to the working folder."""
     monkeypatch.chdir(tmp_path)

@@ -115,7 +115,7 @@ def test_high_latency_sensitivity_demands_the_full_reservation(tmp_path, vcpus, 
 
 
 def test_high_latency_sensitivity_reserves_without_a_value(tmp_path):
-    """Three vCPUs have three cores; with the fourth reserved for others there is no room for 3 GHz of them."""
+    """Three vCPUs have three cores; with the fourth reserved for others there is no capacity for 3 GHz of them."""
     sensitive = "vcpus: 3, vmx: {sched.cpu.latencySensitivity: high}"
     assert faults(tmp_path, vms(a=sensitive, b=reserves(2)), "a") == []
     [fault] = faults(tmp_path, vms(a=sensitive, b=reserves(3)), "a")

@@ -1,4 +1,4 @@
-"""Silent assumptions: the peer whose bursts decide whether splitRx helps."""
+"""Implicit assumptions: the peer whose bursts decide the effect of splitRx."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SPLIT = 'ethernet0.emuRxMode: "1"'
 
 @pytest.mark.parametrize("peer", ["", "peer: ideal\n"])
 def test_a_peer_that_nobody_chose_warns_with_splitrx(tmp_path: Path, peer: str) -> None:
-    """Each packet by itself wakes a context for each VM; a peer that is a VM sends several at once."""
+    """Each separate packet wakes a context for each VM; a peer that is a VM sends several at once."""
     (warning,) = warnings(tmp_path, vmx=SPLIT, peer=peer)
     named = "ideal" if peer else r"linux (the default)"
     assert warning == (
@@ -63,5 +63,5 @@ def test_a_peer_that_nobody_chose_warns_with_splitrx(tmp_path: Path, peer: str) 
     ],
 )
 def test_a_chosen_peer_or_a_low_rate_does_not_warn(tmp_path: Path, change: dict[str, str]) -> None:
-    """A VM that sends fewer packets than it may call for sends each by itself as well."""
+    """A VM below its limit of calls also sends each packet separately."""
     assert warnings(tmp_path, vmx=SPLIT, **change) == []

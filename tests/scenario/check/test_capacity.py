@@ -1,4 +1,4 @@
-"""What must fit: each kind of nonsense is refused with line, value and what is allowed; what is asked in vain warns."""
+"""Capacity: each impossible value is refused with line, value and allowed values; requests without effect give warnings."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
     ],
 )  # fmt: skip
 def test_nonsense_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    """File, line, path, value given, what is allowed, and nothing beside."""
+    """File, line, path, given value, allowed values, and nothing else."""
     assert faults(tmp_path, (old, new)) == [expected]
 
 
@@ -241,7 +241,7 @@ def test_connections_for_single_files_need_their_cost(tmp_path: Path) -> None:
 
 
 def test_a_nic_without_rss_has_one_ring(tmp_path: Path) -> None:
-    """Each option that asks for more is told."""
+    """Each option that requests more is reported."""
     assert faults(
         tmp_path,
         ("esxi-6.0", "esxi-5.0"),
@@ -257,7 +257,7 @@ def test_a_nic_without_rss_has_one_ring(tmp_path: Path) -> None:
 
 
 def test_frames_may_be_jumbo(tmp_path: Path) -> None:
-    """The MTU is the switch's own; a stream enters by its first uplink, whose rate counts."""
+    """The MTU is the switch's; a stream arrives at the first uplink, whose rate counts."""
     stream = "  stream: {kind: multicast, to: big, packet_size: 8972 B, rate: 500 kpps}"
     load_text(tmp_path, ("traffic:", "traffic:\n" + stream))
     told = faults(tmp_path, ("traffic:", "traffic:\n" + stream.replace("500", "600")))
@@ -270,7 +270,7 @@ def test_frames_may_be_jumbo(tmp_path: Path) -> None:
 
 
 def test_a_bus_that_is_slower_than_the_wire_is_what_a_stream_must_fit_on(tmp_path: Path) -> None:
-    """Pause frames hold the sender back: more than the bus takes never comes."""
+    """Pause frames throttle the sender: data beyond the bus rate never arrive."""
     stream = "  stream: {kind: multicast, to: big, packet_size: 8972 B, rate: 300 kpps}"
     changes = (("traffic:", "traffic:\n" + stream),)
     load_text(tmp_path, *changes)
@@ -312,7 +312,7 @@ def test_what_is_asked_in_vain_warns(tmp_path: Path, old: str, new: str, expecte
 
 
 def test_one_uplink_with_rings_is_enough(tmp_path: Path) -> None:
-    """Which uplink a port gets depends on the order of ports, so that nothing is said when one of several has them."""
+    """A port's uplink depends on the order of ports, so nothing is reported if one of several has them."""
     changes = (
         ("\n  vSwitch1: {uplinks: vmnic1, vxlan: true}", ""),
         ("[vmnic0]", "[vmnic1, vmnic0]"),
@@ -324,7 +324,7 @@ def test_one_uplink_with_rings_is_enough(tmp_path: Path) -> None:
 
 
 def test_pcpus_of_ones_own_are_whole_cores(tmp_path: Path) -> None:
-    """Twice as many PCPUs to a core are room for no more of them."""
+    """Twice as many PCPUs per core do not fit more of them."""
     changes = (("networks: vSwitch1,", "networks: vSwitch1, vcpus: 8, vmx: {sched.cpu.latencySensitivity: high},"),)
     with pytest.raises(InputError, match=r"needs 16 cores that nothing else runs on.* at most 10 such vCPUs"):
         load_text(tmp_path, *changes, overrides={"hardware.cpu.threads": "2"})

@@ -1,4 +1,4 @@
-"""DirectPath I/O: what it is incompatible with is refused by name, what cannot be passed through is refused; what goes is accepted."""
+"""DirectPath I/O: incompatible features and impossible devices are refused by name; valid cases are accepted."""
 
 from __future__ import annotations
 
@@ -114,21 +114,21 @@ SHARING = "DirectPath I/O is incompatible with NIC sharing"
     ],
 )  # fmt: skip
 def test_nonsense_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    """File, line, path, value given, what is allowed, and nothing beside."""
+    """File, line, path, given value, allowed values, and nothing else."""
     with pytest.raises(InputError) as caught:
         load_text(tmp_path, (old, new))
     assert str(caught.value).splitlines() == [expected]
 
 
 def test_what_goes_is_accepted(tmp_path: Path) -> None:
-    """As it stands; features of another VM, whose warnings say that they are not simulated."""
+    """The unchanged scenario; and features of another VM, whose warnings say that they are not simulated."""
     assert load_text(tmp_path).warnings == ()
     told = load_text(tmp_path, (OTHER, OTHER + ", uses: [vMotion]")).warnings
     assert told == ("vms.other: vMotion is not modelled",)
 
 
 def test_a_group_without_vms_asks_for_nothing(tmp_path: Path) -> None:
-    """So that a sweep may bring it in."""
+    """So that a sweep may introduce it."""
     changes = (("direct: {count: 1", "direct: {count: 0"), ("uplinks: vmnic1", "uplinks: [vmnic0, vmnic1]"))
     load_text(tmp_path, *changes)
 

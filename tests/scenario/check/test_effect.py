@@ -1,4 +1,4 @@
-"""Settings without effect: each is told with its place and the reason, and it changes nothing indeed."""
+"""Settings without effect: each is reported with place and reason, and really changes nothing."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ VAIN: list[tuple[str, str, Options, str]] = [
     ("traffic.stream.burst", "8", {}, "the peer sends no data, the VMs do"),
     ("traffic.stream.peer_acks_every", "8", RECEIVE, "the peer acknowledges no data, it sends it"),
 ]  # fmt: skip
-"""A setting, its value, what else is set, and why the setting has no effect then."""
+"""A setting, its value, other settings, and the reason that it has no effect."""
 
 TUNNEL: Options = {"network.vSwitch0.vxlan": "true"}
 
@@ -132,7 +132,7 @@ FELT: list[tuple[str, str, Options]] = [
     ("traffic.stream.burst", "8", RECEIVE),
     ("traffic.stream.peer_acks_every", "8", {}),
 ]
-"""A setting, its value, and what else is set so that it has an effect."""
+"""A setting, its value, and other settings with which it has an effect."""
 
 ALWAYS = {
     *("Cpu.Quantum", "Cpu.BoundLagQuanta", "Cpu.L3RebalancePeriod", "netMaxPktsToProcess"),
@@ -140,7 +140,7 @@ ALWAYS = {
     *("ethernetX.virtualDev", "ethernetX.present", "ethernetX.emuRxMode", "ethernetX.pnicFeatures"),
     *("sched.mem.min", "memSize", "pciPassthruX.present"),
 }
-"""Modelled settings that no rule is for: they have an effect wherever there is a VM, or describe it."""
+"""Modelled settings without a rule: they have an effect on any VM, or describe it."""
 BY_VM = {
     *("ethernetX.coalescingScheme", "ethernetX.coalescingParams", "ethernetX.ctxPerDev", "numa.nodeAffinity"),
     *("pciPassthruX.id", "pciPassthruX.pfId", "sched.cpu.latencySensitivity", "ethernetX.udpRSS"),
@@ -170,12 +170,12 @@ def told(scenario: Scenario, path: str) -> list[str]:
 
 
 def ran(scenario: Scenario) -> RunRecord:
-    """One run of 10 ms, with all settings as they are written."""
+    """One run of 10 ms, with all settings as written."""
     return simulate(scenario.spec({}, 10 * MS)[0], point_id="x", axes={}, seed=1, replication=0)
 
 
 def simulated(scenario: Scenario) -> str:
-    """Hash of what a run of 10 ms simulates."""
+    """Hash of the simulation of a run of 10 ms."""
     return scenario.simulated({}, 10 * MS)[0].digest()
 
 
@@ -183,7 +183,7 @@ def simulated(scenario: Scenario) -> str:
 def test_a_setting_without_effect_is_told_and_changes_nothing(
     file: Path, path: str, value: str, others: Options, reason: str
 ) -> None:
-    """With its place, its value and the reason; a run with it counts what one without it counts."""
+    """With place, value and reason; a run with it has the same counters as one without."""
     scenario = load(file, {**others, path: value})
     assert told(scenario, path) == [
         f"--set: {path} = {repr(value) if ' ' in value or not value.isdigit() else value} has no effect: {reason}"
@@ -205,13 +205,13 @@ SETTINGS = [
 def test_hosts_that_differ_in_a_setting_without_effect_are_simulated_as_one(
     file: Path, path: str, value: str, others: Options
 ) -> None:
-    """So that they share their runs. A VM with a ``ctxPerDev`` of its own, be it the default, stays out of dense mode: the file has none here."""
+    """So that they share their runs. A VM with its own ``ctxPerDev``, even the default, is not in dense mode: the file has none here."""
     file.write_text(file.read_text().replace("    vmx: {ethernet0.ctxPerDev: 2}\n", ""))
     assert simulated(load(file, {**others, path: value})) == simulated(load(file, others))
 
 
 def test_a_setting_that_has_an_effect_in_longer_runs_is_simulated_as_it_is_written(file: Path) -> None:
-    """A point may be resolved for a short run, and its spec be copied for a long one, or a run be lengthened."""
+    """A point may be resolved for a short run, and its spec copied for a long one; or a run may be extended."""
     scenario, plain = load(file, DENSE), load(file)
     for length in (10 * MS, 7000 * MS):
         with_it, without = (one.simulated({}, length)[0] for one in (scenario, plain))
@@ -221,14 +221,14 @@ def test_a_setting_that_has_an_effect_in_longer_runs_is_simulated_as_it_is_writt
 
 @pytest.mark.parametrize(("path", "value", "others"), FELT)
 def test_a_setting_with_an_effect_is_not_told(file: Path, path: str, value: str, others: Options) -> None:
-    """Where what it is about is there; and it is simulated."""
+    """If its subject exists, and it is simulated."""
     scenario = load(file, {**others, path: value})
     assert told(scenario, path) == []
     assert simulated(scenario) != simulated(load(file, others))
 
 
 def test_datagrams_from_a_vm_of_the_host_are_hashed_too(tmp_path: Path) -> None:
-    """Not only those from outside come by unicast."""
+    """Unicast comes not only from outside."""
     text = (
         TEXT.replace("HARDWARE", "xeon-8160")
         .replace("esxi-6.0", "esxi-7.0")
@@ -257,7 +257,7 @@ def test_datagrams_from_a_vm_of_the_host_are_hashed_too(tmp_path: Path) -> None:
 def test_side_channel_aware_scheduling_takes_hyperthreads_away_or_says_why_not(
     file: Path, threads: int, family: str, within_vms: str, reason: str
 ) -> None:
-    """Version 1 leaves each core of an affected processor one PCPU."""
+    """Version 1 leaves one PCPU per core of an affected processor."""
     kernel = f'{{hyperthreadingMitigation: "TRUE", hyperthreadingMitigationIntraVM: "{within_vms}"}}'
     text = file.read_text().replace("esxi-6.0", "esxi-7.0").replace("vms:\n", f"host: {{kernel: {kernel}}}\nvms:\n", 1)
     file.write_text(text)
@@ -270,7 +270,7 @@ def test_side_channel_aware_scheduling_takes_hyperthreads_away_or_says_why_not(
 
 
 def test_a_peer_that_coalesces_is_told_where_nothing_comes_from_it_in_an_open_loop(file: Path) -> None:
-    """TCP is not held; datagrams to a VM are, and those that it sends are its own."""
+    """TCP is not delayed; received datagrams are, and sent ones are the VM's own."""
     reason = "no open-loop traffic comes from the peer"
     held = "\n  more: {kind: udp_stream, to: web, direction: WAY, packet_size: 100 B, rate: 1 kpps}"
     text = file.read_text()
@@ -285,7 +285,7 @@ def test_a_peer_that_coalesces_is_told_where_nothing_comes_from_it_in_an_open_lo
 
 
 def test_every_modelled_setting_has_a_rule_or_none_for_a_reason() -> None:
-    """A setting that a platform learns to model is put on one of the lists."""
+    """A newly modelled setting must be put on one of the lists."""
     platforms = [Parts(Path()).platform(name, ("platform",)).spec for name in ("esxi", "esxi-8.0")]
     modelled = {
         section: {
@@ -303,7 +303,7 @@ def test_every_modelled_setting_has_a_rule_or_none_for_a_reason() -> None:
 
 
 def test_the_line_of_a_setting_without_effect_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the scenario, or of the file that it takes settings from."""
+    """In the scenario, or in the settings file that it names."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "web.vmx").write_text(
         'ethernet0.virtualDev = "vmxnet3"\nethernet0.ctxPerDev = "3"\nsched.mem.pin = "TRUE"\n'
@@ -322,7 +322,7 @@ def test_the_line_of_a_setting_without_effect_is_told(tmp_path: Path, monkeypatc
 
 
 def test_a_setting_that_has_an_effect_at_one_point_of_a_sweep_is_not_told(tmp_path: Path) -> None:
-    """An experiment may cross what makes a difference with where it makes none."""
+    """An experiment may combine values with an effect and values without."""
     changes = [
         ("vms:\n", "host: {advanced: {Net.MaxPortRxQueueLen: 160}}\nvms:\n"),
         ("sweep:", "peer: linux\nsweep:"),
@@ -332,5 +332,5 @@ def test_a_setting_that_has_an_effect_at_one_point_of_a_sweep_is_not_told(tmp_pa
 
 
 def test_defaults_that_are_written_are_not_told(file: Path) -> None:
-    """They change nothing, and say nothing else than their absence."""
+    """They change nothing, and say nothing beyond their absence."""
     assert load(file, {"host.advanced.Net.E1000TxCopySize": "2048", "host.nics.vmnic1.rss_rings": "1"}).warnings == ()

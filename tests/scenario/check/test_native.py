@@ -1,4 +1,4 @@
-"""A native host: a scenario of one VM becomes one by its platform; what only a hypervisor has is refused, with what is allowed."""
+"""A native host: a scenario of one VM becomes native by its platform; hypervisor features are refused with the allowed values."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_group_that_is_called_like_a_section_of_settings_can_be_swept(name: st
 
 
 def test_the_platform_alone_takes_the_hypervisor_away() -> None:
-    """The same hardware, guest and traffic: the VM's network is the kernel's NIC with its MTU, and no vNIC is left."""
+    """The same hardware, guest and traffic: the VM's network is the kernel's NIC with its MTU, and there are no vNICs."""
     scenario = load_text()
     esxi, native = (point_at(scenario, {"platform": name}).spec for name in ("esxi-6.0", "native"))
     assert (esxi.hypervisor, native.hypervisor) == (True, False)
@@ -62,7 +62,7 @@ def test_the_platform_alone_takes_the_hypervisor_away() -> None:
 
 
 def test_costs_of_the_kernel_are_those_of_a_guest_but_for_exits() -> None:
-    """What is an exit, or is made of exits, is another cost; nothing else is."""
+    """Costs that are exits, or include exits, differ; all others are equal."""
     scenario = load_text()
     esxi, native = (point_at(scenario, {"platform": name}).spec.costs for name in ("esxi-6.0", "native"))
     others = {name for name in type(esxi).model_fields if getattr(esxi, name) != getattr(native, name)}
@@ -131,14 +131,14 @@ def test_costs_of_the_kernel_are_those_of_a_guest_but_for_exits() -> None:
     ],
 )  # fmt: skip
 def test_what_only_a_hypervisor_has_is_refused(old: str, new: str, expected: str) -> None:
-    """Each by its name and line, where the platform is native; elsewhere it is a setting like any other."""
+    """Each by name and line if the platform is native; elsewhere it is an ordinary setting."""
     with pytest.raises(InputError) as caught:
         load_text((old, new))
     assert [str(fault) for fault in caught.value.faults] == [expected]
 
 
 def test_teaming_and_rings_of_netqueue_are_refused() -> None:
-    """A switch that has two uplinks is more than the name of a NIC; and a kernel has a queue for each processor."""
+    """A switch with two uplinks is more than the name of a NIC; and a kernel has one queue per processor."""
     with pytest.raises(InputError) as caught:
         load_text(
             ("uplinks: vmnic0", "uplinks: [vmnic0, vmnic1]"),
@@ -157,7 +157,7 @@ def test_teaming_and_rings_of_netqueue_are_refused() -> None:
 
 
 def test_a_policy_of_ones_own_is_refused() -> None:
-    """There is no VMkernel that would ask it; the name of the shipped one is no more than a default."""
+    """There is no VMkernel to use it; the name of the shipped policy is only a default."""
     platform = ("platform: esxi-6.0", "platform: native")
     load_text(platform, ("network:", "policies: {scheduler: proportional_share}\nnetwork:"))
     with pytest.raises(InputError, match=r"policies\.scheduler: is a policy of a hypervisor; given 'eevdf'"):
@@ -165,7 +165,7 @@ def test_a_policy_of_ones_own_is_refused() -> None:
 
 
 def test_a_setting_at_its_default_is_no_setting() -> None:
-    """So a sweep over platforms may set it to something else beside ESXi; and a kernel can be bound to nodes, as with numactl."""
+    """So a sweep over platforms may set another value for ESXi; and a kernel can be bound to nodes, as with numactl."""
     scenario = load_text(
         (SERVER, SERVER + ", vmx: {ethernet0.virtualDev: vmxnet3, numa.nodeAffinity: '1'}"),
         ("sweep:", "host: {advanced: {Net.CoalesceScheme: rbc}}\nsweep:"),
@@ -174,7 +174,7 @@ def test_a_setting_at_its_default_is_no_setting() -> None:
 
 
 def test_it_has_no_settings_to_show() -> None:
-    """Defaults of a hypervisor are not among the effective settings of a native host."""
+    """Defaults of a hypervisor are not effective settings of a native host."""
     names = {setting.name for setting in load_text(("platform: esxi-6.0", "platform: native")).settings}
     assert not any(name.startswith(("host.advanced", "vms.server.vmx")) for name in names)
     assert "network.net.mtu" in names

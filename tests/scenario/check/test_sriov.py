@@ -1,4 +1,4 @@
-"""SR-IOV: how many functions there are, what a port with functions may be besides, and what is incompatible with them."""
+"""SR-IOV: number of functions, other uses of their port, and incompatible features."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def load_text(folder: Path, *changes: tuple[str, str]) -> Scenario:
 
 
 def test_each_vm_of_a_group_has_a_function_with_the_queues_of_its_model(tmp_path: Path) -> None:
-    """Of a port that is an uplink at the same time; nothing is told."""
+    """On a port that is also an uplink, without any warning."""
     scenario = load_text(tmp_path)
     assert scenario.warnings == ()
     spec, _ = scenario.spec({}, SECOND)
@@ -105,7 +105,7 @@ HERE = "functions.yaml:13: vms.part.vmx.pciPassthru0.pfId: "
     ],
 )  # fmt: skip
 def test_what_does_not_go_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    """File, line, path, value given, what is allowed, and nothing beside."""
+    """File, line, path, given value, allowed values, and nothing else."""
     with pytest.raises(InputError) as caught:
         load_text(tmp_path, (old, new))
     assert str(caught.value).splitlines() == [expected]
@@ -130,7 +130,7 @@ GUEST = (
     ],
 )
 def test_a_release_has_the_rules_of_its_documentation(tmp_path: Path, platform: str, expected: str) -> None:
-    """New in 5.1, where a port with functions is a hidden uplink; from 5.5 on it may be one."""
+    """New in 5.1, where a port with functions is a hidden uplink; from 5.5 on it may be an uplink."""
     changes = [("esxi-7.0", platform), *OLD, *GUEST]
     if platform == "esxi-5.0":
         changes.append(("{nics: {vmnic0: {max_vfs: 4}}}", "{}"))
@@ -150,7 +150,7 @@ def test_a_host_of_the_time_has_vectors_for_43_functions(tmp_path: Path) -> None
 
 
 def test_functions_that_no_vm_has_are_told(tmp_path: Path) -> None:
-    """The option has its effect by the VMs that name the port."""
+    """The option has an effect through the VMs that name the port."""
     (told,) = load_text(
         tmp_path,
         ("max_vfs: 4", "max_vfs: 4}, vmnic1: {mtu: 1500"),

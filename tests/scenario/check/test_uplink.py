@@ -1,4 +1,4 @@
-"""Policies of virtual switches: what the documentation refuses is refused with line, value and what is allowed; what is not used changes no hash."""
+"""Policies of virtual switches: documented refusals have line, value and allowed values; unused policies change no hash."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_allocated_is_refused(new: str, expected: str, tmp_path: 
 
 
 def test_reservations_of_vms_together_are_within_those_of_all_uplinks(tmp_path: Path) -> None:
-    """Two VMs with 2 Gbit/s each, of 3 that virtual machines have on their one uplink."""
+    """Two VMs with 2 Gbit/s each, of 3 that virtual machines have on their only uplink."""
     old, new = (
         "vSwitch1: {uplinks: vmnic1, vxlan: true",
         "vSwitch1: {uplinks: vmnic1, vxlan: true, nioc: {system: {virtual_machine: {reservation: 3 Gbit/s}}, vms: ",
@@ -113,7 +113,7 @@ def test_version_3_is_unknown_before_esxi_6(tmp_path: Path) -> None:
     ],
 )
 def test_policies_of_a_port_do_not_reach_traffic_within_the_host(policy: str, words: str, tmp_path: Path) -> None:
-    """On a real host they do, so it is refused; shares and reservations are of uplinks."""
+    """On a real host they would be slowed, so it is refused; shares and reservations concern uplinks."""
     load_text(tmp_path, *LOCAL, (SWITCH, SWITCH + ", nioc: {vms: {other: {shares: 10}}}"))
     (fault,) = faults(tmp_path, *LOCAL, (SWITCH, SWITCH + policy))
     assert fault == (
@@ -123,7 +123,7 @@ def test_policies_of_a_port_do_not_reach_traffic_within_the_host(policy: str, wo
 
 
 def test_a_policy_counts_in_the_hash_and_its_absence_does_not(tmp_path: Path) -> None:
-    """A switch without policies has the hash that it had before there were any: of three keys."""
+    """A switch without policies has the same hash as before policies existed: that of three keys."""
     plain = point_at(load_text(tmp_path), {}).spec
     switch = plain.vswitches["vSwitch0"]
     assert switch.model_dump().keys() - _later_switch_keys(switch) == {"uplinks", "mtu", "vxlan"}

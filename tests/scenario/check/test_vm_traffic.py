@@ -1,4 +1,4 @@
-"""Traffic between VMs that cannot be: each is refused with line, value and what is allowed."""
+"""Impossible traffic between VMs: each is refused with line, value and allowed values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def faults(folder: Path, *changes: tuple[str, str]) -> str:
 
 
 def test_the_scenario_is_sound_without_changes(tmp_path: Path) -> None:
-    """Else the faults below would come from elsewhere."""
+    """Otherwise the faults below would have other causes."""
     path = tmp_path / "local.yaml"
     path.write_text(TEXT, encoding="utf-8")
     load(path)
@@ -53,17 +53,17 @@ def test_the_scenario_is_sound_without_changes(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    """The fault says what is wrong, and where something else is allowed, what."""
+    """The fault describes the problem and, if there are any, the allowed values."""
     assert expected in faults(tmp_path, (old, new))
 
 
 def test_a_window_is_held_against_the_segments_of_its_switch(tmp_path: Path) -> None:
-    """Those of jumbo frames are larger than the least window of all."""
+    """Segments of jumbo frames exceed the smallest window of all."""
     jumbo = ("{uplinks: [vmnic0]}", "{uplinks: [vmnic0], mtu: 9000}")
     assert "window: is smaller than a segment" in faults(tmp_path, jumbo, ("64 KiB", "4 KiB"))
 
 
 def test_cpu_work_and_a_process_that_polls_do_not_share_a_vcpu(tmp_path: Path) -> None:
-    """Work would never get its turn."""
+    """CPU work would never run."""
     work = "  load: {kind: work, to: tester, rate: 10 /s, service: {mean: 10 us}}\nrun:"
     assert "keeps a vCPU of tester busy, and load is CPU work there" in faults(tmp_path, ("run:", work))

@@ -1,4 +1,4 @@
-"""Bisection: finds the threshold in few runs, whoever runs them in whatever order, and says what to doubt."""
+"""Bisection: finds the threshold in few runs, for any order of runs, and reports doubts."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ FIND = "  - name: threshold\n    between: [0, 99]\n    find: {SIDE: receivers, f
 RATE = "  rate: {set: traffic.stream.rate, values: [40 kpps]}\n"
 
 LONG = ("length: 1 s", "length: 3 s")
-"""So that a third is no less than the half second that a probe takes at least."""
+"""So that a third is at least the half second of a probe."""
 
 LIMIT = 100
-"""Packets of a million: 0.01 %."""
+"""Packets per million: 0.01 %."""
 
 
 def scenario_with(folder: Path, side: str, start: int, stop: int) -> Scenario:
@@ -49,7 +49,7 @@ def run(
     of: int = 1_000_000,
     answer: Callable[[Task], RunRecord] | None = None,
 ) -> tuple[SearchAnswer, list[Task]]:
-    """Plays a campaign whose runs end in any order, one at a time; returns the answer and what was run."""
+    """Simulates a campaign whose runs end in any order, one at a time; returns the answer and the runs."""
     done: dict[RecordKey, RunRecord] = {}
     ran: list[Task] = []
     while waiting := [task for task in search.wants(done) if task.key not in done]:
@@ -74,7 +74,7 @@ def receivers(task: Task) -> int:
 def test_every_replication_finds_its_own_threshold(
     start: int, width: int, thresholds: list[int], largest: bool, seed: int
 ) -> None:
-    """Over any monotone condition: the exact step, in at most ceil(log2) + 1 runs, in whatever order runs end."""
+    """For any monotone condition: the exact step in at most ceil(log2) + 1 runs, in any order of runs."""
     stop = start + width - 1
     with tempfile.TemporaryDirectory() as folder:
         scenario = scenario_with(Path(folder), "largest" if largest else "smallest", start, stop)
@@ -86,7 +86,7 @@ def test_every_replication_finds_its_own_threshold(
         return 0 if holds else LIMIT
 
     answer, ran = run(search, dropped, random.Random(seed))
-    # exact where both sides of the threshold lie in the bracket; a bound at its end otherwise
+    # exact if both sides of the threshold are in the bracket; otherwise a bound at its end
     low, high = (start, stop) if largest else (start + 1, stop + 1)
     assert list(answer.values) == [min(max(threshold, low), high) for threshold in thresholds]
     assert answer.bounds == {
@@ -112,12 +112,12 @@ EQUAL = """\
     between: [0, 99]
     find: {largest: receivers, from: 1, to: 127, where: {metric: loss, below: 0.01 %}, at: {split: "1"}}
 """
-"""Searches on equal hosts, the last of them beside the sweep, and on another host."""
+"""Searches on equal hosts, the last one together with the sweep, and on another host."""
 
 
 @pytest.mark.parametrize("thorough", [False, True])
 def test_searches_on_equal_hosts_have_the_same_runs_and_the_same_answer(tmp_path: Path, thorough: bool) -> None:
-    """Loss of short runs and of those of the sweep errs, so that an answer depends on which of them a search looks at; each replication has its own threshold."""
+    """The loss in short runs and runs of the sweep is wrong, so the answer depends on the runs that a search uses; each replication has its own threshold."""
     weight = "  weight: {set: host.advanced.Net.E1000TxCopySize, values: [0]}\n"
     swept = ("values: [1, 2]}", "values: [1, 20, 40, 60, 90]}\n" + weight.rstrip())
     text = ("expect:\n", f"expect:\n{EQUAL}")
@@ -143,7 +143,7 @@ def test_searches_on_equal_hosts_have_the_same_runs_and_the_same_answer(tmp_path
 
 
 def test_searches_on_equal_hosts_look_at_more_replications_than_points_of_the_sweep_have(tmp_path: Path) -> None:
-    """Each host has its points in the sweep, an expectation rests on one of them at a side of the threshold, and a further look has a third replication of the first host alone."""
+    """Each host has its points in the sweep, an expectation uses one of them beside the threshold, and a further look has a third replication of the first host only."""
     near = "  - {name: near, metric: loss, at: {weight: 100, receivers: 50}, between: [0, 1 %]}\n"
     weight = "\n  weight: {set: host.advanced.Net.E1000TxCopySize, values: [0, 100]}"
     swept = ("values: [1, 2]}", "values: [1, 20, 40, 50, 60, 90]}" + weight)
@@ -170,7 +170,7 @@ def test_the_condition_is_below_and_not_at_the_limit(tmp_path: Path) -> None:
 
 
 def test_what_it_asks_depends_on_the_records_alone(tmp_path: Path) -> None:
-    """Asked twice it says the same; a run that ended elsewhere changes nothing for the other replications."""
+    """Repeated requests are equal; an ended run of one replication changes nothing for others."""
     (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 48), Fidelity(), sweep=False).searches
     first = search.wants({})
     assert [(receivers(task), task.replication) for task in first] == [(24, 0), (24, 1)]
@@ -180,7 +180,7 @@ def test_what_it_asks_depends_on_the_records_alone(tmp_path: Path) -> None:
 
 
 def test_replications_share_their_random_numbers_with_every_other_point(tmp_path: Path) -> None:
-    """Every task carries the root seed and the replication's number, at whatever value."""
+    """Every task has the root seed and the replication's number, at any value."""
     plan = make_plan(scenario_with(tmp_path, "largest", 1, 48), Fidelity(seed=7))
     _, ran = run(plan.searches[0], lambda task: 0, random.Random(1))
     assert {(task.seed, task.replication) for task in (*ran, *plan.tasks)} == {(7, 0), (7, 1)}
@@ -199,7 +199,7 @@ def test_a_threshold_outside_the_bracket_is_said_to_be(tmp_path: Path) -> None:
 
 
 def test_the_raw_percentile_stands_beside_the_settled_one_that_decides(tmp_path: Path) -> None:
-    """A host of six VMs and more cannot keep up: its runs count as above any limit, and what their percentile is, is said."""
+    """A host of six or more VMs cannot keep up: its runs count as above any limit, and the raw percentile is reported."""
     text = FIND.replace("SIDE", "largest").replace("START", "1").replace("STOP", "8")
     text = text.replace("metric: loss, below: 0.01 %", "metric: settled_response_p95, below: 100 ms")
     scenario = load_text(tmp_path, ("expect:\n", f"expect:\n{text}"))
@@ -222,7 +222,7 @@ def test_the_raw_percentile_stands_beside_the_settled_one_that_decides(tmp_path:
 
 
 def test_a_condition_that_is_not_monotone_is_said_to_be(tmp_path: Path) -> None:
-    """Points of the sweep that contradict the threshold are named, those of other lines are not looked at."""
+    """Points of the sweep that contradict the threshold are named; other lines are ignored."""
     plan = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(replications=1))
     (search,) = plan.searches
     done: dict[RecordKey, RunRecord] = {}
@@ -237,7 +237,7 @@ def test_a_condition_that_is_not_monotone_is_said_to_be(tmp_path: Path) -> None:
 
 
 def test_a_failed_run_ends_the_search_without_an_answer(tmp_path: Path) -> None:
-    """The other replications go on; the answer is empty and says why."""
+    """The other replications continue; the answer is empty and has the reason."""
     (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(), sweep=False).searches
     done: dict[RecordKey, RunRecord] = {}
     while waiting := search.wants(done):
@@ -268,7 +268,7 @@ def test_a_failed_run_ends_the_search_without_an_answer(tmp_path: Path) -> None:
 def test_a_run_without_the_measure_ends_the_search_without_an_answer(
     tmp_path: Path, metric: str, below: str, reason: str
 ) -> None:
-    """No value is on neither side of a limit; the reason says what to do."""
+    """A missing value is on neither side of a limit; the reason says what to do."""
     text = FIND.replace("SIDE", "largest").replace("START", "3").replace("STOP", "10")
     text = text.replace("metric: loss, below: 0.01 %", f"metric: {metric}, below: {below}")
     (search,) = make_plan(
@@ -292,11 +292,11 @@ def test_a_point_of_the_sweep_without_the_measure_contradicts_no_threshold(tmp_p
 @settings(max_examples=60)
 @given(last=st.integers(1, 159), growth=st.floats(0.005, 0.1), noise=st.integers(0, 10**6))
 def test_a_measure_that_grows_smoothly_is_interpolated(last: int, growth: float, noise: int) -> None:
-    """The exact step on a bracket of 160 values, mostly in five runs instead of eight; with noise it is still where the measure crosses."""
+    """The exact step in a bracket of 160 values, mostly in five runs instead of eight; with noise it is still at the crossing."""
     with tempfile.TemporaryDirectory() as folder:
         scenario = scenario_with(Path(folder), "largest", 1, 160)
     (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
-    limit = 1e-4 * 10**12  # packets of 10^12, so that counts are as good as a smooth measure
+    limit = 1e-4 * 10**12  # packets of 10^12, so that counts are as smooth as a continuous measure
 
     def dropped(task: Task) -> int:
         return round(limit * math.exp(growth * (receivers(task) - last - 0.5)))
@@ -307,10 +307,10 @@ def test_a_measure_that_grows_smoothly_is_interpolated(last: int, growth: float,
 
 
 def test_a_record_is_read_once_however_often_the_search_is_asked(tmp_path: Path) -> None:
-    """Ten replications ask anew whenever a run ends: what lies in files must not be read by the square of their number."""
+    """Ten replications ask again whenever a run ends: the number of file reads must not grow quadratically."""
 
     class Files(dict[RecordKey, RunRecord]):
-        """Records that count how often each was read."""
+        """Records that count their reads."""
 
         def __init__(self) -> None:
             self.reads: Counter[RecordKey] = Counter()
@@ -329,7 +329,7 @@ def test_a_record_is_read_once_however_often_the_search_is_asked(tmp_path: Path)
 
 
 def test_far_probes_are_short_and_the_answer_rests_on_whole_runs(tmp_path: Path) -> None:
-    """A third of the length while the bracket is wider than four; where the last two leave one side to a short run, it is run again."""
+    """A third of the length while the bracket is wider than four; if the last two leave one side to a short run, it is repeated at full length."""
     (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 63), Fidelity(replications=1), sweep=False).searches
     answer, ran = run(search, lambda task: 0 if receivers(task) <= 35 else LIMIT, random.Random(1))
     assert [(receivers(task), task.point.spec.length // MS) for task in ran] == [
@@ -350,7 +350,7 @@ def test_far_probes_are_short_and_the_answer_rests_on_whole_runs(tmp_path: Path)
 
 
 def test_probes_are_whole_in_a_bracket_of_some_percent(tmp_path: Path) -> None:
-    """Of many VMs four steps are less than a short run errs by."""
+    """With many VMs four steps are less than the error of a short run."""
     (search,) = make_plan(scenario_with(tmp_path, "largest", 401, 720), Fidelity(replications=1), sweep=False).searches
     _, ran = run(search, lambda task: 0 if receivers(task) <= 551 else LIMIT, random.Random(1))
     assert [(receivers(task), task.point.spec.length // MS) for task in ran] == [
@@ -366,7 +366,7 @@ def test_probes_are_whole_in_a_bracket_of_some_percent(tmp_path: Path) -> None:
 
 
 def test_both_scenarios_of_dense_mode_take_the_same_steps_to_the_same_thresholds() -> None:
-    """At 25 requests a second, and so share every run."""
+    """At 25 requests per second, and so share every run."""
 
     def steps(scenario: str, name: str) -> list[str]:
         searches = make_plan(load(scenario), Fidelity(quick=True)).searches
@@ -376,7 +376,7 @@ def test_both_scenarios_of_dense_mode_take_the_same_steps_to_the_same_thresholds
 
     def response(task: Task) -> RunRecord:
         vms = int(task.point.axes["vms"])
-        times = [30] * 128 if vms <= 552 else [10 + time // 2 for time in range(128)]  # which no host keeps up with
+        times = [30] * 128 if vms <= 552 else [10 + time // 2 for time in range(128)]  # with which no host keeps up
         return replace(answered_record(times), axes=task.point.axes)
 
     for mode in ("default", "dense"):
@@ -390,7 +390,7 @@ def test_both_scenarios_of_dense_mode_take_the_same_steps_to_the_same_thresholds
 def test_short_runs_that_say_otherwise_cost_runs_and_no_truth(
     threshold: int, off: int, largest: bool, seed: int
 ) -> None:
-    """Wherever short runs see the threshold: the answer is that of the whole ones, and on both sides of it there is one."""
+    """Wherever short runs see the threshold, the answer is that of full-length runs, which exist on both sides of it."""
     with tempfile.TemporaryDirectory() as folder:
         scenario = scenario_with(Path(folder), "largest" if largest else "smallest", 1, 63)
     (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
@@ -415,7 +415,7 @@ TWO = """\
 
 
 def test_a_search_looks_first_at_what_another_has_run(tmp_path: Path) -> None:
-    """Of the same line: it asks for the rest only, and for the same whether or not the other is asked for as well."""
+    """On the same line: it requests only the rest, whether or not the other search is requested as well."""
     scenario = load_text(tmp_path, ("expect:\n", f"expect:\n{TWO}"))
     alone = restrict(scenario, ["by more loss"])
 
@@ -438,7 +438,7 @@ def test_a_search_looks_first_at_what_another_has_run(tmp_path: Path) -> None:
 
 
 def test_points_of_the_sweep_go_before_bisecting_steps(tmp_path: Path) -> None:
-    """Those nearer to the middle than a quarter of the bracket, at the length that the sweep has them at."""
+    """Those within a quarter of the bracket around the middle, at the length used by the sweep."""
     swept = ("values: [1, 2]", "values: [2, 20, 30]")
     fewer = ("replications: 2,", "replications: 2, swept: {length: 1 s, replications: 1},")
     (search,) = make_plan(
@@ -457,29 +457,32 @@ def test_points_of_the_sweep_go_before_bisecting_steps(tmp_path: Path) -> None:
         [(receivers(task), task.point.spec.length // MS) for task in ran if task.replication == replication]
         for replication in (0, 1)
     ]
-    assert lengths[0][:2] == [(30, 3000), (20, 1000)]  # the expectation rests on the first of them
+    assert lengths[0][:2] == [
+        (30, 3000),
+        (20, 1000),
+    ]  # the expectation uses the first of them; the other has one replication
     assert lengths[1][:2] == [(30, 3000), (15, 1000)]  # the other has one replication
     assert lengths[0][-2:] == [(21, 3000), (20, 3000)]
     assert {(21, 3000), (20, 3000)} < set(lengths[1])
 
 
 def test_interpolation_saves_runs(tmp_path: Path) -> None:
-    """A threshold in the middle of nowhere, a measure that doubles every 20 steps: four runs on 160 values instead of eight."""
+    """A threshold anywhere, with a measure that doubles every 20 steps: four runs on 160 values instead of eight."""
     (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
     _, ran = run(search, lambda task: round(1e8 * 2 ** ((receivers(task) - 101.5) / 20)), random.Random(1), of=10**12)
     assert [receivers(task) for task in ran] == [80, 120, 102, 101]
 
 
 def test_noise_costs_no_more_than_thrice_the_bisection(tmp_path: Path) -> None:
-    """A measure that says the wrong thing about how far it is: every third step halves the bracket."""
+    """A measure with misleading distances: every third step halves the bracket."""
     (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
     _, ran = run(search, lambda task: 1 if receivers(task) < 101 else LIMIT, random.Random(1))
     assert len(ran) <= 24
-    assert search.most() == 50  # once more where a run of the whole length says otherwise, and two that confirm
+    assert search.most() == 50  # once more if a full-length run contradicts, and two that confirm
 
 
 def test_steps_may_be_whole_numbers_of_a_unit(tmp_path: Path) -> None:
-    """A rate is searched in steps of 1 kpps, and shares runs with the sweep's own way to write it."""
+    """A rate is searched in steps of 1 kpps, and shares runs with the sweep's notation of it."""
     text = (
         FIND.replace("SIDE", "largest")
         .replace("receivers", "rate")
@@ -507,7 +510,7 @@ def test_steps_may_be_whole_numbers_of_a_unit(tmp_path: Path) -> None:
     ],
 )
 def test_a_bracket_has_one_unit(tmp_path: Path, start: str, stop: str, message: str) -> None:
-    """Whole numbers of it, the least first."""
+    """Integers of the unit, the smallest first."""
     text = FIND.replace("SIDE", "largest").replace("receivers", "rate").replace("START", start).replace("STOP", stop)
     with pytest.raises(InputError) as caught:
         load_text(tmp_path, ("expect:\n", f"expect:\n{text}"))

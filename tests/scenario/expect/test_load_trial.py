@@ -1,4 +1,4 @@
-"""What is refused is known when the file is loaded; a difference names its other point."""
+"""Refusals are known when the file is loaded; a difference names its other point."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def load_with(folder: Path, more: str):
 
 
 def test_each_case_is_tried(tmp_path: Path) -> None:
-    """With what was said; the scenario itself is as it was."""
+    """With the message; the scenario itself is unchanged."""
     scenario = load_with(tmp_path, REFUSED)
     assert scenario.expectations[0].form == Refused(
         (
@@ -44,7 +44,7 @@ def test_each_case_is_tried(tmp_path: Path) -> None:
 
 
 def test_a_difference_has_two_points(tmp_path: Path) -> None:
-    """The second is the first but for what is named."""
+    """The second equals the first except for the named values."""
     asked = "expect: [{name: more, metric: host_cpu, at: {vms: 2}, less: {vms: %s}, between: [0, null]}]\n"
     (expectation,) = load_with(tmp_path, asked % 1).expectations
     assert expectation.form == Difference("host_cpu", {"vms": 2}, {"vms": 1})

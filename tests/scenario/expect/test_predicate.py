@@ -1,4 +1,4 @@
-"""Conditions, states and units of claims as they are read from a file, and what is wrong with them."""
+"""Conditions, states and units of claims as read from a file, and their faults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MINE = "  - name: mine\n    metric: loss\n    at: {receivers: 2}\n    between: [
 
 
 def written(folder: Path, question: str, asked: str = "name: it, between: [1, 1]") -> Path:
-    """A file whose only expectation, on line 22, is this one."""
+    """A file with this expectation only, on line 22."""
     file = folder / "small.yaml"
     file.write_text(TEXT.replace(MINE, f"  - {{{asked}, {question}}}\n"), encoding="utf-8")
     return file
@@ -39,7 +39,7 @@ def faults(folder: Path, question: str, asked: str = "name: it, between: [1, 1]"
 
 
 def test_every_condition_is_read(tmp_path: Path) -> None:
-    """Limits in the metric's unit, axes filled in but the one that a condition runs along."""
+    """Limits are in the metric's unit; axes are filled in except the one along which a condition runs."""
     found = form(
         tmp_path,
         "always: ["
@@ -59,7 +59,7 @@ def test_every_condition_is_read(tmp_path: Path) -> None:
 
 
 def test_one_condition_needs_no_list(tmp_path: Path) -> None:
-    """Both ways to write it are one."""
+    """Both notations are equivalent."""
     alone = "{metric: loss, is: rising, along: receivers, values: [1, 2]}"
     assert form(tmp_path, f"always: {alone}") == form(tmp_path, f"always: [{alone}]")
 
@@ -104,7 +104,7 @@ def test_every_point_that_a_condition_looks_at_is_run(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_condition_is_told_at_its_place(tmp_path: Path, condition: str, expected: str) -> None:
-    """Alone or in a list; once each."""
+    """Alone or in a list, without duplicates."""
     key = "" if expected.startswith(" ") else "."
     (told,) = faults(tmp_path, f"always: {condition}")
     assert told.startswith(f"22: expect[0].always{key or ':'}{expected}")
@@ -122,7 +122,7 @@ def test_a_wrong_condition_is_told_at_its_place(tmp_path: Path, condition: str, 
     ],
 )
 def test_a_state_against_a_threshold_is_read(tmp_path: Path, below: str, thresholds: tuple[float, ...]) -> None:
-    """A number, a quantity, or an axis; cases are filled up with first values."""
+    """A number, a quantity, or an axis; cases are completed with first values."""
     found = form(
         tmp_path,
         f"switches: {{state: guest_ready, when: netpoll_cpu, below: {below}, cases: [{{split: 1}}, {{receivers: 2}}]}}",
@@ -158,14 +158,14 @@ def test_the_points_of_a_state_are_run(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_state_is_told_at_its_place(tmp_path: Path, switches: str, expected: str) -> None:
-    """Like everything else of a file."""
+    """Like all other names in a file."""
     (told,) = faults(tmp_path, f"switches: {{{switches}}}")
     shown = expected if expected.startswith("vms.") else f"expect[0].switches.{expected}"
     assert told.startswith(f"22: {shown}")
 
 
 def test_an_axis_that_is_no_number_is_no_threshold(tmp_path: Path) -> None:
-    """The value is told, and what it should have been."""
+    """The value and the allowed values are reported."""
     file = written(tmp_path, "switches: {state: loss, when: host_cpu, below: nic, cases: [{nic: vmnic1}]}")
     text = file.read_text(encoding="utf-8")
     file.write_text(
@@ -197,7 +197,7 @@ def test_an_axis_that_is_no_number_is_no_threshold(tmp_path: Path) -> None:
     ],
 )
 def test_a_claim_is_asked_in_its_own_unit(tmp_path: Path, claim: str, question: str, expected: str) -> None:
-    """A value held against a band of another unit would be nonsense."""
+    """A value compared with a band of another unit is meaningless."""
     (told,) = faults(tmp_path, question, f"claim: {claim}")
     assert told.startswith(f"22: expect[0].claim: {expected}")
 
@@ -222,14 +222,14 @@ def test_percent_of_something_is_percent(tmp_path: Path) -> None:
 def test_bounds_are_written_in_any_unit_of_the_metrics_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: str, text: str, number: float
 ) -> None:
-    """And come out in the metric's own, without what rounding on the way adds."""
+    """And are reported in the metric's own unit, without rounding errors."""
     monkeypatch.setitem(CATALOGUE, "size", Metric("size", unit, "of something", "instant", lambda _: 0.0))
     (expectation,) = load(written(tmp_path, "metric: size", f"name: it, between: [0, {text}]")).expectations
     assert (expectation.unit, expectation.band.high) == (unit, number)
 
 
 def test_a_claim_in_kpps_is_not_asked_of_a_metric_in_pps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A factor of a thousand is not a spelling."""
+    """A factor of a thousand is not a spelling variant."""
     (told,) = faults(tmp_path, "metric: delivered", "claim: 80gbe.send.ack_rate")
     assert "is in kpps, its answer in pps; given '80gbe.send.ack_rate'; allowed: a question in its unit" in told
     monkeypatch.setitem(CATALOGUE, "acks", Metric("acks", "kpps", "of something", "rate", lambda _: 0.0))

@@ -1,4 +1,4 @@
-"""Subjects of measures in a scenario file: `of:` beside a metric, and what it is checked against."""
+"""Subjects of measures in a scenario file: `of:` beside a metric, and its checks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_wrong_subject_is_a_fault_of_the_file(tmp_path, metric, of, words):
 
 
 def test_traffic_of_several_groups_is_not_a_groups_own(tmp_path):
-    """The fault names the traffic to ask for."""
+    """The fault names the traffic to use instead."""
     vms = "vms: {other: {count: 1, guest: rhel6, networks: [vSwitch0]}, receiver"
     text = BASE.replace("vms: {receiver", vms).replace("to: receiver", "to: [receiver, other]")
     path = tmp_path / "own.yaml"

@@ -1,4 +1,4 @@
-"""Expectations of several points, of which one counts or their mean, as they are read from a file: a line or cases, values or ratios."""
+"""Expectations of several points (worst, best or mean), as read from a file: a line or cases, values or ratios."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MINE = "  - name: mine\n    metric: loss\n    at: {receivers: 2}\n    between: [
 
 
 def written(folder: Path, question: str, between: str = "[1, 2]") -> Path:
-    """A file whose only expectation, on line 22, is this one."""
+    """A file with this expectation only, on line 22."""
     file = folder / "small.yaml"
     file.write_text(TEXT.replace(MINE, f"  - {{name: it, between: {between}, {question}}}\n"), encoding="utf-8")
     return file
@@ -29,7 +29,7 @@ def read(folder: Path, question: str, between: str = "[1, 2]") -> Expectation:
 
 
 def test_a_line_and_its_cases_are_one(tmp_path: Path) -> None:
-    """Both ways to write points along an axis come to the same, in the metric's unit."""
+    """Both notations of points along an axis are equivalent, in the metric's unit."""
     line = read(tmp_path, "worst: {metric: loss, over: receivers, values: ['1', 3], at: {split: 1}}", "[0, 2 %]")
     cases = read(tmp_path, "worst: {metric: loss, cases: [{receivers: 1}, {receivers: 3}], at: {split: 1}}", "[0, 2 %]")
     assert line == cases
@@ -38,7 +38,7 @@ def test_a_line_and_its_cases_are_one(tmp_path: Path) -> None:
 
 
 def test_cases_lie_on_several_axes(tmp_path: Path) -> None:
-    """An axis that a case does not name, though another does, has its first value there."""
+    """An axis that one case omits and another names has its first value there."""
     found = read(tmp_path, "best: {metric: loss, cases: [{receivers: 2, split: 1}, {split: 1}, {receivers: 2}]}")
     at = [{"receivers": 2, "split": "1"}, {"receivers": 1, "split": "1"}, {"receivers": 2, "split": "0"}]
     assert found.form == Worst(tuple(At("loss", point) for point in at), best=True)
@@ -46,7 +46,7 @@ def test_cases_lie_on_several_axes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("where", ["over: receivers, values: [1, 3]", "cases: [{receivers: 1}, {receivers: 3}]"])
 def test_a_ratio_is_taken_at_every_point(tmp_path: Path, where: str) -> None:
-    """Its unit is none, and both sides of every ratio are run, each point once."""
+    """It has no unit, and both sides of every ratio are run, each point once."""
     file = written(tmp_path, f"worst: {{metric: loss, of: {{split: 1}}, to: {{split: 0}}, {where}}}")
     scenario = load(file)
     (found,) = scenario.expectations
@@ -57,7 +57,7 @@ def test_a_ratio_is_taken_at_every_point(tmp_path: Path, where: str) -> None:
 
 
 def test_a_difference_is_taken_at_every_point_of_a_mean(tmp_path: Path) -> None:
-    """In the unit of its metric, and the mean has the points of a worst case."""
+    """In the unit of its metric; the mean has the same points as a worst case."""
     points = "{metric: loss, less: {split: 1}, cases: [{receivers: 1}, {receivers: 3}]}"
     found, worst = read(tmp_path, f"mean: {points}"), read(tmp_path, f"worst: {points}")
     apart = (Difference("loss", {"receivers": n, "split": "0"}, {"receivers": n, "split": "1"}) for n in (1, 3))
@@ -103,7 +103,7 @@ def test_a_difference_is_taken_at_every_point_of_a_mean(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("form", ["worst", "best", "mean"])
 def test_what_is_wrong_is_told_at_its_place(tmp_path: Path, form: str, points_: str, expected: str) -> None:
-    """Half a line, half a ratio, points twice, axes that stand in two places."""
+    """An incomplete line or ratio, repeated points, axes in two places."""
     file = written(tmp_path, f"{form}: {{{points_}}}")
     with pytest.raises(InputError) as caught:
         load(file)

@@ -1,4 +1,4 @@
-"""Files as products write them: each loads, and what it asks for without effect is named once, in one warning for all of its kind."""
+"""Files as written by products: each loads, and one warning per kind lists the settings without effect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WINS = "in the scenario wins over the file"
 
 @pytest.fixture(autouse=True)
 def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Warnings name files from the working folder."""
+    """Warnings name files relative to the working folder."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -55,7 +55,7 @@ def settings_of(content: str | bytes, own: str = "") -> Scenario:
 
 
 def vnics(scenario: Scenario) -> list[str]:
-    """Device and coalescing of each vNIC."""
+    """Device and coalescing scheme of each vNIC."""
     spec, _ = scenario.spec(scenario.first(), SECOND)
     return [f"{vnic.device} {vnic.coalescing.scheme}" for vnic in spec.vms[0].settings.vnics]
 
@@ -145,12 +145,12 @@ WARNED = {
         ),
     ),
 }
-"""Files of machines, and the one warning of each."""
+"""Files of machines, each with its only warning."""
 
 
 @pytest.mark.parametrize("name", WARNED)
 def test_a_machine_loads_with_one_warning_at_most(name: str) -> None:
-    """Nothing that a product writes refuses the file."""
+    """Nothing that a product writes makes a file invalid."""
     content, warning = WARNED[name]
     assert machine(content).warnings == ((warning,) if warning else ())
 
@@ -173,7 +173,7 @@ def test_machines_of_every_hardware_version_load(version: int, device: str) -> N
 
 
 def test_vnics_take_the_networks_in_the_order_of_their_numbers() -> None:
-    """Each with its own settings; a network without a vNIC in the file gets one, which the warning says."""
+    """Each with its own settings; a network without a vNIC in the file gets one, and the warning says so."""
     two = VNIC.replace("t0", "t1") + 'ethernet1.coalescingScheme = "disabled"\n' + VNIC.replace("t0", "t10")
     assert vnics(machine(two, networks="lan, dmz")) == ["vmxnet3 disabled", "vmxnet3 rbc"]
     one = machine(two.replace('t10.present = "TRUE"', 't10.present = "FALSE"'), networks="lan, dmz")
@@ -184,7 +184,7 @@ def test_vnics_take_the_networks_in_the_order_of_their_numbers() -> None:
 
 
 def test_an_e1000_is_simulated_where_the_guest_has_a_driver() -> None:
-    """There, settings for a vmxnet3 are passed over with all others; elsewhere it is a vmxnet3."""
+    """There, settings for a vmxnet3 are ignored like all others; elsewhere it is a vmxnet3."""
     text = VNIC.replace("vmxnet3", "e1000e") + 'ethernet0.coalescingScheme = "disabled"\n'
     scenario = machine(text)
     assert vnics(scenario) == ["e1000 throttled"]
@@ -201,7 +201,7 @@ def test_an_e1000_is_simulated_where_the_guest_has_a_driver() -> None:
 
 
 def test_what_the_scenario_states_wins_and_silences_the_file() -> None:
-    """A device, a GPU that is left out, a setting without effect."""
+    """A device, an ignored GPU, a setting without effect."""
     content = (
         VNIC.replace("vmxnet3", "e1000e")
         + 'pciPassthru0.present = "TRUE"\npciPassthru0.id = "00000:059:00.0"\nsched.cpu.min = "9"\n'
@@ -216,7 +216,7 @@ def test_what_the_scenario_states_wins_and_silences_the_file() -> None:
 
 
 def test_a_nic_that_the_scenario_names_is_passed_through() -> None:
-    """The file has its PCI address, which says nothing of the server."""
+    """The file has its PCI address, which does not identify the server's NIC."""
     content = (
         VNIC
         + 'memSize = "64"\nsched.mem.min = "64"\npciPassthru0.present = "TRUE"\npciPassthru0.id = "00000:004:00.0"\n'
@@ -247,7 +247,7 @@ LETTERS = {
 
 @pytest.mark.parametrize("encoding", LETTERS)
 def test_a_file_is_read_in_the_encoding_that_it_names(encoding: str) -> None:
-    """Letters beyond ASCII are in names and notes, which nothing depends on; a wrong declaration hides no key."""
+    """Non-ASCII letters are in names and notes, which do not matter; a wrong encoding hides no key."""
     codec = encoding.replace("windows-", "cp")
     text = f'.encoding = "{encoding}"\ndisplayName = "{LETTERS[encoding]}"\n{VNIC}numvcpus = "3"\n'
     assert decoded(text.encode(codec)) == text
@@ -257,7 +257,7 @@ def test_a_file_is_read_in_the_encoding_that_it_names(encoding: str) -> None:
 
 @pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_a_file_is_read_by_its_byte_order_mark(codec: str) -> None:
-    """PowerShell's ``>`` writes UTF-16; without a mark, zeros tell it."""
+    """PowerShell's ``>`` writes UTF-16; without a byte order mark, zero bytes reveal it."""
     assert machine(VNIC.replace("\n", "\r\n").encode(codec)).warnings == ()
 
 
@@ -310,12 +310,12 @@ FORMS = {
     "PowerCLI with types": '#TYPE VMware.VimAutomation.Types.AdvancedSetting\n"Id","Name","Value"\n"1","Net.MaxPortRxQueueLen","500"\n',
     "PowerCLI as JSON": '[{"Name": "Net.MaxPortRxQueueLen", "Value": 500}, {"Name": "Config.Enable", "Value": true}]',
 }
-"""Forms of one list, in which one setting is not at its default."""
+"""Formats of one list, in which one setting is not at its default."""
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_a_list_is_read_in_each_form_that_tools_write(name: str) -> None:
-    """The setting has its line; the rest of the file is passed over."""
+    """The setting has its line; the rest of the file is ignored."""
     scenario = settings_of(FORMS[name])
     assert scenario.spec(scenario.first(), SECOND)[0].settings.port_rx_queue == 500
     origins = {row.name: (row.value, row.origin) for row in scenario.settings}
@@ -336,12 +336,12 @@ def test_a_list_is_read_in_each_form_that_tools_write(name: str) -> None:
     ["", "\n", PROMPT, "[]", '<?xml version="1.0"?>\n<output><root><list type="structure"></list></root></output>'],
 )
 def test_a_host_at_its_defaults_has_an_empty_list(text: str) -> None:
-    """``-d`` prints the settings that were changed: none."""
+    """``-d`` prints only changed settings: none."""
     assert settings_of(text).warnings == ()
 
 
 def test_settings_of_a_host_that_are_not_modelled_are_named_in_one_warning() -> None:
-    """Those at their defaults are not: a list has all of them."""
+    """Settings at their defaults are not listed: a list has all of them."""
 
     def block(name: str, value: int, default: int) -> str:
         return f"Path: /{name}\nType: integer\nInt Value: {value}\nDefault Int Value: {default}\n\n"

@@ -1,4 +1,4 @@
-"""Strict YAML: what it reads, and what it refuses with which words."""
+"""Strict YAML: accepted content, and the wording of refusals."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from hostsim.scenario.yaml.reader import parse, parse_value, read
     ],
 )
 def test_scalars_are_those_of_yaml_1_2(text: str, expected: Any) -> None:
-    """Words that YAML 1.1 turns into booleans, dates and numbers to the base of 60 stay text."""
+    """Words that YAML 1.1 turns into booleans, dates and base-60 numbers stay text."""
     actual = parse(f"key: {text}", "file").tree["key"]
     assert (actual, type(actual)) == (expected, type(expected))
 
 
 def test_every_place_knows_its_line() -> None:
-    """Keys and list entries carry the line they stand on, from 1."""
+    """Keys and list entries have their line, from 1."""
     text = parse("a: 1\nb:\n  c: [x,\n    y]\n  d:\n    - e: 2\n", "file")
     assert text.lines == {
         ("a",): 1,
@@ -84,14 +84,14 @@ def test_every_place_knows_its_line() -> None:
     ],
 )
 def test_refusals_name_line_and_reason(text: str, expected: str) -> None:
-    """Each thing that is refused says where it stands and what may stand there instead."""
+    """Each refusal has its place and the allowed content."""
     with pytest.raises(InputError) as caught:
         parse(text, "file")
     assert str(caught.value) == expected
 
 
 def test_refusals_are_told_together() -> None:
-    """What does not break the reading of the rest is gathered, with a syntax fault behind it last."""
+    """Faults that do not prevent further reading are collected, followed by a syntax fault."""
     with pytest.raises(InputError) as caught:
         parse("a: &x 1\na: *x\nb: [", "file")
     assert [fault.line for fault in caught.value.faults] == [1, 2, 2, 3]
@@ -99,20 +99,20 @@ def test_refusals_are_told_together() -> None:
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
 def test_deep_nesting_is_refused_and_not_followed(opening: str) -> None:
-    """A hostile file ends in a fault, not in a stack overflow."""
+    """A hostile file gives a fault, not a stack overflow."""
     with pytest.raises(InputError, match="nested too deeply"):
         parse(opening * 5000, "file")
 
 
 def test_many_aliases_cannot_blow_up() -> None:
-    """The billion laughs are refused at the first one."""
+    """The billion laughs are refused at the first alias."""
     lines = ["a0: &a0 [x, x]", *(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 30))]
     with pytest.raises(InputError, match="anchors are not read"):
         parse("\n".join(lines), "file")
 
 
 def test_files_that_cannot_be_read_say_so(tmp_path: Path) -> None:
-    """Missing, not UTF-8, too long: each a fault with the file's name."""
+    """Missing, not UTF-8, too long: each is a fault with the file's name."""
     bad = tmp_path / "bad.yaml"
     bad.write_bytes(b"a: 1\nb: \xff\n")
     long = tmp_path / "long.yaml"
@@ -136,7 +136,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_values_of_options_are_read_like_values_of_files() -> None:
-    """`--set` takes what could stand in the file."""
+    """`--set` accepts any text that the file could contain."""
     assert [parse_value(text, "--set") for text in ("20", "40 kpps", "'0'", "[1, 2]", "")] == [
         20,
         "40 kpps",

@@ -1,4 +1,4 @@
-"""Settings from files of the trade: a real `.vmx` file, a list of `esxcli`; what they set, and what stands beside them."""
+"""Settings from product files: a real `.vmx` file, an `esxcli` list; their values, and values beside them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FILE = ('{ethernet0.emuRxMode: "0"}', "{file: web.vmx}")
 
 @pytest.fixture(autouse=True)
 def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Faults name files from the working folder."""
+    """Faults name files relative to the working folder."""
     monkeypatch.chdir(tmp_path)
 
 
 def test_a_vmx_file_sets_what_it_says(tmp_path: Path) -> None:
-    """Its number of vCPUs too; addresses, disks and names of networks are passed over; each setting has its line."""
+    """Also its number of vCPUs; addresses, disks and network names are ignored; each setting has its line."""
     text = VMX + 'ethernet0.CtxPerDev = "3"\nethernet1.present = "false"\nethernet1.virtualDev = "e1000"\n'
     scenario = load(write(tmp_path, "vmx", {"text": text}))
     spec, _ = scenario.spec(scenario.first(), SECOND)
@@ -34,7 +34,7 @@ def test_a_vmx_file_sets_what_it_says(tmp_path: Path) -> None:
 
 
 def test_what_stands_in_the_scenario_goes_before_what_the_file_says(tmp_path: Path) -> None:
-    """So does ``--set``; an axis varies a key of the file."""
+    """So does ``--set``; an axis can vary a key of the file."""
     (tmp_path / "web.vmx").write_text(VMX + 'ethernet0.emuRxMode = "1"\n')
     own = ('{ethernet0.emuRxMode: "0"}', "{file: web.vmx, memSize: 512}\n    vcpus: 1")
     scenario = load_text(tmp_path, own, overrides={"vms.receiver.vmx.sched.cpu.shares": "high"})
@@ -46,7 +46,7 @@ def test_what_stands_in_the_scenario_goes_before_what_the_file_says(tmp_path: Pa
 
 
 def test_the_file_itself_may_be_varied(tmp_path: Path) -> None:
-    """One axis, two virtual machines as they really are."""
+    """One axis, with two real virtual machines."""
     (tmp_path / "web.vmx").write_text(VMX)
     (tmp_path / "db.vmx").write_text(VMX.replace('numvcpus = "2"', 'numvcpus = "4"'))
     scenario = load_text(tmp_path, FILE, axes={"vms.receiver.vmx.file": "web.vmx, db.vmx"})
@@ -56,7 +56,7 @@ def test_the_file_itself_may_be_varied(tmp_path: Path) -> None:
 
 
 def test_a_list_of_esxcli_sets_what_a_host_has(tmp_path: Path) -> None:
-    """Settings of the network at their values; what the platform does not know and nobody has changed says nothing."""
+    """Network settings at their values; unknown settings at their defaults give no warning."""
     unknown = "\n   Path: /Net/TcpipHeapMax\n   Type: integer\n   Int Value: 32\n   Default Int Value: 32\n"
     scenario = load(write(tmp_path, "settings", {"text": ADVANCED + unknown}))
     assert scenario.spec(scenario.first(), SECOND)[0].settings.port_rx_queue == 160
@@ -66,7 +66,7 @@ def test_a_list_of_esxcli_sets_what_a_host_has(tmp_path: Path) -> None:
 
 
 def test_links_do_not_lead_out_of_the_folder(tmp_path: Path) -> None:
-    """What a stranger's folder links to is not read."""
+    """Links in an untrusted folder are not followed."""
     inside = tmp_path / "scenario"
     inside.mkdir()
     (tmp_path / "secret.vmx").write_text(VMX)
