@@ -141,7 +141,7 @@ docs: $(ALL)
 
 # The pages of the reference as Markdown, to docs/reference/, in seconds and without Sphinx.
 reference: $(STAMP)
-	PYTHONPATH=docs/_ext $(BIN)/python -c 'from pathlib import Path; from hostsim_docs.reference import write_pages; print(*write_pages(Path("docs/reference")), sep="\n")'
+	PYTHONPATH=docs/_ext $(BIN)/python -c 'from pathlib import Path; from hostsim_docs.reference import write_pages; print(*write_pages(Path("docs/reference"), plain=True), sep="\n")'
 
 # Wall times, to build/bench.json; COMMANDS=1 times `make setup`, `make reproduce`, with FULL=1 and without, and `.ci/run` in new clones, too.
 bench: setup

@@ -173,6 +173,16 @@ def test_every_public_name_is_there(pages: dict[str, str]) -> None:
     assert [name for name in hostsim.__all__ if f"hostsim.{name}" not in pages["api"]] == []
 
 
+def test_the_interface_is_readable_without_sphinx(tmp_path: Path) -> None:
+    """`make reference` writes signatures and docstrings instead of directives."""
+    write_pages(tmp_path, plain=True)
+    text = (tmp_path / "api.md").read_text(encoding="utf-8")
+    assert "eval-rst" not in text
+    assert "hostsim.contexts(record: RunRecord" in text
+    assert "| `curve` | A measure against an axis" in text
+    assert [name for name in hostsim.__all__ if f"hostsim.{name}" not in text] == []
+
+
 def test_the_run_options_are_documented(pages: dict[str, str]) -> None:
     """Each with its help, where the functions that take them refer to."""
     for declared in OPTIONS.values():

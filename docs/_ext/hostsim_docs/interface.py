@@ -11,6 +11,16 @@ from hostsim_docs.markdown import anchor, code, table
 
 __all__ = ["api_page", "commands_page"]
 
+
+class _Bare(str):
+    """An annotation that a signature shows without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 OF_CLASS = "\n   :members:\n   :undoc-members:\n   :exclude-members: __init__, __new__"
 """Options of autoclass."""
 
@@ -30,7 +40,7 @@ def commands_page() -> str:
         [f"{{ref}}`{name} <{anchor('command', name)}>`", command.get_short_help_str(200)]
         for name, command in commands.items()
     ]
-    blocks.append(table(("command", "does"), rows))
+    blocks.append(table(("command", "purpose"), rows))
     blocks += [_command(name, command, context) for name, command in commands.items()]
     return "".join(blocks)
 
@@ -55,8 +65,12 @@ def _argument(parameter: Any) -> str:
     return (name if parameter.required else f"[{name}]") + ("" if parameter.nargs == 1 else "...")
 
 
-def api_page() -> str:
-    """Every public name, documented by autodoc."""
+def api_page(*, plain: bool = False) -> str:
+    """Every public name, documented by autodoc.
+
+    Args:
+        plain: write signatures and docstrings into the page, which is then readable without Sphinx.
+    """
     names = {name: getattr(hostsim, name) for name in hostsim.__all__}
     functions = [name for name, value in names.items() if inspect.isfunction(value)]
     classes = [name for name, value in names.items() if inspect.isclass(value)]
@@ -64,20 +78,42 @@ def api_page() -> str:
     blocks = [
         """# Python interface
 
-`import hostsim` provides these names, and loads each when it is first used. Frames are pandas, figures matplotlib. The {doc}`catalogue of measures <measures>` has the names and units of columns.
+`import hostsim` provides these names, and loads each of them at its first use. Tables are pandas frames, and figures are matplotlib figures. The {doc}`catalogue of measures <measures>` has the names and units of columns.
 """
     ]
     for title, kind, members in (("Functions", "function", functions), ("Classes", "class", classes)):
+        if plain:
+            blocks += [f"\n## {title}\n", *(_documented(name, names[name]) for name in members)]
+            continue
         blocks.append(f"\n## {title}\n\n```{{eval-rst}}\n")
         options = OF_CLASS if kind == "class" else ""
         blocks += [f".. auto{kind}:: hostsim.{name}{options}\n\n" for name in members]
         blocks.append("```\n")
     rows = [[code(name), str(option.help)] for name, option in OPTIONS.items()]
     blocks.append(
-        f"\n## Run options\n\nFields of `hostsim.RunOptions`, and keyword arguments.\n\n{table(('', ''), rows)}"
+        f"\n## Run options\n\nThese are the fields of `hostsim.RunOptions`, and keyword arguments of functions that run scenarios.\n\n{table(('', ''), rows)}"
     )
     listed = "\n".join(f"- `hostsim.{name}`: {_about(name, names[name])}" for name in others)
     return "".join(blocks) + (f"\n## Values\n\n{listed}\n" if others else "")
+
+
+def _documented(name: str, value: Any) -> str:
+    """A function with its signature and docstring, or a class with its docstring and a table of its members."""
+    text, rows = inspect.getdoc(value) or "", []
+    if inspect.isfunction(value):
+        parameters = [
+            parameter.replace(annotation=_Bare(parameter.annotation))
+            for parameter in inspect.signature(value).parameters.values()
+        ]
+        text = f"hostsim.{name}({', '.join(map(str, parameters))})\n\n{text}"
+    else:
+        rows = [
+            [code(key), (inspect.getdoc(member) or "").partition("\n")[0]]
+            for key, member in vars(value).items()
+            if key[0] != "_" and (inspect.isroutine(member) or inspect.isdatadescriptor(member))
+        ]
+    listed = f"\n{table(('member', 'purpose'), rows)}" if rows else ""
+    return f"\n### hostsim.{name}\n\n```text\n{text}\n```\n{listed}"
 
 
 def _about(name: str, value: object) -> str:

@@ -39,7 +39,7 @@ def scenario_page() -> str:
     """The reference of scenario files."""
     intro = """# Scenario files
 
-A scenario file is one YAML mapping. Unknown keys, duplicate keys and values out of range are errors, all reported at once with file, line, allowed values and nearest valid
+A scenario file is a YAML mapping. Unknown keys, duplicate keys and values out of range are errors. They are all reported together, each with file, line, allowed values and the nearest valid
 name. `hostsim schema` prints the same reference as JSON Schema, for editors. {doc}`../guide/write-a-scenario` builds a file step by step.
 
 `NAME` in a path is a name that you choose: letters, digits, `-` and `_`.
@@ -51,8 +51,8 @@ def parts_page() -> str:
     """The reference of the files that scenarios name."""
     intro = """# Platform, hardware, guest and peer files
 
-A scenario names a platform, a server, guests, and optionally a kind of peer; a server can name models of NICs. Each is a file: shipped files are named by their names, your own by their paths, relative to the scenario. A platform, guest, peer or NIC with `extends: NAME`
-starts from another file and needs only the keys that it changes. {doc}`../guide/add-a-device` shows how to write one. Quantities are written as in {ref}`scenario files <quantities>`, and unpublished values
+A scenario names a platform, a server, guests, and optionally a kind of peer; a server can name models of NICs. Each of these parts is a file. Shipped files have names; your own files are named by their paths relative to the scenario. A platform, guest, peer or NIC with `extends: NAME`
+is based on another file and needs only the keys that it changes. {doc}`../guide/add-a-device` shows how to write one. Quantities are written as in {ref}`scenario files <quantities>`, and unpublished values
 as {ref}`assumptions <assumptions>`.
 """
     parts = (
@@ -67,7 +67,7 @@ as {ref}`assumptions <assumptions>`.
 def _quantities() -> str:
     rows = [[kind, ", ".join(map(code, units))] for kind, units in UNITS.items()]
     return (
-        "\n(quantities)=\n\n## Quantities\n\nA number, a space and a unit: `40 kpps`. A number without a unit is an error if the key has a unit.\n\n"
+        "\n(quantities)=\n\n## Quantities\n\nA quantity is a number, a space and a unit: `40 kpps`. A number without a unit is an error if the key has a unit.\n\n"
         + table(("quantity", "units"), rows)
     )
 
@@ -78,8 +78,8 @@ def _assumptions() -> str:
 
 ## Assumptions
 
-A value that the tables below call *assumable* may be written as `{value: 125 us, assumed: why, range: [80 us, 250 us]}` if it is not published. The range must
-contain the value. `hostsim show` and reports list the assumptions.
+Values that are marked *assumable* in the tables below may be written as `{value: 125 us, assumed: why, range: [80 us, 250 us]}` if they are not published. The range must
+contain the value. `hostsim show` and reports list all assumptions.
 """
 
 

@@ -30,12 +30,17 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 
 
-def write_pages(folder: Path) -> list[Path]:
-    """Write every page below a folder; one that says what it said is left alone, so that nothing is built for it."""
+def write_pages(folder: Path, *, plain: bool = False) -> list[Path]:
+    """Write every page into a folder; an unchanged page keeps its time, so that nothing is built for it.
+
+    Args:
+        folder: is made if it does not exist.
+        plain: write the Python interface without directives of Sphinx.
+    """
     folder.mkdir(exist_ok=True)
     files = []
     for name, page in PAGES.items():
-        file, text = folder / f"{name}.md", page()
+        file, text = folder / f"{name}.md", api_page(plain=True) if plain and page is api_page else page()
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
         files.append(file)

@@ -23,8 +23,8 @@ _SECTIONS = {
     "kernel": ("VMkernel settings", "`host: {kernel: {NAME: VALUE}}` in a scenario, `host.kernel.NAME` in a path."),
     "vmx": (
         "Keys of a VM",
-        """`vms: {GROUP: {vmx: {NAME: VALUE}}}` in a scenario, `vms.GROUP.vmx.NAME` in a path. `ethernetX.` stands for every vNIC (`ethernet0.` is the first), `pciPassthruX.` for
-every device that is passed through.""",
+        """`vms: {GROUP: {vmx: {NAME: VALUE}}}` in a scenario, `vms.GROUP.vmx.NAME` in a path. `ethernetX.` stands for every vNIC (`ethernet0.` is the first), and `pciPassthruX.` for
+every passed-through device.""",
     ),
 }
 
@@ -36,10 +36,10 @@ def settings_page() -> str:
     blocks = [
         f"""# Settings by platform
 
-Settings have the names that administrators type. A setting that is not in these tables is an error. A setting marked *not modelled* may be set: it changes nothing, and gives a warning, stored with the results,
-unless it is set to its default, or, if the model behaves as another value, to that one. Defaults are those of {code(newest)}, with those of earlier versions if they differ. `hostsim show SCENARIO` prints each effective value and its origin.
+Settings have the names that administrators type. A setting that is not in these tables is an error. A setting marked *not modelled* is accepted but has no effect. Every value except its default, or except the value that the model implements, gives a warning, which is stored with the results.
+Defaults are those of {code(newest)}, followed by the defaults of earlier versions if they differ. `hostsim show SCENARIO` prints each effective value and its origin.
 
-The *source* is a subject of the bibliography, which links to its publications, with the version that was read, or the document itself; LAMW is the public list of settings github.com/lamw/esxi-advanced-and-kernel-settings.
+The *source* is a document, or a subject of the bibliography, which has links to its publications, with the version that was used. LAMW is the public list of settings github.com/lamw/esxi-advanced-and-kernel-settings.
 """
     ]
     for section, (title, where) in _SECTIONS.items():
@@ -94,7 +94,7 @@ def _row(name: str, platforms: Mapping[str, PlatformSpec], section: str, newest:
     elif missing:
         meaning = f"*Not on {', '.join(missing)}.* {meaning}"
     if shown.behaves_as is not None:
-        meaning += f" The model behaves as {code(shown.behaves_as)}: any other value that is set is a warning."
+        meaning += f" The model implements {code(shown.behaves_as)}; every other value gives a warning."
     return [code(name), _allowed(shown), "; ".join(defaults), meaning, prose(shown.source)]
 
 

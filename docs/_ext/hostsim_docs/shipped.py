@@ -46,9 +46,9 @@ def measures_page() -> str:
     return f"""# Measures
 
 Every measure covers the measured window of a run, after its warm-up ({{doc}}`../design/statistics`). `hostsim metrics` prints this table. A measure of a part that the
-host does not have, or of too few packets, is undefined: NaN in tables, printed as `not estimable`.
+host does not have, or of too few packets, is undefined: it is NaN in tables and printed as `not estimable`.
 
-An *instant* is a ratio or a level over the window, a *rate* an amount per second, a *percentile* comes from the histogram of all values.
+An *instant* is a ratio or a level over the window, a *rate* is an amount per second, and a *percentile* is computed from the histogram of all values.
 
 {table(("measure", "unit", "kind", "what it includes"), rows)}"""
 
@@ -65,7 +65,7 @@ def shipped_page() -> str:
         [code(s.name), s.question, ", ".join(code(e.name) for e in s.expectations)] for s in map(load, predictions())
     ]
     blocks += [
-        "\n## Predictions\n\nPublished measurements that nothing is fitted to ({ref}`predict-first`); not part of `check` and `reproduce`.\n\n",
+        "\n## Predictions\n\nThese scenarios predict published measurements that nothing is fitted to ({ref}`predict-first`). They are not part of `check` and `reproduce`.\n\n",
         table(("scenario", "question", "measurements"), rows),
     ]
     parts = Parts(Path())
@@ -83,7 +83,7 @@ def shipped_page() -> str:
         moderation = f"`{nic.moderation}`" if nic.interrupt_interval is None else f"{nic.interrupt_interval / US:g} us"
         rows.append([code(name), nic.model, ", ".join(map(code, (nic.driver, *nic.other_drivers))), moderation])
         rows[-1] += [f"{nic.rx_queues}", f"{nic.rx_ring}"]
-    headings = ("model", "what it is", "drivers", "moderation", "receive queues", "receive ring")
+    headings = ("model", "description", "drivers", "moderation", "receive queues", "receive ring")
     blocks += ["\n(shipped-nics)=\n\n## NICs\n\n", table(headings, rows)]
     for kind, title in (
         ("platforms", "Platforms"),
@@ -92,7 +92,7 @@ def shipped_page() -> str:
         ("traffic", "Kinds of traffic"),
     ):
         rows = [[code(name), part_title(file)] for name, file in shipped_parts(kind).items()]
-        blocks += [f"\n## {title}\n\n", table((kind.removesuffix("s"), "what it is"), rows)]
+        blocks += [f"\n## {title}\n\n", table((kind.removesuffix("s"), "description"), rows)]
     blocks.append("\n## The files of the scenarios\n")
     root = data_root()
     for name, file in (shipped() | predictions()).items():
@@ -128,8 +128,8 @@ def claims_page() -> str:
     )
     return f"""# Published claims
 
-hostsim is compared with {len(rows)} published numbers, counted by one rule: {tally_words(found)}. Each has a band in which its value is accepted, and a public source ({{doc}}`sources`).
-Values are those of `hostsim check`, at {kept["fidelity"]} fidelity with root seed {kept["seed"]}; square brackets are 95 % intervals.
+hostsim is compared with {len(rows)} published numbers: {tally_words(found)}. Each number has a band of accepted values and a public source ({{doc}}`sources`).
+Simulated values are those of `hostsim check`, at {kept["fidelity"]} fidelity with root seed {kept["seed"]}; square brackets are 95 % intervals.
 
 {levels(verdicts, "../images")}
 ## Counts
@@ -144,7 +144,7 @@ Values are those of `hostsim check`, at {kept["fidelity"]} fidelity with root se
 {table(("claim", "verdict", "published", "simulated", "accepted", "condition and measure; kind and basis; source"), rows)}
 ## Known reds
 
-Each has the range of its value, in the unit of the claim, in which a quick check with the default root seed accepts it ({{ref}}`known-red`).
+Each entry has a range in the unit of the claim. A quick check with the default root seed accepts a value in this range ({{ref}}`known-red`).
 
 {reasons}
 """
@@ -160,8 +160,8 @@ def sources_page() -> str:
     blocks = [
         """# Sources
 
-The publications behind claims, costs, settings and assumptions, then {ref}`what they say <source-facts>`, subject by subject: a text with "facts 2.1" refers to the subject of that name. `hostsim cite SCENARIO`,
-`hostsim cite CLAIM` and `hostsim cite "facts 2.1"` print the same, with `--bibtex` as BibTeX; `hostsim cite` alone prints how to cite hostsim.
+This page lists the publications behind claims, costs, settings and assumptions, and then {ref}`their statements <source-facts>` by subject: a text with "facts 2.1" refers to the subject of that name. `hostsim cite SCENARIO`,
+`hostsim cite CLAIM` and `hostsim cite "facts 2.1"` print the same information, with `--bibtex` as BibTeX. `hostsim cite` without a name prints how to cite hostsim.
 
 """
     ]
@@ -177,9 +177,9 @@ The publications behind claims, costs, settings and assumptions, then {ref}`what
     blocks.append(
         """(source-facts)=
 
-## What they say
+## Statements by subject
 
-In our words, with the place in the publication. *Derived*: arithmetic on quoted numbers. *Inferred*: not stated there.
+Statements are in our words, with the place in the publication. *Derived* marks arithmetic on quoted numbers, *inferred* a conclusion that the publication does not state.
 
 """
     )
@@ -188,12 +188,12 @@ In our words, with the place in the publication. *Derived*: arithmetic on quoted
             [says, ", ".join(part for part in (_link(at.publication.key), at.at) if part)] for at, says in subject.facts
         ]
         blocks.append(
-            f"({anchor('source', name)})=\n\n### {name}: {subject.about}\n\n{table(('what', 'publication and place'), said)}\n"
+            f"({anchor('source', name)})=\n\n### {name}: {subject.about}\n\n{table(('statement', 'publication and place'), said)}\n"
         )
     named = {words: cited for words, cited in found.texts.items() if words not in found.subjects}
     rows = [[code(words), ", ".join(_link(c.publication.key) for c in cited)] for words, cited in named.items()]
     blocks.append(
-        "## Other names in texts\n\nIf a text contains several names, the longest counts, so that it can name one publication of a subject.\n\n"
+        "## Other names in texts\n\nIf a text contains several names, the longest name is used, so a text can refer to a single publication of a subject.\n\n"
         + table(("name", "publications"), rows)
     )
     return "".join(blocks)
