@@ -151,14 +151,14 @@ def cases() -> list[Case]:
                 why=values.get("why", ""),
             )
             found[case.name] = case
-    plain, known = next(iter(found.values())).scenario, platforms()
-    for name, setting in accepted().items():
+    plain, known, names = next(iter(found.values())).scenario, platforms(), accepted()
+    for name, setting in names.items():
         if setting is not None and name not in found and (ends := _ends_in_vain(setting)):
             path = name.replace("vms.NAME", f"vms.{next(iter(plain['vms']))}").replace("X.", "0.")
             platform = next(p for p, spec in reversed(known.items()) if _has(spec, name))
             found[name] = Case(name, plain, path, ends, beside={"platform": platform})
-    return [found[name] for name in accepted() if name in found] + [
-        case for name, case in found.items() if name not in accepted()
+    return [found[name] for name in names if name in found] + [
+        case for name, case in found.items() if name not in names
     ]
 
 
