@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import pandas as pd
 
+from hostsim.engine.record import FloatArray
 from hostsim.errors import Fault, InputError
 from hostsim.results.estimate import (
     NOT_ESTIMABLE,
@@ -211,21 +213,29 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
     metrics = [name for name in after.columns if name in CATALOGUE and name in before.columns and IN_PART not in name]
     found = []
     for at, runs in _points(pairs, axes):
-        for metric in metrics:
-            values = runs[[f"{metric} before", f"{metric} after"]].dropna(how="all")
-            if values.empty:
+        replications = runs["replication"].to_numpy()
+        sides = (runs[[f"{name} {side}" for name in metrics]].to_numpy(np.float64) for side in ("before", "after"))
+        for metric, old, new in zip(metrics, *(side.T for side in sides), strict=True):
+            known = ~(np.isnan(old) & np.isnan(new))
+            if not known.any():
                 continue
-            old, new = (values[column] for column in values)
+            old, new = old[known], new[known]
             difference, prediction = paired_difference(new.tolist(), old.tolist()), None
             if is_of_ensemble(after):
-                apart = (new - old).mask(new == old, 0.0)  # two infinite values do not differ
-                paired = dict(zip(runs.loc[values.index, "replication"], apart, strict=True))
+                with np.errstate(invalid="ignore"):
+                    apart = np.where(new == old, 0.0, new - old)  # two infinite values do not differ
+                paired = dict(zip(replications[known].tolist(), apart.tolist(), strict=True))
                 difference, prediction = replication_interval(paired), prediction_interval(paired)
             ratio = variance_ratio(new.tolist(), old.tolist())
             unit = CATALOGUE[metric].unit
-            means = float(old.mean()), float(new.mean())
-            found.append(PairedDifference(metric, unit, at, *means, difference, ratio, prediction))
+            found.append(PairedDifference(metric, unit, at, _mean(old), _mean(new), difference, ratio, prediction))
     return found
+
+
+def _mean(values: FloatArray) -> float:
+    """Mean of the values that are known; NaN without any."""
+    count = np.count_nonzero(~np.isnan(values))
+    return float(np.nansum(values) / count) if count else math.nan
 
 
 def _comparable(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
