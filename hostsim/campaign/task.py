@@ -14,7 +14,6 @@ import numpy as np
 
 from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import Fault, InputError
-from hostsim.plugin.module import place_of
 
 if TYPE_CHECKING:
     from hostsim.config.host import PointSpec
@@ -133,6 +132,8 @@ def run_task(simulate: Simulate, task: Task) -> RunRecord:
 
 def _described(error: BaseException) -> str:
     """The traceback of an error; the last line has its place in a plug-in."""
+    from hostsim.plugin.module import place_of  # workers whose runs do not fail start sooner without it
+
     text = "".join(traceback.format_exception(error))
     place = place_of(error)
     return f"{text.rstrip()} (plug-in, {place})\n" if place else text

@@ -9,49 +9,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 import pytest
-from toy_runs import plan, point, simulate, tasks, toy_record
+from toy_runs import plan, point, simulate, tasks
 
 from hostsim.campaign.executor.process_pool import ProcessPoolExecutor, _WorkerProcess, worker_pool
 from hostsim.campaign.store import Store
-from hostsim.engine.record import RunRecord
 from hostsim.errors import InputError, WorkerError
 from hostsim.scenario.shipped_data import find_scenario
 from tests.single_plan import run_all
 
 KILLED = "the worker process ended before the run did (SIGKILL; that often means that the machine ran out of memory)"
-
-
-class Lethal:
-    """Kills the process that pickles it."""
-
-    def __reduce__(self) -> str:
-        os.kill(os.getpid(), signal.SIGKILL)
-        return ""
-
-
-def _send_half(pipe: Connection, content: memoryview) -> None:
-    """Dies in the middle of a message."""
-    os.write(pipe.fileno(), content[: len(content) // 2])
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def dying(spec: Mapping[str, Any], **run: Any) -> RunRecord:
-    """A run whose process dies as given in its spec: while it sends its record, or with exit status 0."""
-    if spec.get("exit"):
-        os._exit(0)
-    if spec.get("half"):
-        Connection._send = _send_half  # type: ignore[attr-defined]
-    if spec.get("lethal"):
-        return toy_record(1, 0, point_id=run["point_id"], facts={"events": Lethal()})
-    return simulate(spec, **run)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +39,7 @@ def test_a_worker_that_dies_while_it_answers_fails_its_own_run_only(
 ) -> None:
     """Before it has sent anything, in the middle of a record, or silently; other runs continue."""
     points = [point(**axes), *(point(n=n, sleep=0.1) for n in range(4))]
-    outcome = run_all(plan(tasks(points, 1)), Store(tmp_path), jobs=2, simulate=dying)
+    outcome = run_all(plan(tasks(points, 1)), Store(tmp_path), jobs=2, simulate=simulate)
     assert [record.error for record in outcome.records.values()] == [error] + [None] * 4
 
 

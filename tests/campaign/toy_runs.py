@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +83,27 @@ def requests_record(slices_ms: Sequence[Sequence[float]], *, slice_ms: int = 10,
     )
 
 
+class Lethal:
+    """Kills the process that pickles it."""
+
+    def __reduce__(self) -> str:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return ""
+
+
+def _send_half(pipe: Connection, content: memoryview) -> None:
+    """Dies in the midst of a message."""
+    os.write(pipe.fileno(), content[: len(content) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def simulate(
     spec: Mapping[str, Any], *, point_id: str, axes: Mapping[str, Scalar], seed: int, replication: int
 ) -> RunRecord:
-    """A run controlled by its spec: takes a time, or waits while the file ``held`` exists, raises, kills its process, counts ``n``, or reports ``took`` seconds."""
+    """A run controlled by its spec: takes a time, or waits while the file ``held`` exists, raises, counts ``n``, or reports ``took`` seconds.
+
+    Or its process dies: at once, with exit status 0, or while it sends its record.
+    """
     started = time.perf_counter()
     time.sleep(float(spec.get("sleep", 0)))
     while spec.get("held") and Path(str(spec["held"])).exists():
@@ -96,6 +114,10 @@ def simulate(
         bytearray(int(spec["megabytes"]) << 20)
     if spec.get("die"):
         os.kill(os.getpid(), signal.SIGKILL)
+    if spec.get("exit"):
+        os._exit(0)
+    if spec.get("half"):
+        Connection._send = _send_half  # type: ignore[attr-defined]
     if spec.get("interrupt"):
         raise KeyboardInterrupt
     record = toy_record(seed, replication, point_id=point_id, axes=axes, flags=("toy",))
@@ -103,6 +125,8 @@ def simulate(
     record.facts["wall_s"] = time.perf_counter() - started  # type: ignore[index]
     if "took" in spec:
         record.facts.update(wall_s=spec["took"], process=os.getpid())  # type: ignore[attr-defined]
+    if spec.get("lethal"):
+        record.facts["events"] = Lethal()  # type: ignore[index, assignment]
     return record
 
 
