@@ -15,8 +15,10 @@ from xml.etree import ElementTree as ET
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import hostsim
+from hostsim.cli.app import app
 from hostsim.cli.check import print_verdicts
 from hostsim.results.expect import VerdictState
 from hostsim.results.integrity import json_digest
@@ -122,7 +124,7 @@ def test_show_and_a_dry_run_tell_how_many_runs_precision_may_ask_for(cli, tiny):
 def test_show_copy_puts_the_file_here_once(cli, tmp_path, monkeypatch):
     """A copy is for editing, so an existing file is never overwritten."""
     monkeypatch.chdir(tmp_path)
-    name = cli("list").stdout.splitlines()[1].split()[0]
+    name = next(iter(shipped()))
     assert cli("show", name, "--copy").stdout.split() == [f"{name}.yaml", "hostsim-scenario.schema.json"]
     text = (tmp_path / f"{name}.yaml").read_text()
     assert text.count(f"scenario: {name}") == 1
@@ -160,7 +162,7 @@ def test_components_have_schemas_of_their_own(cli):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_names_of_scenarios(cli, shell):
+def test_shells_complete_names_of_scenarios(shell):
     """And those of claims, if `check` takes them."""
 
     def completed(line):
@@ -170,14 +172,9 @@ def test_shells_complete_names_of_scenarios(cli, shell):
             "_TYPER_COMPLETE_ARGS": line,
             "_TYPER_COMPLETE_FISH_ACTION": "get-args",
         }
-        done = subprocess.run(
-            [sys.executable, "-c", "from hostsim.cli.app import app; app(prog_name='hostsim')"],
-            env={**os.environ, **words, "_HOSTSIM_COMPLETE": f"complete_{shell}"},
-            capture_output=True,
-            text=True,
-            check=False,
+        return (
+            CliRunner().invoke(app, env={**words, "_HOSTSIM_COMPLETE": f"complete_{shell}"}, prog_name="hostsim").stdout
         )
-        return done.stdout
 
     assert "dense-medium" in completed("hostsim run dense-m")
     assert "splitrx.split.40k" in completed("hostsim check splitrx.split.4")

@@ -182,7 +182,7 @@ def test_a_command_that_begins_ends_soon_after_ctrl_c(
         pytest.param("sensitivity long.yaml --metric loss --jobs 1", marks=SLOW),
         pytest.param("calibrate --jobs 1", marks=SLOW),
         pytest.param("reproduce --jobs 2", marks=SLOW),
-        "verify --jobs 1",
+        pytest.param("verify --jobs 1", marks=SLOW),
         pytest.param("verify --jobs 2", marks=SLOW),
         pytest.param("trace long.yaml --from 500s", marks=SLOW),
         pytest.param("trace long.yaml --from 0s --length 500s", marks=SLOW),

@@ -38,7 +38,8 @@ def _kill_at_random(folder: Path, times: int) -> None:
         assert time.monotonic() - begun < HANGS_S, "it always ends before it is killed"
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.slow  # with a toy in place of runs: `tests/campaign/test_driver.py`
+@pytest.mark.parametrize("times", [1, 50])
 def test_killed_at_random_moments(tmp_path: Path, undisturbed: dict[str, str], times: int) -> None:
     """SIGKILL to the whole process group, again and again; then once to the end."""
     folder = sweep.write(tmp_path)

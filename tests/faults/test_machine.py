@@ -25,6 +25,7 @@ def _completes(folder: Path, undisturbed: dict[str, str]) -> None:
     assert sweep.content(folder) == undisturbed
 
 
+@pytest.mark.slow  # with a toy in place of runs: `tests/campaign/test_executor.py`
 @pytest.mark.skipif(sys.platform != "linux", reason="not run: this system keeps no limits of memory")
 def test_runs_that_need_more_memory_than_they_may_fail_as_rows(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     """Every run of it: the sweep ends with status 3 and a whole table; without the limit it completes."""

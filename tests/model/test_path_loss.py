@@ -133,7 +133,7 @@ def test_cubic_carries_more_than_reno_over_a_long_path() -> None:
     """A round trip of 50 ms and one loss in 5,000 segments: windows at both ends are unlimited."""
     rates = []
     for control in ("reno", "cubic"):
-        traffic = stream("receive", window="16 MiB", delay="50 ms", loss="0.02 %", congestion_control=control)
+        traffic = stream("receive", window="2 MiB", delay="50 ms", loss="0.02 %", congestion_control=control)
         host = run(point(group(guest=guest(initial_window=10)), traffic={"s": traffic}, cost=CALM), 20 * SECOND)
         rates.append(arrived(host))
     assert rates[1] > 1.1 * rates[0]

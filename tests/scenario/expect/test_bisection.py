@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 import tempfile
@@ -37,9 +38,11 @@ LIMIT = 100
 """Packets per million: 0.01 %."""
 
 
-def scenario_with(folder: Path, side: str, start: int, stop: int) -> Scenario:
+@functools.lru_cache(maxsize=16)
+def scenario_with(side: str, start: int, stop: int) -> Scenario:
     text = FIND.replace("SIDE", side).replace("START", str(start)).replace("STOP", str(stop))
-    return load_text(folder, ("expect:\n", f"expect:\n{text}"), LONG)
+    with tempfile.TemporaryDirectory() as folder:
+        return load_text(Path(folder), ("expect:\n", f"expect:\n{text}"), LONG)
 
 
 def run(
@@ -76,8 +79,7 @@ def test_every_replication_finds_its_own_threshold(
 ) -> None:
     """For any monotone condition: the exact step in at most ceil(log2) + 1 runs, in any order of runs."""
     stop = start + width - 1
-    with tempfile.TemporaryDirectory() as folder:
-        scenario = scenario_with(Path(folder), "largest" if largest else "smallest", start, stop)
+    scenario = scenario_with("largest" if largest else "smallest", start, stop)
     (search,) = make_plan(scenario, Fidelity(replications=len(thresholds)), sweep=False).searches
 
     def dropped(task: Task) -> int:
@@ -157,9 +159,9 @@ def test_searches_on_equal_hosts_look_at_more_replications_than_points_of_the_sw
     assert first.values == second.values == (50, 50, 50)
 
 
-def test_the_condition_is_below_and_not_at_the_limit(tmp_path: Path) -> None:
+def test_the_condition_is_below_and_not_at_the_limit() -> None:
     """Exactly 0.01 % is not below 0.01 %."""
-    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(replications=1), sweep=False).searches
+    (search,) = make_plan(scenario_with("largest", 1, 8), Fidelity(replications=1), sweep=False).searches
     answer, _ = run(search, lambda task: LIMIT - 1 if receivers(task) <= 5 else LIMIT, random.Random(1))
     assert answer.values == (5.0,)
     assert answer.points == (
@@ -169,9 +171,9 @@ def test_the_condition_is_below_and_not_at_the_limit(tmp_path: Path) -> None:
     assert answer.notes == ()
 
 
-def test_what_it_asks_depends_on_the_records_alone(tmp_path: Path) -> None:
+def test_what_it_asks_depends_on_the_records_alone() -> None:
     """Repeated requests are equal; an ended run of one replication changes nothing for others."""
-    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 48), Fidelity(), sweep=False).searches
+    (search,) = make_plan(scenario_with("largest", 1, 48), Fidelity(), sweep=False).searches
     first = search.wants({})
     assert [(receivers(task), task.replication) for task in first] == [(24, 0), (24, 1)]
     done = {first[0].key: record(first[0].key, first[0].point.axes, 0)}
@@ -179,16 +181,16 @@ def test_what_it_asks_depends_on_the_records_alone(tmp_path: Path) -> None:
         assert [(receivers(task), task.replication) for task in search.wants(done)] == [(36, 0), (24, 1)]
 
 
-def test_replications_share_their_random_numbers_with_every_other_point(tmp_path: Path) -> None:
+def test_replications_share_their_random_numbers_with_every_other_point() -> None:
     """Every task has the root seed and the replication's number, at any value."""
-    plan = make_plan(scenario_with(tmp_path, "largest", 1, 48), Fidelity(seed=7))
+    plan = make_plan(scenario_with("largest", 1, 48), Fidelity(seed=7))
     _, ran = run(plan.searches[0], lambda task: 0, random.Random(1))
     assert {(task.seed, task.replication) for task in (*ran, *plan.tasks)} == {(7, 0), (7, 1)}
 
 
-def test_a_threshold_outside_the_bracket_is_said_to_be(tmp_path: Path) -> None:
+def test_a_threshold_outside_the_bracket_is_said_to_be() -> None:
     """The nearest end is a bound of the value, with a note."""
-    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(replications=1), sweep=False).searches
+    (search,) = make_plan(scenario_with("largest", 1, 8), Fidelity(replications=1), sweep=False).searches
     everywhere, _ = run(search, lambda task: 0, random.Random(1))
     nowhere, _ = run(search, lambda task: LIMIT, random.Random(1))
     assert (everywhere.values, nowhere.values) == ((8.0,), (1.0,))
@@ -221,9 +223,9 @@ def test_the_raw_percentile_stands_beside_the_settled_one_that_decides(tmp_path:
     )
 
 
-def test_a_condition_that_is_not_monotone_is_said_to_be(tmp_path: Path) -> None:
+def test_a_condition_that_is_not_monotone_is_said_to_be() -> None:
     """Points of the sweep that contradict the threshold are named; other lines are ignored."""
-    plan = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(replications=1))
+    plan = make_plan(scenario_with("largest", 1, 8), Fidelity(replications=1))
     (search,) = plan.searches
     done: dict[RecordKey, RunRecord] = {}
     for task in plan.tasks:
@@ -236,9 +238,9 @@ def test_a_condition_that_is_not_monotone_is_said_to_be(tmp_path: Path) -> None:
     assert answer.notes == ("replication 0: not monotone: found 5, but receivers = 1 says otherwise",)
 
 
-def test_a_failed_run_ends_the_search_without_an_answer(tmp_path: Path) -> None:
+def test_a_failed_run_ends_the_search_without_an_answer() -> None:
     """The other replications continue; the answer is empty and has the reason."""
-    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(), sweep=False).searches
+    (search,) = make_plan(scenario_with("largest", 1, 8), Fidelity(), sweep=False).searches
     done: dict[RecordKey, RunRecord] = {}
     while waiting := search.wants(done):
         for task in waiting:
@@ -279,9 +281,9 @@ def test_a_run_without_the_measure_ends_the_search_without_an_answer(
     assert [task.point.spec.length // MS for task in ran] == [1000, 3000]  # a longer run might have had enough
 
 
-def test_a_point_of_the_sweep_without_the_measure_contradicts_no_threshold(tmp_path: Path) -> None:
+def test_a_point_of_the_sweep_without_the_measure_contradicts_no_threshold() -> None:
     """It is on neither side."""
-    plan = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(replications=1))
+    plan = make_plan(scenario_with("largest", 1, 8), Fidelity(replications=1))
     (search,) = plan.searches
     done = {task.key: record(task.key, task.point.axes, 0, of=0) for task in plan.tasks if receivers(task) == 1}
     while waiting := search.wants(done):
@@ -293,8 +295,7 @@ def test_a_point_of_the_sweep_without_the_measure_contradicts_no_threshold(tmp_p
 @given(last=st.integers(1, 159), growth=st.floats(0.005, 0.1), noise=st.integers(0, 10**6))
 def test_a_measure_that_grows_smoothly_is_interpolated(last: int, growth: float, noise: int) -> None:
     """The exact step in a bracket of 160 values, mostly in five runs instead of eight; with noise it is still at the crossing."""
-    with tempfile.TemporaryDirectory() as folder:
-        scenario = scenario_with(Path(folder), "largest", 1, 160)
+    scenario = scenario_with("largest", 1, 160)
     (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
     limit = 1e-4 * 10**12  # packets of 10^12, so that counts are as smooth as a continuous measure
 
@@ -306,7 +307,7 @@ def test_a_measure_that_grows_smoothly_is_interpolated(last: int, growth: float,
     assert len(ran) <= 8
 
 
-def test_a_record_is_read_once_however_often_the_search_is_asked(tmp_path: Path) -> None:
+def test_a_record_is_read_once_however_often_the_search_is_asked() -> None:
     """Ten replications ask again whenever a run ends: the number of file reads must not grow quadratically."""
 
     class Files(dict[RecordKey, RunRecord]):
@@ -319,7 +320,7 @@ def test_a_record_is_read_once_however_often_the_search_is_asked(tmp_path: Path)
             self.reads[key] += 1
             return super().__getitem__(key)
 
-    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 63), Fidelity(replications=10), sweep=False).searches
+    (search,) = make_plan(scenario_with("largest", 1, 63), Fidelity(replications=10), sweep=False).searches
     done = Files()
     while waiting := [task for task in search.wants(done) if task.key not in done]:
         task = waiting[-1]
@@ -328,9 +329,9 @@ def test_a_record_is_read_once_however_often_the_search_is_asked(tmp_path: Path)
     assert set(done.reads.values()) == {1}
 
 
-def test_far_probes_are_short_and_the_answer_rests_on_whole_runs(tmp_path: Path) -> None:
+def test_far_probes_are_short_and_the_answer_rests_on_whole_runs() -> None:
     """A third of the length while the bracket is wider than four; if the last two leave one side to a short run, it is repeated at full length."""
-    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 63), Fidelity(replications=1), sweep=False).searches
+    (search,) = make_plan(scenario_with("largest", 1, 63), Fidelity(replications=1), sweep=False).searches
     answer, ran = run(search, lambda task: 0 if receivers(task) <= 35 else LIMIT, random.Random(1))
     assert [(receivers(task), task.point.spec.length // MS) for task in ran] == [
         (32, 1000),
@@ -349,9 +350,9 @@ def test_far_probes_are_short_and_the_answer_rests_on_whole_runs(tmp_path: Path)
     )
 
 
-def test_probes_are_whole_in_a_bracket_of_some_percent(tmp_path: Path) -> None:
+def test_probes_are_whole_in_a_bracket_of_some_percent() -> None:
     """With many VMs four steps are less than the error of a short run."""
-    (search,) = make_plan(scenario_with(tmp_path, "largest", 401, 720), Fidelity(replications=1), sweep=False).searches
+    (search,) = make_plan(scenario_with("largest", 401, 720), Fidelity(replications=1), sweep=False).searches
     _, ran = run(search, lambda task: 0 if receivers(task) <= 551 else LIMIT, random.Random(1))
     assert [(receivers(task), task.point.spec.length // MS) for task in ran] == [
         (560, 1000),
@@ -391,8 +392,7 @@ def test_short_runs_that_say_otherwise_cost_runs_and_no_truth(
     threshold: int, off: int, largest: bool, seed: int
 ) -> None:
     """Wherever short runs see the threshold, the answer is that of full-length runs, which exist on both sides of it."""
-    with tempfile.TemporaryDirectory() as folder:
-        scenario = scenario_with(Path(folder), "largest" if largest else "smallest", 1, 63)
+    scenario = scenario_with("largest" if largest else "smallest", 1, 63)
     (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
 
     def dropped(task: Task) -> int:
@@ -466,16 +466,16 @@ def test_points_of_the_sweep_go_before_bisecting_steps(tmp_path: Path) -> None:
     assert {(21, 3000), (20, 3000)} < set(lengths[1])
 
 
-def test_interpolation_saves_runs(tmp_path: Path) -> None:
+def test_interpolation_saves_runs() -> None:
     """A threshold anywhere, with a measure that doubles every 20 steps: four runs on 160 values instead of eight."""
-    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
+    (search,) = make_plan(scenario_with("largest", 1, 160), Fidelity(replications=1), sweep=False).searches
     _, ran = run(search, lambda task: round(1e8 * 2 ** ((receivers(task) - 101.5) / 20)), random.Random(1), of=10**12)
     assert [receivers(task) for task in ran] == [80, 120, 102, 101]
 
 
-def test_noise_costs_no_more_than_thrice_the_bisection(tmp_path: Path) -> None:
+def test_noise_costs_no_more_than_thrice_the_bisection() -> None:
     """A measure with misleading distances: every third step halves the bracket."""
-    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
+    (search,) = make_plan(scenario_with("largest", 1, 160), Fidelity(replications=1), sweep=False).searches
     _, ran = run(search, lambda task: 1 if receivers(task) < 101 else LIMIT, random.Random(1))
     assert len(ran) <= 24
     assert search.most() == 50  # once more if a full-length run contradicts, and two that confirm
