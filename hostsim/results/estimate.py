@@ -122,10 +122,10 @@ def student(values: Sequence[float], level: float = 0.95) -> Interval:
     count = len(values)
     if not count:
         raise ValueError("an interval needs at least one value")
+    if count == 1:
+        return Interval(values[0], -math.inf, math.inf, count)
     # the exact mean of equal values: rounding would give a deterministic measure a width
     mean = values[0] if all(value == values[0] for value in values) else _mean(values)
-    if count == 1:
-        return Interval(mean, -math.inf, math.inf, count)
     if math.isinf(mean):
         return Interval(mean, min(values), max(values), count)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))

@@ -481,6 +481,7 @@ def _details(
     missing = [""] * len(sides)
     contexts = [dict(list(_frames(side.results.contexts, _CONTEXT))) for side in sides]
     cpu = [dict(list(_frames(side.results.cpu, ("kind", "owner", "share")))) for side in sides]
+    names = [list(zip(runs.column("point"), runs.column("replication"), strict=True)) for runs in rows]
     spent = 0
     for index, key in enumerate(keys):
         texts: dict[int, str] = {}
@@ -488,8 +489,7 @@ def _details(
             first = next(iter(rows[number].finished.get(key, ())), None)
             if first is None:
                 continue
-            run = rows[number].table.iloc[first]
-            point, replication = str(run["point"]), int(run["replication"])
+            point, replication = names[number][first]
             known = {"contexts": contexts[number].get(point, []), "cpu": cpu[number].get(point, [])}
             if not missing[number]:
                 try:
