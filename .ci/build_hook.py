@@ -1,4 +1,4 @@
-"""Build hook of the wheel: compiles the hot modules into it, or leaves a pure wheel where that fails.
+"""Build hook of the wheel: compiles the hot modules into it, or leaves a pure wheel if that fails.
 
 ``HOSTSIM_PURE=1`` asks for the pure wheel. An editable installation has no compiled modules: `make setup` makes those of a checkout.
 """
@@ -20,11 +20,11 @@ class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]  # generic 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile before the wheel is put together."""
+        """Compile before the wheel is assembled."""
         if version == "editable" or os.environ.get("HOSTSIM_PURE"):
             return
         root = Path(self.root)
-        # pip hands over the environment of the build, mypyc in it, by the very variable.
+        # pip passes on the environment of the build, including mypyc, by this variable
         path = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
         made = subprocess.run(  # noqa: S603  the project's own compiler
             [sys.executable, root / ".ci" / "compile.py"],

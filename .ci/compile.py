@@ -1,4 +1,4 @@
-"""Compile the hot modules to ``build/compiled``, unless they are there. Messages of compilers go to stdout and stderr.
+"""Compile the hot modules to ``build/compiled``, unless they are up to date.
 
 With arguments: to another folder, together with other sources, whose classes are then native as theirs are::
 
@@ -28,7 +28,7 @@ TYPES = "--config-file=.ci/mypyc.ini"
 
 
 class _FileByFile(build_ext):
-    """Runs one compiler for each C file, as many at a time as there are processors, where setuptools does one extension at a time."""
+    """Runs one compiler for each C file, as many at a time as there are processors; setuptools runs one extension at a time."""
 
     def build_extensions(self) -> None:
         """Compile and link all extensions."""
@@ -36,7 +36,7 @@ class _FileByFile(build_ext):
         one_after_another = compiler.compile
 
         def at_the_same_time(sources: Sequence[str], **options: Any) -> list[str]:
-            # The largest takes as long as a tenth of all others, and must not be the last.
+            # The largest takes a tenth of the time of all others, and must not be the last.
             largest_first = sorted(sources, key=os.path.getsize, reverse=True)
             futures = {file: pool.submit(one_after_another, [file], **options) for file in largest_first}
             return [objects for file in sources for objects in futures[file].result()]
@@ -47,7 +47,7 @@ class _FileByFile(build_ext):
 
 
 def main(folder: Path = compiled.FOLDER, *beside: Path) -> None:
-    """Compile, and put the result in place of an earlier one."""
+    """Compile, and replace an earlier result."""
     if compiled.fits(folder=folder, beside=beside):
         return
     found = compiled.digest(beside=beside)
@@ -68,7 +68,7 @@ def main(folder: Path = compiled.FOLDER, *beside: Path) -> None:
     )
     if os.name == "posix":
         large = next(extension for extension in extensions if extension.name.endswith("__mypyc"))
-        # Its functions are called within it alone: direct calls, which may be inlined.
+        # Its functions are only called within it: calls are direct, and may be inlined.
         large.extra_compile_args += ["-fno-semantic-interposition", "-fvisibility=hidden"]
     steps = [
         "build_ext",
@@ -94,4 +94,4 @@ def main(folder: Path = compiled.FOLDER, *beside: Path) -> None:
 
 if __name__ == "__main__":
     main(*map(Path, sys.argv[1:]))
-    os._exit(0)  # taking it all apart would last as long as a third of the work
+    os._exit(0)  # freeing all objects would take a third of the work's time

@@ -1,4 +1,4 @@
-"""Execute the notebooks and keep their outputs in place; with ``--check``, hold what comes out against what is kept.
+"""Execute the notebooks and store their outputs in place; with ``--check``, compare them with the stored ones.
 
 The figure of a cell with the tag ``figure:NAME`` is a picture of the pages, too: ``docs/images/NAME.png``.
 
@@ -32,7 +32,7 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 PROGRESS = "application/x.hostsim-progress+json"
-"""Kind of an output that shows how far a run is, which differs from one machine to the next."""
+"""Kind of an output that shows progress, which differs between machines."""
 SLOWEST_CELL_S = 1800
 WIDEST = 200
 
@@ -65,9 +65,9 @@ def main(arguments: list[str]) -> int:
 
 
 def executed(notebook: Any, folder: Path) -> Any:
-    """The notebook with the outputs of a run from top to bottom in a folder, without what differs from one run to the next."""
+    """The notebook with the outputs of a run from top to bottom in a folder, without parts that differ between runs."""
     folder.mkdir(parents=True, exist_ok=True)
-    # notices name runs of other code, and a notebook says whether it wrote a file for the first time
+    # notices name runs of other code, and a notebook prints whether it wrote a file for the first time
     remove(prunable(runs_in(folder / "results"), needed=()))
     for stale in folder.iterdir():
         if stale.is_dir() and stale.name != "results":
@@ -97,7 +97,7 @@ def executed(notebook: Any, folder: Path) -> Any:
 
 
 def figures(notebook: Any) -> Iterator[tuple[str, bytes]]:
-    """The figures that pages show, by name."""
+    """The figures that pages use, by name."""
     for cell in notebook.cells:
         for tag in cell.metadata.get("tags", ()):
             for output in cell.outputs:
@@ -106,7 +106,7 @@ def figures(notebook: Any) -> Iterator[tuple[str, bytes]]:
 
 
 def texts(notebook: Any) -> list[str]:
-    """All lines that the outputs of a notebook show, cell by cell; of pictures that there is one."""
+    """All lines in the outputs of a notebook, cell by cell; pictures only as their presence."""
     lines = []
     for number, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", ()):

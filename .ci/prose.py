@@ -1,4 +1,4 @@
-"""Prose linter: proselint's checks, and patterns of our own, over pages, help texts, messages and the report's page.
+"""Prose linter: proselint's checks and our own patterns, over pages, help texts, messages and the report's page.
 
 ``python .ci/prose.py`` prints each finding with file, line and better words, and exits with 1 where there is one; ``make lint`` runs it.
 Left out are what proselint takes amiss in code and tables (quotes, dots, repeated first words of list items), quoted words, and
@@ -37,7 +37,7 @@ PATTERNS = {
     r"says (?:who|what it (?:was|is)|how many)": "a verb: lists, describes, counts",
     r"in the like": "similar",
 }
-"""Patterns of unidiomatic English, each with better words."""
+"""Patterns of unidiomatic English, each with a better wording."""
 
 CHECKS = (
     *(
@@ -59,7 +59,7 @@ LEFT_OUT = {
     *("decisions", "changelog.md"),
     *("_ext", "reference", "cost-model.md"),
 }
-"""Parts of paths below ``docs/`` that are not linted: history, and pages that are generated from other texts."""
+"""Parts of paths below ``docs/`` that are not linted: history, and pages generated from other texts."""
 
 MESSAGES = {
     *("Fault", "fault", "_fault", "ValueError", "TypeError", "StoreError", "ClusterError"),
@@ -70,7 +70,7 @@ MESSAGES = {
 
 @dataclass(frozen=True)
 class Text:
-    """A text to lint, and where it begins."""
+    """A text to lint, with the place of its beginning."""
 
     file: str
     line: int
@@ -122,7 +122,7 @@ def texts(root: Path = ROOT) -> Iterator[Text]:
 
 
 def blank(match: re.Match[str]) -> str:
-    """As many empty lines as the match has."""
+    """Replace a match by empty lines of the same number."""
     return "\n" * match[0].count("\n")
 
 
@@ -133,7 +133,7 @@ def without_code(page: str) -> str:
 
 
 def own_findings(text: Text) -> Iterator[Finding]:
-    """Findings of our own patterns; a pattern may run over a line's end."""
+    """Findings of our own patterns; a pattern may match across a line's end."""
     for pattern, better in PATTERNS.items():
         anywhere = pattern.replace(" ", r"\s+")
         for match in re.finditer(rf"\b{anywhere}\b", text.content, re.IGNORECASE):

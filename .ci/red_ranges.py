@@ -1,4 +1,4 @@
-"""Measure the ranges of the known reds: ``python .ci/red_ranges.py`` judges all claims by quick runs with the root seeds 1 to 5.
+"""Measure the ranges of the known reds: ``python .ci/red_ranges.py`` judges all claims by quick runs with five root seeds.
 
 ``range`` is the value with root seed 1, which is what continuous integration runs and which is the same on any machine. ``other_runs`` is the interval
 in which the value with one further root seed lies in 99 % of the cases, by mean and deviation of those measured: t(n - 1, 0.995) s sqrt(1 + 1/n).
@@ -20,13 +20,13 @@ from hostsim.results.verdicts import is_accepted, label
 from hostsim.scenario.shipped_data import data_root, known_red
 
 LEVEL = 0.99
-"""Of the interval for a further root seed."""
+"""Coverage of the interval for a further root seed."""
 DIGITS = 4
 """Significant digits of the ends."""
 
 
 def main() -> None:
-    """Measure, write the ranges, and print what has to be looked at."""
+    """Measure, write the ranges, and print the entries that need attention."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("claims", nargs="*", metavar="SCENARIO|CLAIM-GLOB", help="What to measure; all by default.")
     parser.add_argument("--seeds", type=int, default=5, help="Root seeds from 1 on, two at least.")
@@ -54,7 +54,7 @@ def measured(
     found: Mapping[str, Sequence[Verdict]],
     full: Mapping[str, Verdict],
 ) -> tuple[str, list[str]]:
-    """The text of the list with the ranges that were measured, and what has to be looked at.
+    """The text of the list with the measured ranges, and the entries that need attention.
 
     Args:
         text: the list.
@@ -83,12 +83,14 @@ def measured(
 def further(values: Sequence[float]) -> tuple[float, float]:
     """The ends of the prediction interval of one further value."""
     interval = student(values, LEVEL)
-    half = interval.half * math.sqrt(len(values) + 1)  # of a mean it is s / sqrt(n), of a further value s sqrt(1 + 1/n)
+    half = interval.half * math.sqrt(
+        len(values) + 1
+    )  # for a mean it is s / sqrt(n), for a further value s sqrt(1 + 1/n)
     return interval.mean - half, interval.mean + half
 
 
 def outwards(values: Sequence[float]) -> tuple[float, float]:
-    """The least and the greatest value, rounded away from each other."""
+    """The smallest and the largest value, rounded outwards."""
     least, greatest = (
         float(Context(DIGITS, rounding).create_decimal(repr(float(value))))
         for value, rounding in ((min(values), ROUND_FLOOR), (max(values), ROUND_CEILING))

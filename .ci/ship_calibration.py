@@ -1,4 +1,4 @@
-"""Ship a calibration: the best fit as the constants of the shipped files, its ensemble, and what it found.
+"""Ship a calibration: the best fit as the constants of the shipped files, its ensemble, and its results.
 
 ``python .ci/ship_calibration.py FOLDER`` takes the folder that ``hostsim calibrate -o FOLDER`` has filled. A number that the fit has moved by
 less than `LEAST_MOVED` standard deviations of its prior gets its stated value; every other one gets the fitted value, with the stated one beside it.
@@ -35,18 +35,18 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Edit:
-    """A number of a file, and the median of its prior where another number stands there."""
+    """A number of a file, and the median of its prior if that differs."""
 
     file: Path
     path: tuple[Any, ...]
     number: str
     value: str
-    """Empty where it stands there already."""
+    """Empty if the file already has it."""
     prior: str | None
 
 
 def main(folder: Path) -> None:
-    """Write everything that is shipped of a calibration.
+    """Write all shipped files of a calibration.
 
     Args:
         folder: of the calibration.
@@ -73,7 +73,7 @@ def main(folder: Path) -> None:
 
 
 def settled(number: Mapping[str, Any]) -> float:
-    """The value to ship: the fitted one to three digits, or the stated one of a number that the fit hardly moves."""
+    """The value to ship: the fitted one to three digits, or the stated one if the fit hardly changed it."""
     return float(f"{number['value']:.{DIGITS}g}") if abs(number["moved"]) >= LEAST_MOVED else float(number["stated"])
 
 
@@ -89,7 +89,7 @@ def constants() -> Iterator[tuple[str, tuple[Path, Constant]]]:
 
 
 def edits_of(file: Path, constant: Constant, value: float, prior: float) -> Iterator[Edit]:
-    """What has to be written of a constant, in each place where it stands."""
+    """The edits for a constant, for each of its places."""
     written, median = (re.sub(r"^(-?\d+)\.0\b", r"\1", str(constant.written(number))) for number in (value, prior))
     for path, number in constant.places():
         yield Edit(
@@ -98,7 +98,7 @@ def edits_of(file: Path, constant: Constant, value: float, prior: float) -> Iter
 
 
 def edited(text: str, edits: list[Edit]) -> str:
-    """The text of a file with numbers replaced, and priors written beside them or taken away; everything else as it is."""
+    """The text of a file with numbers replaced, and priors added or removed; everything else is unchanged."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     changes: list[tuple[int, int, str]] = []
     for edit in edits:
@@ -136,7 +136,7 @@ def node_at(root: Any, path: tuple[Any, ...]) -> Any:
 
 
 def start_of_entry(text: str, start: int) -> int:
-    """Where the comma or the line end before an entry of a mapping is."""
+    """Position of the comma or line end before an entry of a mapping."""
     return max(text.rfind(",", 0, start), text.rfind("\n", 0, start))
 
 

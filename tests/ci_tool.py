@@ -1,4 +1,4 @@
-"""Tools of ``.ci/``, which is no package, as modules."""
+"""Tools of ``.ci/``, which is not a package, as modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The corpus of faulty files: what each group starts from, what a case changes, and what must be said of it.
+"""The corpus of faulty files: initial texts, the changes of each case, and the required messages.
 
 A case of ``tests/corpus/GROUP.yaml`` is ``name: {change | add | text: ..., told: [...]}``: pairs of old and new text, lines to add, or a
 whole file in place of the group's own. ``told`` are the lines on stderr, all of them; lists that grow with the product stand as words in
@@ -69,14 +69,14 @@ ADVANCED = """\
 
 @dataclass(frozen=True)
 class Group:
-    """What the cases of a group start from."""
+    """The initial texts of a group's cases."""
 
     file: str
     """The file that they change."""
     text: str
-    """What it says where nothing is wrong."""
+    """The group's file without a fault."""
     named_by: tuple[str, str] | None = None
-    """What the scenario says without the file, and with it."""
+    """The scenario without the file, and with it."""
 
 
 GROUPS = {
@@ -91,7 +91,7 @@ GROUPS = {
 WORDS = {
     **{f"{{{kind}}}": ", ".join(shipped_parts(kind)) for kind in ("platforms", "hardware", "nics", "guests")},
 }
-"""Lists in what is told that grow with the product."""
+"""Lists in messages that grow with the product."""
 
 
 @cache
@@ -119,7 +119,7 @@ def write(folder: Path, group: str, case: dict[str, Any]) -> Path:
 
 
 def told(case: dict[str, Any]) -> list[str]:
-    """The lines that must be told of a case, lists filled in."""
+    """The required lines of a case, with lists filled in."""
     lines = []
     for line in case["told"]:
         for word, text in WORDS.items():

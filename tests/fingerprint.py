@@ -1,4 +1,4 @@
-"""Fingerprints of runs: one 64-bit hash of everything that happened on a host, and one of what came of it.
+"""Fingerprints of runs: a 64-bit hash of all events on a host, and one of the results.
 
 A fingerprint has ingredients, each a running hash of its own, so that a changed one says what has moved:
 
@@ -70,7 +70,7 @@ SCALARS = [
     "flow.delivered",
     "flow.octets",
 ]
-"""Counters that the fingerprint is made of; further ones of the model leave it alone."""
+"""Counters in the fingerprint; further counters of the model do not change it."""
 INGREDIENTS = "tpkvrs"
 
 
@@ -89,7 +89,7 @@ class _Hash:
 
 
 class Recorder:
-    """Takes down what happens on one host."""
+    """Records the events on one host."""
 
     def __init__(self) -> None:
         self.hashes = {name: _Hash() for name in (*INGREDIENTS, "tpkv")}
@@ -129,7 +129,7 @@ class Recorder:
 
 
 def fingerprint(spec: PointSpec, until: int, clock: Clock | None = None) -> dict[str, str]:
-    """Run a host and take its fingerprint: ``tpkv``, the trajectory; each ingredient; the number of events.
+    """Run a host and compute its fingerprint: ``tpkv``, the trajectory; each ingredient; the number of events.
 
     Args:
         spec: the point.
@@ -148,7 +148,7 @@ def fingerprint(spec: PointSpec, until: int, clock: Clock | None = None) -> dict
 
 @contextmanager
 def _hooks(recorder: Recorder) -> Iterator[None]:
-    """Put the recorder's hooks around what hosts do."""
+    """Install the recorder's hooks around methods of hosts."""
     undo: list[Callable[[], None]] = []
 
     def around(owner: type, name: str, before: Callable[..., None] | None, after: Callable[..., None] | None) -> None:
@@ -194,7 +194,7 @@ def _hooks(recorder: Recorder) -> Iterator[None]:
 
 
 def differences(found: dict[str, str], accepted: list[dict[str, str]]) -> str:
-    """What a fingerprint has that no accepted one has, in words; empty when it is accepted.
+    """The ingredients that differ from the newest accepted fingerprint, in words; empty if it is accepted.
 
     It is held against the newest accepted one.
     """

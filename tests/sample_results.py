@@ -1,4 +1,4 @@
-"""Small results to write, read and report on: two receivers' counts, one failed run, one verdict of each kind."""
+"""Small results to write, read and report on: counts of two receivers, one failed run, one verdict of each kind."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ BOUNDED = (
         "drifted", value=490.0, state=VerdictState.FAIL, known=True, known_range=(500.25, 512.0), reason="no mechanism"
     ),
 )
-"""A threshold beyond its bracket, and a known red that is not where it was."""
+"""A threshold beyond its bracket, and a known red outside its range."""
 
 VERDICTS = (
     verdict("passes"),

@@ -1,4 +1,4 @@
-"""One plan alone; a sweep is always run with whatever is run beside it (`hostsim.campaign.driver.run_together`)."""
+"""One plan alone; a sweep always runs together with others (`hostsim.campaign.driver.run_together`)."""
 
 from __future__ import annotations
 

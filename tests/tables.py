@@ -1,4 +1,4 @@
-"""Result tables of records that a test holds; a sweep keeps none of its own (`hostsim.results.sweep_summary`)."""
+"""Result tables of records in a test; a sweep does not keep its records (`hostsim.results.sweep_summary`)."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from hostsim.results.table import table_of, table_row
 
 
 def to_table(records: Iterable[RunRecord], provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """A row for each record, in their order."""
+    """A row for each record, in order."""
     return table_of([table_row(record) for record in records], provenance)

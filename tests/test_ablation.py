@@ -1,4 +1,4 @@
-"""Each published effect comes from the mechanism that it is ascribed to: without that mechanism it is gone, without another it is not.
+"""Published effects come from their stated mechanisms: without it an effect is gone, without another it is not.
 
 Every comparison is between two runs of a shipped scenario on common random numbers, short ones whose first half is cut.
 """
@@ -20,14 +20,14 @@ from hostsim.scenario.plan import point_at
 from hostsim.units import MS
 
 MOST = 0.75
-"""Share of an effect that is most of it."""
+"""Share of an effect that counts as most of it."""
 LRO_OFF = {"host.advanced.Net.Vmxnet3SwLRO": "0"}
 UNPACKED = {"host.advanced.Net.NetNetqRxDynamicLB": "0"}
 SATURATED = {"platform": "esxi-5.5"}
 ONE_QUEUE = {"vms.receiver.vmx.ethernet0.pnicFeatures": "0"}
 """With both, the single VM of the 40GbE scenario has one queue, whose NetPoll is the bottleneck."""
 SMALL = {"vms": 16, "message": "256 B", "direction": "receive"}
-"""Small messages to sixteen VMs, VXLAN or not."""
+"""Small messages to sixteen VMs, with VXLAN or without."""
 
 
 def record(name: str, axes: dict[str, Scalar], overrides: dict[str, str] | None = None, length: str = "200 ms"):
@@ -46,7 +46,7 @@ def _record(
     host.probe.sample()
     check_invariants(host)
     instants, series, histograms = host.probe.collect()
-    # not `simulate`: where it finds no warm-up to its taste it makes the run four times as long
+    # not `simulate`: if it finds no warm-up, it makes the run four times as long
     return RunRecord("", 0, 1, dict(axes), instants, series, histograms, cut=len(instants) // 2)
 
 
@@ -61,7 +61,7 @@ def value(run: RunRecord, metric: str) -> float:
 
 
 def split_overhead(overrides: dict[str, str] | None = None) -> float:
-    """Share by which split receive raises the host's CPU: 16 receivers at 40,000 packets a second, where nothing is full."""
+    """Share by which split receive raises the host's CPU: 16 receivers at 40,000 packets per second, with nothing saturated."""
     off, on = (
         value(record("splitrx", {"receivers": 16, "split": split, "rate": "40 kpps"}, overrides), "host_cpu")
         for split in ("0", "1")
@@ -70,23 +70,23 @@ def split_overhead(overrides: dict[str, str] | None = None) -> float:
 
 
 def test_split_receive_is_cheap_by_packets_that_share_a_wake_up() -> None:
-    """Its sender is a VM, whose host coalesces: packets that come one by one wake each context for each of them."""
+    """Its sender is a VM, whose host coalesces: separate packets wake each context for each of them."""
     assert 0 < split_overhead() < 0.1
     assert split_overhead({"peer.tx_coalescing.depth_cap": "1"}) > 0.25
 
 
 @pytest.mark.parametrize("cost", ["switch_forward", "driver_rx", "guest_interrupt"])
 def test_split_receive_is_as_cheap_without_other_costs(cost: str) -> None:
-    """What every packet pays once, or its guest in either mode, is no part of it."""
+    """Costs paid once per packet, or by the guest in either mode, are not part of it."""
     assert split_overhead({f"platform.costs.{cost}.cycles": "0"}) == pytest.approx(split_overhead(), abs=0.005)
 
 
 NO_BALANCER = {"host.advanced.Net.NetNetqRxDynamicLB": "0"}
-"""The NetPoll is so busy that the balancer of NetQueue opens a second queue in one run and not in the next."""
+"""The NetPoll is so busy that NetQueue's balancer opens a second queue in one run and not in the next."""
 
 
 def numa_gain(overrides: dict[str, str]) -> dict[str, float]:
-    """What NUMA I/O is worth at the 40GbE NIC: share by which throughput grows, and CPU for a gigabit falls."""
+    """The benefit of NUMA I/O at the 40GbE NIC: shares by which throughput grows, and CPU per gigabit falls."""
     off, on = (
         record("numa-io", {"nic": "vmnic0", "threshold": threshold}, NO_BALANCER | overrides) for threshold in (0, 200)
     )
@@ -97,7 +97,7 @@ def numa_gain(overrides: dict[str, str]) -> dict[str, float]:
 
 
 def test_numa_io_is_worth_what_waiting_for_another_node_costs() -> None:
-    """With no wait for memory, and shared lines of another node priced as those of the same, most of the gain is gone, of throughput and of CPU."""
+    """Without memory waits, and with remote shared lines at local cost, most of the gain in throughput and CPU is gone."""
     gain = numa_gain({})
     assert gain["throughput"] > 0.1
     assert gain["cpu_per_gbit"] > 0.1
@@ -117,7 +117,7 @@ def test_numa_io_is_worth_what_waiting_for_another_node_costs() -> None:
     ids=" ".join,
 )
 def test_numa_io_is_worth_as_much_without_other_costs(costs: tuple[str, ...]) -> None:
-    """Costs of other steps at zero, those of the same packets among them, leave most of the gain."""
+    """With zero costs of other steps, including those of the same packets, most of the gain remains."""
     gain = numa_gain({})
     left = numa_gain({f"platform.costs.{cost}.cycles": "0" for cost in costs})
     for metric, whole in gain.items():
@@ -125,13 +125,13 @@ def test_numa_io_is_worth_as_much_without_other_costs(costs: tuple[str, ...]) ->
 
 
 def test_numa_io_is_worth_more_where_netpolls_stay_with_their_nic() -> None:
-    """By default the NetPoll lives with the VM. Left at its NIC it writes to another node, whose guest reads what that has written: most CPU is saved there."""
+    """By default the NetPoll is with the VM. At its NIC it writes to another node, whose guest reads it: most CPU is saved there."""
     gain, apart = numa_gain({}), numa_gain({"host.advanced.Cpu.PackageRebalancePeriod": "0"})
     assert apart["cpu_per_gbit"] > 1.3 * gain["cpu_per_gbit"]
 
 
 def test_the_price_of_several_queues_before_6_0_is_that_of_the_lock() -> None:
-    """Several queues of a vNIC push one at a time: with a hand-over that costs nothing, or without the lock, it receives more with much less CPU."""
+    """Several queues of a vNIC deliver one at a time: with a free hand-over, or without the lock, it receives more with much less CPU."""
     locked = record("40gbe-single", SATURATED)
     for without in ({"platform.costs.vnic_hand_over.cycles": "0"}, {"platform.features.vnic_parallel": "true"}):
         freed = record("40gbe-single", SATURATED, without)
@@ -144,13 +144,13 @@ def test_the_price_of_several_queues_before_6_0_is_that_of_the_lock() -> None:
 
 
 def _per_frame_ps(run: RunRecord) -> float:
-    """Time that NetPolls take for a frame, all included."""
+    """Total time of NetPolls per frame."""
     return run.total("netpoll.used_ps") / run.total("queue.taken")
 
 
 @pytest.mark.parametrize(("cost", "cycles"), [("driver_rx", 50), ("vmklinux_conversion", 1200)], ids=str)
 def test_the_limit_of_one_queue_moves_with_the_cost_of_a_frame(cost: str, cycles: int) -> None:
-    """Throughput is that of the base run times f / (f + d): f the NetPoll's time for a frame there, d what was added."""
+    """Throughput is that of the base run times f / (f + d): f is the NetPoll's time per frame there, d the added time."""
     base = record("40gbe-single", SATURATED, ONE_QUEUE)
     path = f"platform.costs.{cost}.cycles"
     moved = record("40gbe-single", SATURATED, ONE_QUEUE | {path: str(cycles)})
@@ -165,7 +165,7 @@ def test_the_limit_of_one_queue_moves_with_the_cost_of_a_frame(cost: str, cycles
 
 @pytest.mark.parametrize("generation", [0.75, 1.0])
 def test_the_limit_of_one_queue_moves_with_the_processor(generation: float) -> None:
-    """A frame takes as much longer as all cycles do."""
+    """A frame takes longer in proportion to the cycles."""
     base = record("40gbe-single", SATURATED, ONE_QUEUE)
     moved = record(
         "40gbe-single", SATURATED, ONE_QUEUE | {"platform.costs.generations.sandy-bridge.value": str(generation)}
@@ -189,7 +189,7 @@ def test_without_lro_a_guest_gets_the_frames_of_the_wire(name: str, axes: dict[s
 
 
 def test_without_rss_one_queue_bounds_vxlan() -> None:
-    """All of it comes by the default queue, and one NetPoll is busy with nothing else."""
+    """All frames come by the default queue, and one NetPoll is busy with nothing else."""
     undelayed = {"traffic.netperf.nodelay": "true"}  # small writes that do not join
     spread = record("vxlan", {**SMALL, "vxlan": True}, undelayed, "100 ms")
     bound = record("vxlan", {**SMALL, "vxlan": True}, {"host.nics.vmnic0.drss": "1", **undelayed}, "100 ms")
@@ -199,13 +199,13 @@ def test_without_rss_one_queue_bounds_vxlan() -> None:
 
 
 def test_plain_traffic_needs_no_rss_to_use_several_queues() -> None:
-    """Filters on the addresses of vNICs share it out."""
+    """Filters on the addresses of vNICs distribute them."""
     plain = record("vxlan", {**SMALL, "vxlan": False}, {"host.nics.vmnic0.drss": "1"}, "60 ms")
     assert value(plain, "rx_queues_used") > 4
 
 
 def test_dynamic_netqueue_packs_what_fits() -> None:
-    """Switched off, every vNIC has its own queue: more contexts, and more CPU for the same throughput. A vNIC moves once a period of 100 ms: the third queue is in use after the third."""
+    """Switched off, every vNIC has its own queue: more contexts, and more CPU for the same throughput. A vNIC moves once per period of 100 ms: the third queue is in use after the third."""
     on = record("40gbe-multi", {"vms": 8, "platform": "esxi-6.0"}, length="600 ms")
     off = record("40gbe-multi", {"vms": 8, "platform": "esxi-6.0"}, UNPACKED, "150 ms")
     assert value(off, "throughput") == pytest.approx(value(on, "throughput"), rel=0.01)
@@ -215,7 +215,7 @@ def test_dynamic_netqueue_packs_what_fits() -> None:
 
 
 def test_what_the_linux_driver_costs_is_its_conversion() -> None:
-    """Without the conversion most of what it costs more than a native one is gone, Dynamic NetQueue off in both."""
+    """Without the conversion most of its additional cost over a native driver is gone, with Dynamic NetQueue off in both."""
     native = record("40gbe-multi", {"vms": 8, "platform": "esxi-6.0"}, UNPACKED, "150 ms")
     linux = record("40gbe-multi", {"vms": 8, "platform": "esxi-5.5"}, length="150 ms")
     without = record(
@@ -232,17 +232,17 @@ FULL = {
     "vms.web.count": "40",
     "host.advanced.Net.NetTuneThreshold": "0n 0n 0",
 }
-"""Dense mode's host with a fifth of its cores and of its VMs, at 90 % of the CPU, and always tuned. A core has one thread: with two, all that runs takes longer or shorter by who runs beside it, whatever a switch costs."""
+"""Dense mode's host with a fifth of its cores and VMs, at 90 % of the CPU, and always tuned. A core has one thread: with two, run times would depend on the sibling, for any switch cost."""
 TURNING = ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption", "reschedule_ipi")
 INTERLUDE = ("guest_cache_refill",)
-"""What a guest fetches again after an interlude of the VMkernel."""
+"""Cache lines that a guest fetches again after an interlude of the VMkernel."""
 CROSSING = ("vmk_call", "poll_entry", "vcpu_wake", "virtual_interrupt", "guest_interrupt")
-"""Ways out of a guest, into a context of the VMkernel, and back: to the published account a monitor and a VMkernel that communicate less switch contexts less."""
+"""Costs of leaving a guest, entering a VMkernel context, and returning: in the publication, a monitor and a VMkernel that communicate less have fewer context switches."""
 
 
 @cache
 def dense_gain(*free: str) -> float:
-    """Share of the CPU that dense mode saves at 50 requests a second and VM; some costs at zero."""
+    """Share of the CPU that dense mode saves at 50 requests per second and VM, with some costs at zero."""
     overrides = FULL | {f"platform.costs.{cost}.cycles": "0" for cost in free}
     used = []
     for mode in ("default", "dense"):
@@ -258,7 +258,7 @@ def dense_gain(*free: str) -> float:
 
 
 def test_dense_mode_is_worth_what_calls_into_the_vmkernel_cost() -> None:
-    """Nothing of the gain is left where calls, switches and refills are free. Most of it goes with calls and the caches that they cost; free switches leave it, as worlds take turns more often then and each turn costs a guest its caches."""
+    """Nothing of the gain is left if calls, switches and refills are free. Most of it goes with calls and their cache refills; free switches keep it, as worlds then alternate more often and each turn costs a guest its caches."""
     whole = dense_gain()
     assert whole > 0.05
     assert abs(dense_gain(*TURNING, *CROSSING, *INTERLUDE)) < 0.1 * whole
@@ -268,7 +268,7 @@ def test_dense_mode_is_worth_what_calls_into_the_vmkernel_cost() -> None:
 
 @pytest.mark.parametrize("cost", ["guest_timer_tick", "guest_tx_packet", "driver_rx"])
 def test_dense_mode_is_worth_as_much_without_other_costs(cost: str) -> None:
-    """An idle guest's ticks, the guest's stack, the driver: at zero they leave most of the gain."""
+    """With zero costs of an idle guest's ticks, the guest's stack, or the driver, most of the gain remains."""
     assert dense_gain(cost) > MOST * dense_gain()
 
 
@@ -291,7 +291,7 @@ FREE_WAKE_UPS = {
 
 
 FREE_READER = {"platform.costs.guest_process_wake.cycles": "0"}
-"""A process that reads datagrams is woken for nothing."""
+"""A process that reads datagrams wakes up for free."""
 FREE_COMPLETIONS = {
     f"platform.costs.{cost}.cycles": "0"
     for cost in ("driver_tx_completion", "networld_tx_completion", "guest_tx_completion")
@@ -302,7 +302,7 @@ UNCOALESCED = {"host.advanced.Net.CoalesceScheme": "disabled"}
 
 
 def saved(rate: str, overrides: dict[str, str] | None = None, direction: str = "receive") -> float:
-    """What a passed-through NIC saves, in percent of a core."""
+    """Saving of a passed-through NIC, in percent of a core."""
     vnic, direct = (
         record("directpath-udp", {"path": path, "rate": rate, "direction": direction}, overrides)
         for path in ("vnic", "directpath")
@@ -311,13 +311,13 @@ def saved(rate: str, overrides: dict[str, str] | None = None, direction: str = "
 
 
 def test_at_a_low_rate_directpath_saves_wake_ups() -> None:
-    """A vNIC that holds nothing back wakes its guest as often as the NIC would: the NetPoll's wake-ups are saved, and with them free three quarters of the saving are gone."""
+    """A vNIC without coalescing wakes its guest as often as the NIC would: the NetPoll's wake-ups are saved, and with free ones three quarters of the saving are gone."""
     assert saved("10 kpps", FREE_WAKE_UPS | UNCOALESCED) < (1 - MOST) * saved("10 kpps", UNCOALESCED)
 
 
 @pytest.mark.parametrize("direction", ["receive", "send"])
 def test_without_wake_ups_directpath_saves_the_same_for_every_packet(direction: str) -> None:
-    """With completions free as well, which come together, and ticks, of which a tickless guest takes more the longer it runs, what is left is the VMkernel's work on a packet: driver, conversion, switch, copy. So the saving for a packet falls because of wake-ups."""
+    """With free completions, which come together, and free ticks, which a tickless guest takes while it runs, the rest is the VMkernel's work per packet: driver, conversion, switch, copy. So the saving per packet falls because of wake-ups."""
     free = FREE_WAKE_UPS | FREE_READER | FREE_COMPLETIONS | {"platform.costs.guest_timer_tick.cycles": "0"}
     low, high = (saved(f"{kilo} kpps", free, direction) / kilo for kilo in (10, 100))
     assert low == pytest.approx(high, rel=0.03)
@@ -325,7 +325,7 @@ def test_without_wake_ups_directpath_saves_the_same_for_every_packet(direction: 
 
 
 def test_directpath_pays_for_interrupts_that_a_vnic_holds_back() -> None:
-    """At 10,000 packets a second a vNIC waits for three, 10,000 over a ceiling of 4,000 rounded up, and the guest that drives the NIC itself is woken for each: it saves less by what a wake-up costs, and loses nothing where the vNIC holds none back."""
+    """At 10,000 packets per second a vNIC waits for three (10,000 over a ceiling of 4,000, rounded up), while a guest that drives the NIC is woken for each: it saves less by the cost of a wake-up, and loses nothing if the vNIC does not coalesce."""
     axes: dict[str, Scalar] = {"rate": "10 kpps", "direction": "receive"}
     for overrides, packets in (({}, 3), (UNCOALESCED, 1)):
         vnic, direct = (record("directpath-udp", axes | {"path": path}, overrides) for path in ("vnic", "directpath"))

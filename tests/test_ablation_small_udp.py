@@ -1,4 +1,4 @@
-"""What a bridging guest loses comes from the mechanisms that it is ascribed to: the stops of the host, and how descriptors come back."""
+"""Losses of a bridging guest come from their stated mechanisms: stops of the host, and the return of descriptors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hostsim.engine.record import Scalar
 from tests.test_ablation import record, value
 
 STOP = 10.8
-"""Milliseconds for which the server is stopped here, longer than in the scenario: what is lost then is lost for want of the guest's descriptors."""
+"""Milliseconds for which the server is stopped here, longer than in the scenario: frames are then lost because the guest has no descriptors."""
 STOPPED: dict[str, str] = {"hardware.firmware.stop": f"{STOP} ms"} | {
     f"hardware.nics.{nic}.rx_ring": "2048" for nic in ("vmnic0", "vmnic1")
 }
@@ -18,9 +18,9 @@ EMPTIED_AT_ONCE = {
 }
 """The NetPoll empties the NIC's ring after a stop before the guest takes a frame."""
 AT_ONCE = {"vms.bridge.guest.refill_part": "64"}
-"""The vmxnet3 driver gives descriptors back five at a time, instead of an eighth of the ring."""
+"""The vmxnet3 driver returns descriptors five at a time, instead of an eighth of the ring."""
 CAUGHT_UP = 0.25
-"""Milliseconds after a stop in which the guest takes the ticks that came due, and no frame."""
+"""Milliseconds after a stop in which the guest takes the due ticks, and no frame."""
 BETWEEN = (7 / 8 * 256 / STOP + (256 - 4 - 5) / (STOP + CAUGHT_UP)) / 2
 """Thousands of frames a second with 256 descriptors: midway between what the vNIC is sure to have in a stop where an eighth may be missing, and where only four not given back and five held back by coalescing may, a depth of six less one."""
 
@@ -44,12 +44,12 @@ def test_the_loss_free_rate_is_what_the_descriptors_hold_in_a_stop(rings: int, d
 
 
 def test_with_short_stops_nothing_is_lost_at_five_times_the_rate() -> None:
-    """A stop of a millisecond in place of eleven."""
+    """A stop of one millisecond instead of eleven."""
     assert loss("vmxnet3", 256, 100, {"hardware.firmware.stop": "1 ms"}, "6 s") == 0
 
 
 def test_an_e1000_wins_by_how_its_driver_gives_descriptors_back() -> None:
-    """With descriptors given back as promptly, a vmxnet3 loses nothing either; with calls that cost nothing it still does."""
+    """With descriptors returned as promptly, a vmxnet3 also loses nothing; with free calls it still does."""
     assert loss("e1000", 256, BETWEEN) == 0
     assert loss("vmxnet3", 256, BETWEEN) > 0
     assert loss("vmxnet3", 256, BETWEEN, {"platform.costs.vmk_call.cycles": "0"}) > 0
@@ -57,7 +57,7 @@ def test_an_e1000_wins_by_how_its_driver_gives_descriptors_back() -> None:
 
 
 def test_calls_are_taken_from_vmxnet3_only_and_save_its_guest_time() -> None:
-    """The throughput weight at its half leaves half of them or less, as the guest halts meanwhile; an e1000 makes none, and is left as it is."""
+    """The throughput weight at half its range leaves at most half of them, as the guest halts meanwhile; an e1000 makes none, and is unchanged."""
     plain, weighed = (
         record("small-udp", {"device": "vmxnet3", "rate": "40 kpps", "weight": weight}, None, "2 s")
         for weight in (0, 128)

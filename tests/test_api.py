@@ -1,4 +1,4 @@
-"""The public verbs, as somebody in a notebook uses them."""
+"""The public functions, as used in a notebook."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def found(tiny):
 
 
 def test_values_are_written_as_one_would_in_python(tiny):
-    """Numbers, quantities, lists and ranges; an axis that is overridden keeps one value."""
+    """Numbers, quantities, lists and ranges; an overridden axis has one value."""
 
     def values(axis, overrides=None, axes=None):
         return hostsim.load(tiny, overrides, axes).axes[axis].values  # noqa: PD011  of an axis
@@ -69,7 +69,7 @@ def test_a_curve_is_a_tidy_frame(found):
 
 
 def test_no_axis_may_have_the_name_of_a_column_of_a_frame(found):
-    """Of the table, of an ensemble's, of curves and their figures, of differences and distributions: else a frame has it twice, or the run ends with an error."""
+    """Of the table, an ensemble's table, curves and their figures, differences and distributions: otherwise a frame has it twice, or the run ends with an error."""
     members = with_members(found.table)
     frames = [found.table, members]
     frames += [figure_frame(table, found.figures[0], ()) for table in (found.table, members)]
@@ -95,7 +95,7 @@ def test_a_curve_of_something_else_is_refused_with_the_nearest_name(found, asked
 
 
 def test_plots_take_and_return_axes(found):
-    """A figure of the scenario, one of one's own, and where the time went, side by side."""
+    """A figure of the scenario, a new one, and the time breakdown, side by side."""
     from matplotlib import pyplot as plt
 
     figure, places = plt.subplots(1, 3)
@@ -115,7 +115,7 @@ def test_plots_take_and_return_axes(found):
 
 
 def test_check_gives_verdicts_that_are_found_by_name_and_put_in_a_frame(tiny):
-    """Of a file of one's own, too."""
+    """Also for a user's file."""
     verdicts = hostsim.check(tiny, quick=True, replications=2, jobs=1, results=tiny.parent / "results")
     assert [verdict.expectation.name for verdict in verdicts] == ["nothing lost", "room", "room ratio"]
     assert verdicts.accepted
@@ -154,11 +154,11 @@ def test_results_show_themselves_with_every_text_escaped(found):
     assert "&lt;b&gt;1&lt;/b&gt; &amp; 2" in page
     assert "<script" not in page
     assert "3 expectations" in page
-    assert "wall" not in page  # what differs from one machine to the next does not belong into a kept notebook
+    assert "wall" not in page  # machine-dependent text does not belong in a stored notebook
 
 
 def test_where_the_cpu_went_survives_the_folder(found, tmp_path):
-    """It is read back as it was written, for reports without records."""
+    """It is read as it was written, for reports without records."""
     from hostsim.results.folder import write
 
     write(found, tmp_path)
@@ -169,7 +169,7 @@ def test_where_the_cpu_went_survives_the_folder(found, tmp_path):
 
 
 def test_records_are_read_from_the_results_folder_when_they_are_asked_for(found):
-    """Results keep none of them, and are small enough to be pickled; those that searches have asked for are there."""
+    """Results do not keep them, and are small enough to be pickled; those requested by searches are included."""
     assert len(found.records) == found.usage.runs >= len(found.table)
     assert found.records[0] is not found.records[0]
     again = pickle.loads(pickle.dumps(found.records))  # noqa: S301  our own bytes
@@ -183,7 +183,7 @@ def test_records_are_read_from_the_results_folder_when_they_are_asked_for(found)
     [{"seed": None}, {"seed": 1.5}, {"seed": -1}, {"seed": 2**64}, {"replications": 1001}, {"replications": 2.0}],
 )
 def test_numbers_that_cannot_be_are_refused_before_anything_is_run(tiny, wrong):
-    """Each run would fail otherwise, or the table at the end."""
+    """Otherwise each run would fail, or the table at the end."""
     name, value = next(iter(wrong.items()))
     with pytest.raises(hostsim.InputError, match=f"{name}: is out of range; given {value}; allowed: an integer"):
         hostsim.run(tiny, quick=True, **wrong)
@@ -198,12 +198,12 @@ def test_the_largest_seed_goes_into_the_table(tiny):
 
 
 FIDELITY = {"quick", "replications", "thorough", "max_processor_time", "ensemble"}
-"""Options that a calibration settles itself."""
+"""Options that a calibration determines itself."""
 
 
 @pytest.mark.parametrize("name", ["run", "check", "what_if", "reproduce", "calibrate"])
 def test_what_runs_a_sweep_takes_run_options(name):
-    """One by one or together; an unknown one is refused with the nearest."""
+    """Individually or together; an unknown one is refused with the nearest."""
     function = getattr(hostsim, name)
     for given in ({"seed": -1}, {"options": hostsim.RunOptions(results="elsewhere"), "seed": -1}):
         with pytest.raises(hostsim.InputError, match=r"^seed: is out of range"):
@@ -214,7 +214,7 @@ def test_what_runs_a_sweep_takes_run_options(name):
 
 @pytest.mark.parametrize("option", sorted(FIDELITY))
 def test_a_calibration_refuses_options_that_it_would_not_follow(tiny, option):
-    """Its runs are quick ones, a replication a host: what asks for something else was dropped without a word."""
+    """Its runs are quick ones, one replication per host: other requests were ignored silently."""
     with pytest.raises(TypeError, match=f"calibrate.*unexpected keyword argument {option!r}"):
         hostsim.calibrate(tiny, **{option: 1})
     with pytest.raises(TypeError, match=f"calibrate.*unexpected keyword argument {option!r}"):
@@ -222,7 +222,7 @@ def test_a_calibration_refuses_options_that_it_would_not_follow(tiny, option):
 
 
 def test_a_limit_is_a_number_or_a_quantity(tiny):
-    """A time too short fails every run, however it is written; what is no time is refused."""
+    """A time that is too short fails every run, in any notation; an invalid time is refused."""
     asked = {"quick": True, "jobs": 1, "axes": {"receivers": 1, "rate": "2 kpps"}}
     for limit in (0.001, "1 ms"):
         found = hostsim.run(tiny, max_time=limit, max_memory="8 GB", results=tiny.parent / "limits", **asked)
@@ -240,14 +240,14 @@ def test_a_limit_is_a_number_or_a_quantity(tiny):
     ],
 )
 def test_names_that_a_plot_does_not_know_are_told_by_its_arguments(found, asked, said):
-    """And not as of a figure in a file, which there is not."""
+    """And not as in a figure of a file, which does not exist."""
     for method in (found.plot, found.curve):
         with pytest.raises(hostsim.InputError, match=said):
             method(**asked)
 
 
 def test_numbers_of_quantities_are_in_their_base_unit(tiny, found):
-    """In axes, overrides and changes, on the file's axes and on paths, in components too; the table has numbers and their unit."""
+    """In axes, overrides and changes, on the file's axes and on paths, also in components; the table has numbers and their unit."""
     rates = hostsim.load(tiny, axes={"rate": [2000, np.float64(5e3)]})
     assert rates.axis_texts == {"rate": "2000 pps, 5000 pps"}
     labelled = hostsim.load("directpath-udp", axes={"rate": [1e4, 100_000]}).axes["rate"]
@@ -265,7 +265,7 @@ def test_numbers_of_quantities_are_in_their_base_unit(tiny, found):
 
 
 def test_results_are_saved_opened_and_reported(found, tiny, tmp_path):
-    """What is opened gives all that the run gave: records from the store, in their order, with axes and flags."""
+    """Opened results have everything that the run returned: records from the store, in order, with axes and flags."""
     files = found.save(tiny.parent / "results" / "tiny")
     assert {"table.csv", "runs.parquet", "cpu.svg"} <= {file.name for file in files}
     kept = hostsim.open_results(tiny.parent / "results" / "tiny")
@@ -322,6 +322,6 @@ def test_the_version_is_that_of_the_package():
     ],
 )
 def test_faults_name_the_arguments_of_python(tiny, asked, words):
-    """Nobody who calls a function has typed an option."""
+    """A caller of a function has not typed an option."""
     with pytest.raises(hostsim.InputError, match=words):
         hostsim.run(tiny, **asked)

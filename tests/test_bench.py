@@ -1,4 +1,4 @@
-"""The benchmark works on a tiny budget: its figures have the keys that its bars ask for."""
+"""The benchmark works on a tiny budget: its figures have the keys of its bars."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.bench.workers import run as run_workers
 
 
 def test_a_bar_says_whether_it_is_met() -> None:
-    """A ratio or a figure, from above or below; without one of the two nothing is said."""
+    """A ratio or a figure, from above or below; without one of the two there is no output."""
     most, least = Bar("ratio", "a", "b", 0.5, at_least=False), Bar("figure", "a", None, 2, at_least=True)
     assert most.line({"a": 1.0, "b": 2.0}).endswith("0.500   at most 0.5: met")
     assert most.line({"a": 2.0, "b": 2.0}).endswith("1.000   at most 0.5: not met")
@@ -30,7 +30,7 @@ def test_a_bar_says_whether_it_is_met() -> None:
 
 
 def test_every_bar_asks_for_a_figure_that_is_measured(tmp_path: Path) -> None:
-    """Two VMs, three points: the programs give the keys of their bars."""
+    """Two VMs, three points: the programs print the keys of their bars."""
     figures = {"hostsim_dispatch_us", "floor_dispatch_us", *(f"{name}.dispatch_us" for name in BUSY)}
     figures |= {f"{name}.{kind}deliveries_per_s" for name in CASES for kind in ("", "ns3_")}
     figures |= {f"scale_{name}.{key}" for name in HOSTS for key in run_scale(2, 1, "20 ms")}
@@ -48,7 +48,7 @@ def test_the_sweeps_of_the_workers_are_among_those_of_reproduce() -> None:
 
 
 def test_a_command_is_timed_in_a_clone_and_only_where_it_succeeds(tmp_path: Path) -> None:
-    """A clone has what is committed and nothing else; the commands share it."""
+    """A clone has only the committed files; the commands share it."""
     for command in (
         ["init", "-q"],
         ["-c", "user.name=a", "-c", "user.email=b", "commit", "-q", "--allow-empty", "-m", "c"],

@@ -1,4 +1,4 @@
-"""Common random numbers at work: two settings that meet the same arrivals differ by less noise than two that do not."""
+"""Common random numbers: settings with the same arrivals differ with less noise than settings with different ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REPLICATIONS = 16
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[RunRecord]]:
-    """Runs of each setting, one a replication."""
+    """Runs of each setting, one for each replication."""
     file = tmp_path_factory.mktemp("scenario") / "small.yaml"
     file.write_text(TEXT)
     scenario = load(file)
@@ -58,7 +58,7 @@ def test_pairing_shrinks_the_variance_of_a_difference(records: dict[str, list[Ru
 
 
 def test_the_interval_of_the_pairs_is_narrower_than_that_of_either_side(records: dict[str, list[RunRecord]]) -> None:
-    """What the two have in common drops out of their difference."""
+    """Noise that both have in common cancels in their difference."""
     split, default = ([CATALOGUE["host_cpu"].evaluate(record) for record in records[key]] for key in ("1", "0"))
     difference = paired_difference(split, default)
     assert difference.low > 0

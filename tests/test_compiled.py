@@ -1,4 +1,4 @@
-"""Compiled modules give the bytes that their sources give, and are left alone when the sources are others."""
+"""Compiled modules give the bytes of their sources, and are not used if the sources differ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TYPES = Path(__file__).parents[1] / ".ci" / "mypyc.ini"
 
 
 def test_no_compiled_class_is_marked_acyclic():
-    """The compiler drops a chain of objects by CPython's trash can, which writes in front of each where the collector's header is: an acyclic class has none.
+    """The compiler frees a chain of objects by CPython's trash can, which writes before each object into the collector's header; an acyclic class has none. A transmit queue whose chain was marked so overwrote other objects when its host was freed.
 
     A transmit queue whose chain was marked so overwrote other objects when its host went.
     """
@@ -37,7 +37,7 @@ def test_no_compiled_class_is_marked_acyclic():
 
 
 def small_points(folder: Path) -> dict[str, Point]:
-    """The hosts that have fingerprints, and corners of every shipped scenario."""
+    """The hosts with fingerprints, and corners of every shipped scenario."""
     found = {}
     copy_tree(BASELINE / "hardware", folder / "hardware")
     for kept in BASELINE.glob("*.yaml"):
@@ -52,7 +52,7 @@ def small_points(folder: Path) -> dict[str, Point]:
 
 
 def digests() -> dict[str, str]:
-    """Hash of all that short runs keep, by point."""
+    """Hash of the stored data of short runs, by point."""
     with TemporaryDirectory() as folder:
         chosen = small_points(Path(folder))
     kinds = {kept.stem for kept in BASELINE.glob("*.yaml")}
@@ -65,7 +65,7 @@ def digests() -> dict[str, str]:
 
 
 def test_make_setup_looks_at_all_that_compiled_modules_depend_on():
-    """An edit that makes them unfit compiles anew; else everything would run the sources, and nobody would be told."""
+    """An edit that makes them stale compiles again; otherwise the sources would run silently."""
     root = compiled.PACKAGE.parent
     alone = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     rules = subprocess.run(
@@ -87,7 +87,7 @@ def test_make_setup_looks_at_all_that_compiled_modules_depend_on():
 @pytest.mark.slow  # `make long-tests` runs it, in CI as well
 @pytest.mark.skipif(not compiled.fits(), reason="nothing is compiled")
 def test_compiled_modules_give_the_same_bytes() -> None:
-    """Every kind of small host, and corners of every shipped scenario, in a process with and in one without."""
+    """Every kind of small host, and corners of every shipped scenario, with compiled modules and without."""
     processes = [
         subprocess.Popen(
             [sys.executable, "-m", "tests.test_compiled"],
@@ -105,7 +105,7 @@ def test_compiled_modules_give_the_same_bytes() -> None:
 
 
 def test_an_init_above_a_checkout_does_not_rename_its_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The compiler would skip what they import, which it knows as ``hostsim.*``, and compile nothing."""
+    """The compiler would skip their imports, which it knows as ``hostsim.*``, and compile nothing."""
     package = tmp_path / "clone" / "hostsim"
     package.mkdir(parents=True)
     for file in (
@@ -122,7 +122,7 @@ def test_an_init_above_a_checkout_does_not_rename_its_modules(tmp_path: Path, mo
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> tuple[Path, Path]:
-    """A package with compiled modules that fit."""
+    """A package with matching compiled modules."""
     package, folder = tmp_path / "hostsim", tmp_path / "compiled"
     for name in ("units.py", "errors.py", "engine/clock.py", "model/receive/link.py", "config/base.py", "cli/app.py"):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +133,7 @@ def checkout(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_compiled_modules_fit_their_own_sources_only(checkout: tuple[Path, Path]) -> None:
-    """A change, an addition, a removal in anything that they depend on; not in what only uses them."""
+    """A change, an addition, a removal in any dependency; not in modules that only use them."""
     package, folder = checkout
     assert compiled.fits(package, folder)
     (package / "cli/app.py").write_text("x = 2\n")
@@ -153,7 +153,7 @@ def test_compiled_modules_fit_their_own_sources_only(checkout: tuple[Path, Path]
 def test_compiled_modules_of_another_interpreter_do_not_fit(
     checkout: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does what was never finished."""
+    """Nor does an unfinished one."""
     package, folder = checkout
     monkeypatch.setattr(compiled, "EXTENSION_SUFFIXES", [".another.so"])
     assert not compiled.fits(package, folder)
@@ -163,7 +163,7 @@ def test_compiled_modules_of_another_interpreter_do_not_fit(
 
 
 def test_what_does_not_fit_is_not_imported(checkout: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled modules come into use where they fit and nobody asks for the sources."""
+    """Compiled modules are used if they match and the sources are not requested."""
     _, folder = checkout
     monkeypatch.setattr(sys, "meta_path", [])
     monkeypatch.setenv(compiled.PURE, "1")
@@ -182,7 +182,7 @@ def test_what_does_not_fit_is_not_imported(checkout: tuple[Path, Path], monkeypa
 
 
 def test_what_is_compiled_beside_the_package_counts(checkout: tuple[Path, Path], tmp_path: Path) -> None:
-    """As a benchmark's own worlds are: a change in them is a change."""
+    """Like a benchmark's own worlds: a change in them counts."""
     package, folder = checkout
     world = tmp_path / "world.py"
     world.write_text("x = 1\n")
@@ -194,7 +194,7 @@ def test_what_is_compiled_beside_the_package_counts(checkout: tuple[Path, Path],
 
 
 def test_the_digest_covers_whatever_compiled_modules_import() -> None:
-    """They were compiled against the types of these, and of what these import in their turn."""
+    """They were compiled against the types of these modules, and of their imports."""
     covered = {source.relative_to(compiled.PACKAGE.parent).with_suffix("").as_posix() for source in compiled.covered()}
     for source in compiled.covered():
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):

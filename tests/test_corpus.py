@@ -1,4 +1,4 @@
-"""Faulty files: each of the corpus gets exactly its messages, all of a file at once; and each group's own file has no fault."""
+"""Faulty files: each case gives exactly its messages, all at once; and each group's own file has no fault."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CASES = [(group, name, case) for group in GROUPS for name, case in cases(group).
 def test_a_faulty_file_is_told_what_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: str, name: str, case: dict[str, Any]
 ) -> None:
-    """Line by line as the corpus says, with no line more and none less."""
+    """Line by line as in the corpus, with no line more or less."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError) as caught:
         load(write(tmp_path, group, case))
@@ -33,7 +33,7 @@ def test_the_corpus_is_as_large_as_was_promised() -> None:
 
 
 def test_messages_name_file_line_and_what_is_allowed() -> None:
-    """Every line of the corpus has its file and what may stand there; all but those about what is missing have a number of a line."""
+    """Every line of the corpus has its file and the allowed values; all except those about missing parts have a line number."""
     lines = [line for _, _, case in CASES for line in told(case)]
     assert [line for line in lines if not re.match(r"(small\.yaml|own\.yaml|web\.vmx|host\.txt)(:\d+)?: ", line)] == []
     assert [line for line in lines if "allowed: " not in line] == []
@@ -44,5 +44,5 @@ def test_messages_name_file_line_and_what_is_allowed() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_what_the_cases_start_from_has_no_fault(tmp_path: Path, group: str) -> None:
-    """Else a case could be told of something that it did not change."""
+    """Otherwise a case could report a fault that its change did not cause."""
     assert load(write(tmp_path, group, {})).name == "small"

@@ -1,4 +1,4 @@
-"""The same point gives the same bytes, whoever runs it, in whatever order, under whatever names."""
+"""The same point gives the same bytes, for any process, order and names."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ expect:
 
 
 def digest(records: Iterable[RunRecord]) -> str:
-    """Hash of everything in records but wall-clock times."""
+    """Hash of everything in records except wall-clock times."""
     found = hashlib.sha256()
     for record in records:
         facts = {name: value for name, value in record.facts.items() if not name.startswith("wall_")}
@@ -71,7 +71,7 @@ def digest(records: Iterable[RunRecord]) -> str:
 
 
 def run_small(folder: Path, jobs: int) -> str:
-    """Hash of a small sweep with a search, its records kept in a folder."""
+    """Hash of a small sweep with a search, whose records are stored in a folder."""
     file = folder / "small.yaml"
     file.write_text(TEXT)
     outcome = run_all(make_plan(load(file), Fidelity()), Store(folder / "results"), jobs=jobs)
@@ -97,7 +97,7 @@ def test_processes_workers_and_hash_seeds_give_the_same_bytes(tmp_path: Path) ->
 
 
 def test_a_resumed_sweep_gives_the_bytes_of_an_uninterrupted_one(tmp_path: Path) -> None:
-    """Half of the runs are taken away again and run anew."""
+    """Half of the runs are removed and run again."""
     whole = run_small(tmp_path, jobs=1)
     runs = sorted((tmp_path / "results").rglob("*.parquet"))
     for run in runs[::2]:
@@ -107,7 +107,7 @@ def test_a_resumed_sweep_gives_the_bytes_of_an_uninterrupted_one(tmp_path: Path)
 
 
 def test_a_run_is_the_same_twice_in_one_process(tmp_path: Path) -> None:
-    """Nothing is left behind by a run that the next would see."""
+    """A run leaves nothing behind that the next would see."""
     (tmp_path / "small.yaml").write_text(TEXT)
     point = point_at(load(tmp_path / "small.yaml"), {"split": "1"})
     one, two = (simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=0) for _ in range(2))
@@ -121,7 +121,7 @@ def host_of(folder: Path, text: str) -> Host:
 
 
 def draws(host: Host, vcpus: int) -> list[object]:
-    """What the first stream of a host and its first vCPUs draw: phases of timers, arrivals of packets and of work, lengths."""
+    """Draws of a host's first stream and first vCPUs: phases of timers, arrivals of packets and work, lengths."""
     stream = host.nics["vmnic0"].wire._arrivals[0].collect(30 * MS, host.flows[0])
     found: list[object] = [train.arrival_times() for train in stream]
     for vcpu in host.vcpus[:vcpus]:
@@ -133,7 +133,7 @@ def draws(host: Host, vcpus: int) -> list[object]:
 
 
 def test_a_device_more_shifts_no_stream_of_another(tmp_path: Path) -> None:
-    """A group of VMs, a stream and work at the end of the scenario: whatever stood before draws what it drew."""
+    """A group of VMs, a stream and work at the end of the scenario: everything before draws the same numbers."""
     groups = "  worker: {count: 2, guest: rhel6, networks: [vSwitch0]}\n"
     more = "  late: {count: 3, guest: rhel6, networks: [vSwitch0]}\n"
     work = "service: {mean: 1 ms}}\n"
@@ -151,7 +151,7 @@ def test_a_device_more_shifts_no_stream_of_another(tmp_path: Path) -> None:
 
 
 def test_a_vm_more_in_a_group_shifts_no_stream_of_another(tmp_path: Path) -> None:
-    """The VMs of the group that were there, and those of the next group, start at the phases that they had."""
+    """The existing VMs of the group, and those of the next group, start at the same phases."""
     before, after = host_of(tmp_path, TEXT), host_of(tmp_path, TEXT.replace("worker: {count: 2", "worker: {count: 4"))
     both = [[vcpu._ticks._housekeeping_timer.due for vcpu in host.vcpus] for host in (before, after)]
     assert both[1][: len(both[0])] == both[0]
@@ -162,7 +162,7 @@ def test_a_vm_more_in_a_group_shifts_no_stream_of_another(tmp_path: Path) -> Non
 
 
 def renamed(text: str, chance: random.Random) -> tuple[str, dict[str, str]]:
-    """A scenario under other names, without expectations and figures, its axes in reverse; old names of axes by new ones."""
+    """A scenario with other names, without expectations and figures, and with its axes reversed; old axis names by new ones."""
     data: dict[str, Any] = yaml.safe_load(text)
 
     def other(names: Iterable[str]) -> dict[str, str]:
@@ -220,7 +220,7 @@ def corners(plan: Plan) -> list[Mapping[str, Scalar]]:
 
 @pytest.mark.parametrize("name", shipped())
 def test_no_result_depends_on_a_name(name: str, tmp_path: Path) -> None:
-    """Every shipped scenario under random names, axes in reverse, expectations and figures gone: the same bytes of every metric."""
+    """Every shipped scenario with random names, reversed axes, and without expectations and figures: the same bytes of every metric."""
     text = shipped()[name].read_text(encoding="utf-8")
     copy_tree(data_root() / "arrivals", tmp_path / "arrivals")
     file = tmp_path / f"x{random.Random(name).getrandbits(32):x}.yaml"

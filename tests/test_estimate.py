@@ -34,7 +34,7 @@ EDGES = np.array([0, 10, 20, 40])
     ],
 )
 def test_quantile_is_linear_inside_a_bucket(counts: list[int], share: float, expected: float) -> None:
-    """A quantile interpolates inside its bucket and never reaches into an empty one."""
+    """A quantile interpolates inside its bucket and never in an empty one."""
     assert histogram_quantile(np.array(counts), EDGES, share) == pytest.approx(expected)
 
 
@@ -60,23 +60,23 @@ def test_student_by_hand() -> None:
 
 
 def test_student_of_one_value_is_unbounded() -> None:
-    """One replication says nothing about the spread."""
+    """One replication gives no spread."""
     assert (student([0.3]).low, student([0.3]).high) == (-math.inf, math.inf)
 
 
 def test_student_of_equal_values_has_no_width() -> None:
-    """Ten times 0.1 is exactly 0.1, not what their rounded sum makes of it."""
+    """Ten times 0.1 is exactly 0.1, not the mean of their rounded sum."""
     interval = student([0.1] * 10)
     assert (interval.low, interval.mean, interval.high) == (0.1, 0.1, 0.1)
 
 
 def test_student_passes_nan_on() -> None:
-    """A measure that one replication could not take is not an interval of the others."""
+    """A measure that one replication lacks is not an interval of the others."""
     assert math.isnan(student([1.0, math.nan]).mean)
 
 
 def test_student_of_the_infinite() -> None:
-    """All infinite, it is certain; some, it reaches from the least up."""
+    """If all are infinite, it is certain; if some are, it extends upwards from the smallest."""
     assert student([math.inf, math.inf]) == Interval(math.inf, math.inf, math.inf, 2)
     assert student([3.0, math.inf, 5.0]) == Interval(math.inf, 3.0, math.inf, 3)
     assert student([-math.inf, -2.0]) == Interval(-math.inf, -math.inf, -2.0, 2)
@@ -100,7 +100,7 @@ def test_paired_difference_sees_through_common_noise() -> None:
 
 
 def test_what_is_infinite_on_both_sides_does_not_differ() -> None:
-    """On one side alone it differs without bound."""
+    """On one side only, the difference is unbounded."""
     assert paired_difference([math.inf, math.inf], [math.inf, math.inf]) == Interval(0.0, 0.0, 0.0, 2)
     assert paired_difference([math.inf, math.inf], [3.0, 4.0]) == Interval(math.inf, math.inf, math.inf, 2)
 
@@ -125,7 +125,7 @@ def test_paired_difference_needs_pairs() -> None:
     ],
 )
 def test_what_rises(values: list[float], expected: bool) -> None:
-    """By a tenth of the mean or more along the straight line, and for certain."""
+    """By a tenth of the mean or more along the straight line, and significantly."""
     assert rises(values) is expected
 
 
@@ -137,14 +137,14 @@ def test_what_rises_by_too_little_in_its_own_unit() -> None:
 
 
 def test_noise_hardly_ever_rises() -> None:
-    """Of independent values at most a fortieth is said to rise, however wide they scatter; and none where they scatter by 2 %."""
+    """At most a fortieth of independent series counts as rising, for any scatter; and none with a scatter of 2 %."""
     draws = np.random.default_rng(1).normal(0, 1, size=(4000, 8))
     assert sum(rises(values.tolist()) for values in 100 + 30 * draws) <= 4000 / 40 + 3 * math.sqrt(4000 / 40)
     assert not any(rises(values.tolist()) for values in 100 + 2 * draws)
 
 
 def test_r_squared() -> None:
-    """A line fits wholly, one half-explained case by hand, and a constant has nothing to explain."""
+    """A line fits completely, one half-explained case by hand, and a constant has nothing to explain."""
     assert r_squared([1, 2, 3, 4], [10, 20, 30, 40]) == pytest.approx(1)
     assert r_squared([1, 2, 3], [0, 1, 0]) == 0
     assert r_squared([0, 1, 2], [0, 0, 3]) == pytest.approx(0.75)
@@ -155,7 +155,7 @@ def test_r_squared() -> None:
 
 
 def test_batch_means_of_independent_values_are_students_interval_of_40_batches() -> None:
-    """Eighty values, two a batch; the five that fill no batch are the first."""
+    """Eighty values, two per batch; the five that fill no batch are the first."""
     values = np.random.default_rng(5).normal(size=85)
     interval, note = batch_means(values)
     assert interval == student(values[5:].reshape(40, 2).mean(axis=1).tolist())
@@ -163,7 +163,7 @@ def test_batch_means_of_independent_values_are_students_interval_of_40_batches()
 
 
 def test_correlated_batches_become_fewer_and_then_overlap() -> None:
-    """A random walk that is pulled back slowly; the slower, the longer the batches."""
+    """A mean-reverting random walk; the slower it reverts, the longer the batches."""
     random = np.random.default_rng(4)
 
     def pulled_back(memory: float) -> list[float]:
@@ -187,7 +187,7 @@ def test_overlapping_batches_are_as_worked_out_by_hand() -> None:
 
 
 def test_too_few_slices_have_no_interval() -> None:
-    """Nineteen observations, or one that could not be taken."""
+    """Nineteen observations, or one that is missing."""
     for values in ([1.0] * 19, [1.0] * 30 + [math.nan]):
         interval, note = batch_means(values)
         assert (interval.low, interval.high) == (-math.inf, math.inf)
@@ -210,14 +210,14 @@ def test_a_constant_has_batches_without_width() -> None:
     ("share", "least"), [(0.5, 6), (0.1, 36), (0.9, 36), (0.95, 72), (0.99, 368), (0.999, 3688), (0.9999, 36887)]
 )
 def test_the_fewest_values_of_which_a_quantile_can_be_told(share: float, least: int) -> None:
-    """All values lie on one side of the quantile in at most 2.5 % of the cases; with one value fewer in more."""
+    """All values are on one side of the quantile in at most 2.5 % of the cases; with one value fewer in more."""
     assert least_count(share) == least
     all_on_one_side = [max(share, 1 - share) ** count for count in (least, least - 1)]
     assert all_on_one_side[0] <= 0.025 < all_on_one_side[1]
 
 
 def test_pairing_is_measured_by_what_it_does_to_the_variance() -> None:
-    """All of it gone, none of it, doubled; nothing to say of two pairs or of constants."""
+    """All of it gone, none of it, doubled; undefined for two pairs and for constants."""
     assert variance_ratio([1, 2, 3], [11, 12, 13]) == 0
     assert variance_ratio([1, 2, 3], [3, 2, 1]) == 2
     assert variance_ratio([1, 2, 3, 2], [2, 1, 2, 3]) == 1

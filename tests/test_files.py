@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, what is no file as it stands; destinations are checked before the work."""
+"""Files are written completely or not at all, special files in place; destinations are checked before the work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.conftest import HANGS_S
 
 @pytest.fixture
 def umask() -> Iterator[None]:
-    """Nobody but the owner may read."""
+    """Only the owner may read it."""
     former = os.umask(0o077)
     yield
     os.umask(former)
@@ -31,7 +31,7 @@ def mode(path: Path) -> int:
 
 
 def test_an_existing_file_is_replaced_and_folders_are_made(tmp_path):
-    """A second writing leaves the second content only."""
+    """A second write leaves only the second content."""
     path = tmp_path / "a" / "b.txt"
     write_whole(path, b"first")
     assert write_whole(path, b"second").read_bytes() == b"second"
@@ -39,7 +39,7 @@ def test_an_existing_file_is_replaced_and_folders_are_made(tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_of_the_family(tmp_path):
-    """A file in the place of a folder, a folder in that of a file, a link to itself: told, not thrown as an operating system's error."""
+    """A file in place of a folder, a folder in place of a file, a link to itself: reported, not raised as an operating system's error."""
     (tmp_path / "file").write_bytes(b"")
     (tmp_path / "loop").symlink_to("loop")
     for path in (tmp_path / "file" / "below", tmp_path, tmp_path / "loop"):
@@ -49,7 +49,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_the_family(tmp_path):
 
 
 def test_the_umask_rules_new_files_and_no_others(tmp_path, umask):
-    """A file that was there keeps its permissions."""
+    """An existing file keeps its permissions."""
     path = write_whole(tmp_path / "file", b"x")
     assert mode(path) == 0o600
     path.chmod(0o640)
@@ -57,7 +57,7 @@ def test_the_umask_rules_new_files_and_no_others(tmp_path, umask):
 
 
 def test_a_link_stays_and_its_target_is_written(tmp_path):
-    """Through two links; also where the target is not there yet."""
+    """Through two links; also if the target does not exist yet."""
     (tmp_path / "there").mkdir()
     for name, content in (("old", b"first"), ("new", None)):
         target = tmp_path / "there" / name
@@ -73,7 +73,7 @@ def test_a_link_stays_and_its_target_is_written(tmp_path):
 
 
 def test_a_pipe_stays_and_is_written_into(tmp_path):
-    """Named, by a link, or by its descriptor as a shell's >(...) is."""
+    """Named, by a link, or by its descriptor as in a shell's >(...)."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     (tmp_path / "link").symlink_to(fifo)
@@ -93,7 +93,7 @@ def test_a_pipe_stays_and_is_written_into(tmp_path):
 
 
 def test_a_device_stays_and_is_written_into(tmp_path):
-    """A terminal of its own, by a link."""
+    """A terminal, by a link."""
     ours, theirs = pty.openpty()
     (tmp_path / "terminal").symlink_to(os.ttyname(theirs))
     write_whole(tmp_path / "terminal", b"content")
@@ -105,7 +105,7 @@ def test_a_device_stays_and_is_written_into(tmp_path):
 
 @pytest.mark.parametrize("place", ["/dev/stdout", "out"])
 def test_what_stdout_is_open_on_is_written_in_turn(tmp_path, place):
-    """A file that the shell has made for it: what was written before and after stays."""
+    """A file opened by the shell: content written before and after stays."""
     code = (
         "import sys; from pathlib import Path; from hostsim.config.files import require_file, require_folder, write_whole\n"
         f"print('before', flush=True); write_whole(Path({place!r}), b'content\\n'); print('after')"
@@ -116,7 +116,7 @@ def test_what_stdout_is_open_on_is_written_in_turn(tmp_path, place):
 
 
 def test_a_pipe_is_a_destination_as_it_is() -> None:
-    """As a shell's ``>(...)`` hands it over, in a folder that nobody writes into."""
+    """As from a shell's ``>(...)``, in a folder without write permission."""
     reading, writing = os.pipe()
     require_file(Path(f"/dev/fd/{writing}"))
     os.close(reading)
@@ -131,7 +131,7 @@ def test_checking_a_destination_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
-    """Told before the work, not after it."""
+    """Reported before the work, not after it."""
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="is a folder"):
         require_file(tmp_path)
@@ -149,6 +149,6 @@ def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
     ids=["name", "path", "zero byte"],
 )
 def test_a_name_that_no_system_can_have_is_a_fault_of_the_input(tmp_path, name, said):
-    """As a file that is not there is."""
+    """Like a missing file."""
     with pytest.raises(InputError, match=said):
         read_text(tmp_path / name, "it")

@@ -1,4 +1,4 @@
-"""What happens on small hosts, event by event, is what happened when it was last looked at.
+"""Events on small hosts are the same as in the accepted fingerprints.
 
 ``tests/baseline/*.yaml`` hold the accepted fingerprints; `docs/fingerprints.md` says when and how one is added.
 """
@@ -44,7 +44,7 @@ def take(name: str, folder: Path, text: str | None = None, clock: Clock | None =
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_small_host_does_what_it_did(name: str, tmp_path: Path) -> None:
-    """The trajectory and the final scalars are among the accepted ones; else it says what has moved."""
+    """The trajectory and the final scalars are among the accepted ones; otherwise the message names the differences."""
     kept = baseline(name)
     found = take(name, tmp_path)
     wrong = differences(found, kept["accepted"])
@@ -62,7 +62,7 @@ def test_every_kind_of_small_host_has_a_fingerprint() -> None:
 
 
 def test_a_fingerprint_does_not_see_names(tmp_path: Path) -> None:
-    """VMs, traffic and switches under other names leave every ingredient alone."""
+    """VMs, traffic and switches with other names change no ingredient."""
     text = yaml.safe_dump(baseline("mixed")["host"], sort_keys=False)
     for name in ("receiver", "worker", "stream", "load", "vSwitch0"):
         assert name in text
@@ -71,13 +71,13 @@ def test_a_fingerprint_does_not_see_names(tmp_path: Path) -> None:
 
 
 def moved(name: str, folder: Path) -> set[str]:
-    """Ingredients that are not the accepted ones."""
+    """Ingredients that differ from the accepted ones."""
     found, accepted = take(name, folder), baseline(name)["accepted"][-1]
     return {key for key in found if found[key] != accepted[key]}
 
 
 def test_a_lost_packet_moves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One packet of the first train of several after the hundredth is gone."""
+    """One packet of the first train with several packets after the hundredth is lost."""
     original, pushes, lost = Ring.push, [0], [False]
 
     def push(self, train):
@@ -92,7 +92,7 @@ def test_a_lost_packet_moves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_double_charge_moves_values_and_scalars_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A world that pays twice at a sample runs when it ran: nobody waits there who could be moved for it."""
+    """A world that pays twice at a sample runs at the same time: no waiting world could move because of it."""
     original = Pcpu.charge
 
     def charge(self, now):
@@ -105,7 +105,7 @@ def test_a_double_charge_moves_values_and_scalars_only(tmp_path: Path, monkeypat
 
 
 def test_a_wrong_tie_break_moves_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A waking world that finds its PCPU taken goes to the one idle for the longest time instead of the shortest."""
+    """A waking world that finds its PCPU busy goes to the one idle for the longest time instead of the shortest."""
     original = Scheduler.wake
 
     def wake(self, world, now, source=None):
@@ -122,7 +122,7 @@ def test_a_wrong_tie_break_moves_parts(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_shifted_stream_moves_random_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One number drawn too many before a stream is used."""
+    """One random number is drawn too many before a stream is used."""
     original = Streams.stream
 
     def stream(self, *scope):
@@ -135,7 +135,7 @@ def test_a_shifted_stream_moves_random_streams(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_failing_fingerprint_says_old_new_and_what_moved() -> None:
-    """Held against the newest accepted one."""
+    """Compared with the newest accepted one."""
     old = dict.fromkeys(("tpkv", *"tpkvrs", "events"), "1")
     text = differences(old | {"v": "2", "tpkv": "3"}, [dict.fromkeys(old, "0"), old])
     lines = {line.split()[0]: line.split()[1:] for line in text.splitlines()}

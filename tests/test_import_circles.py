@@ -1,4 +1,4 @@
-"""Imports of the package have no circles: inside folders, inside functions and for type checkers neither."""
+"""Imports of the package have no cycles, also inside folders and functions, and for type checkers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def circle(imports: dict[str, set[str]]) -> list[str]:
-    """Return the modules of a circle, the first one again at its end; none where there is no circle."""
+    """Return the modules of a cycle, with the first one again at its end; empty without one."""
     try:
         TopologicalSorter(imports).prepare()
     except CycleError as error:
@@ -18,7 +18,7 @@ def circle(imports: dict[str, set[str]]) -> list[str]:
 
 
 def test_imports_have_no_circle() -> None:
-    """What a module needs, for its types too, can be read before it."""
+    """Everything that a module needs, also for its types, can be read before it."""
     graph = grimp.build_graph("hostsim", exclude_type_checking_imports=False, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     assert len(imports) > 200
@@ -27,5 +27,5 @@ def test_imports_have_no_circle() -> None:
 
 @pytest.mark.parametrize("back", [False, True])
 def test_a_circle_is_found(back: bool) -> None:
-    """Two modules that import each other are one; a third that is only imported is not."""
+    """Two modules that import each other are one cycle; a third that is only imported is not part of it."""
     assert sorted(set(circle({"a": {"b", "c"}, "b": {"a"} if back else set()}))) == (["a", "b"] if back else [])

@@ -1,4 +1,4 @@
-"""Interim analysis: a verdict gets more replications while it is open, and errs no more often for being looked at thrice."""
+"""Interim analysis: an open verdict gets more replications, and three looks do not increase its error rate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plan_of(folder: Path, *changes: tuple[str, str], fidelity: Fidelity | None =
 def play(
     plan: Plan, dropped: Callable[[Task], int], seed: int = 1, **facts: float
 ) -> tuple[dict[RecordKey, RunRecord], InterimAnalysis]:
-    """The interim analysis of the first expectation, its runs ended one at a time in any order."""
+    """The interim analysis of the first expectation, with its runs ended one at a time in any order."""
     search = next(search for search in plan.searches if isinstance(search, InterimAnalysis))
     done: dict[RecordKey, RunRecord] = {}
     order = random.Random(seed)
@@ -64,7 +64,7 @@ def noise(mean: float, deviation: float) -> Callable[[Task], int]:
 def test_a_verdict_is_looked_at_until_it_is_not_open(
     tmp_path: Path, mean: float, deviation: float, replications: int, state: VerdictState
 ) -> None:
-    """By the interval of 5, 10 and 20 replications, each of a level at which all three hold together; whoever ends first.
+    """By the interval of 5, 10 and 20 replications, at a level at which all three hold together; for any order of runs. At the very end of the band 20 would not decide, as 5 already show.
 
     At the very end of the band 20 would not settle it, which 5 tell.
     """
@@ -84,7 +84,7 @@ def test_a_verdict_is_looked_at_until_it_is_not_open(
 
 
 def test_a_ratio_of_equal_hosts_is_looked_at_with_both_points(tmp_path: Path) -> None:
-    """They differ in a setting that has no effect, so that their points have one hash; the ratio is 1, which the verdict has."""
+    """They differ in a setting without effect, so that their points have one hash; the ratio is 1, and the verdict has it."""
     weight = ("sweep:\n", "sweep:\n  weight: {set: host.advanced.Net.E1000TxCopySize, values: [0, 100]}\n")
     ratio = (
         "expect:\n",
@@ -98,7 +98,7 @@ def test_a_ratio_of_equal_hosts_is_looked_at_with_both_points(tmp_path: Path) ->
 
 
 def test_a_search_is_looked_at_with_as_many_replications(tmp_path: Path) -> None:
-    """Its threshold varies from 10 to 25 with a mean in the band: five say nothing, ten do."""
+    """Its threshold varies from 10 to 25 with a mean in the band: five are not enough, ten are."""
     plan = plan_of(tmp_path, ("expect:\n", f"expect:\n{FIND}"))
     limits = [11, 25, 13, 24, 12, 14, 13, 12, 14, 13]
     done, search = play(
@@ -128,7 +128,7 @@ def test_there_is_no_second_look_where_the_number_of_runs_is_given(tmp_path: Pat
     ("mean", "deviation", "replications", "word"),
     [
         (0.055, 0.0005, 5, "pass"),
-        (0.058, 0.0025, 5, "pass?"),  # across the end of the band, and accepted
+        (0.058, 0.0025, 5, "pass?"),  # across the end of the band, and accepted both across and beyond it
         (0.061, 0.0025, 20, "open"),  # across it and beyond
         (0.062, 0.0025, 20, "fail"),
         (0.080, 0.0005, 5, "fail"),
@@ -137,7 +137,7 @@ def test_there_is_no_second_look_where_the_number_of_runs_is_given(tmp_path: Pat
 def test_a_quick_verdict_is_looked_at_again_only_where_its_value_is_beyond_the_end_that_it_straddles(
     tmp_path: Path, mean: float, deviation: float, replications: int, word: str
 ) -> None:
-    """The first look has the level of any quick verdict, and an estimate of time counts no further one."""
+    """The first look has the level of any quick verdict, and an estimate of time includes no further one."""
     plan = plan_of(tmp_path, BAND, FIVE_QUICK, fidelity=QUICK)
     done, search = play(plan, noise(mean, deviation))
     assert (len(done), search.most()) == (replications, 5)
@@ -153,7 +153,7 @@ def test_a_quick_verdict_is_looked_at_again_only_where_its_value_is_beyond_the_e
 def test_one_quick_run_with_its_value_outside_the_band_gets_more_replications(
     tmp_path: Path, first: float, others: float, replications: int, word: str
 ) -> None:
-    """It has no interval of its own, and the seed may be an unlucky one."""
+    """It has no interval of its own, and the seed may be an outlier."""
     plan = plan_of(tmp_path, BAND, fidelity=QUICK)
     done, search = play(plan, lambda task: round(1e6 * (others if task.replication else first)))
     assert len(done) == replications
@@ -181,7 +181,7 @@ def test_a_known_red_is_not_looked_at_again_at_quick_fidelity(tmp_path: Path, mo
 def test_a_known_red_has_its_own_range_in_the_runs_that_it_was_measured_by(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fidelity: Fidelity, *, by_interval: bool
 ) -> None:
-    """Quick ones with the default root seed, and the range for other runs in all others."""
+    """Quick ones with the default root seed, and the range for other runs for all others."""
     claim = ("name: mine", "claim: splitrx.guest_cpu.same"), ("    between: [0, 1 %]\n", "")
     ratio = ("metric: loss\n    at: {receivers: 2}", "ratio: {metric: loss, of: {receivers: 2}, to: {receivers: 1}}")
     plan = plan_of(tmp_path, ratio, *claim, fidelity=fidelity)
@@ -210,7 +210,7 @@ def test_no_look_is_taken_that_there_is_no_time_for(tmp_path: Path) -> None:
 
 
 def test_a_futile_look_is_not_taken_and_the_verdict_says_so(tmp_path: Path) -> None:
-    """The mean of five lies on the end of the band, where no number of replications decides."""
+    """The mean of five is at the end of the band, where no number of replications decides."""
     plan = plan_of(tmp_path, BAND)
     done, search = play(plan, noise(0.06, 0.0025))
     [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, Fidelity())
@@ -234,7 +234,7 @@ def test_a_look_is_futile_where_the_interval_would_be_wider_than_half_the_band()
 
 
 def verdicts(values: FloatArray, band: Band) -> list[VerdictState]:
-    """The final verdict of each experiment, a row of twenty replications."""
+    """The final verdict of each experiment, with twenty replications per row."""
     found = []
     for row in values.tolist():
         for factor in GROWTH:
@@ -257,7 +257,7 @@ SKEWED = np.random.default_rng(2).gamma(4, 0.5, size=(4000, 20)) - 2
 def test_verdicts_near_an_end_of_a_band_are_wrong_no_more_often_than_they_may_be(
     values: FloatArray, end: str, off: float
 ) -> None:
-    """The true value lies a fiftieth of a deviation inside or outside of the band: at most 5 % of all verdicts say otherwise."""
+    """The true value is a fiftieth of a deviation inside or outside of the band: at most 5 % of all verdicts are wrong."""
     band = Band(-off, 8.0) if end == "low" else Band(-8.0, off)
     is_inside = band.holds(0)
     wrong = VerdictState.FAIL if is_inside else VerdictState.PASS

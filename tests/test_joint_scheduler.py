@@ -1,4 +1,4 @@
-"""One scheduler for dense mode and splitRx: the same rules and settings in both, and the mechanism that they hang on."""
+"""One scheduler for dense mode and splitRx: the same rules and settings in both, and the mechanism that they depend on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMA_PERIOD = "host.advanced.Numa.RebalancePeriod"
 
 
 def test_no_experiment_has_a_scheduler_of_its_own():
-    """Every setting of the scheduler is the platform's default and the same in all of them, but for one clock that is as fast in all; hyperthreads are as the servers come, and one has none."""
+    """Every scheduler setting is the platform's default and the same in all of them, except one clock that is equally fast in all; hyperthreads are those of the servers, one of which has none."""
     found = []
     for name in EXPERIMENTS:
         scenario = load(name)
@@ -33,14 +33,14 @@ def test_no_experiment_has_a_scheduler_of_its_own():
 
 
 class WithoutPreemption(ProportionalShare):
-    """Nobody is cut short for a world that wakes up."""
+    """No world is preempted for a waking one."""
 
     def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
         return False
 
 
 def dispatches_per_request(vms: int, policy: PolicyMaker = ProportionalShare) -> float:
-    """Of dense mode's host with a fifth of its cores, by default, after a tenth of a second."""
+    """For dense mode's host with a fifth of its cores, by default, after a tenth of a second."""
     scenario = load("dense-high", {"hardware.cpu.cores": "2", "vms.web.count": str(vms), "run.length": "1 s"})
     host = build_host(point_at(scenario, {"vms": vms, "mode": "default"}).spec, Streams(1, 0), policy)
     counts = []
@@ -53,7 +53,7 @@ def dispatches_per_request(vms: int, policy: PolicyMaker = ProportionalShare) ->
 
 @pytest.mark.slow
 def test_dispatches_do_not_melt_because_system_worlds_preempt():
-    """From 90 % of the CPU to saturation a request takes as many dispatches as before; where nobody is cut short, far fewer."""
+    """From 90 % of the CPU to saturation a request takes the same number of dispatches; without preemption it takes far fewer."""
     calm, full = dispatches_per_request(46), dispatches_per_request(58)
     assert full > 0.9 * calm
     calm_uncut, full_uncut = (dispatches_per_request(vms, WithoutPreemption) for vms in (46, 58))
@@ -63,7 +63,7 @@ def test_dispatches_do_not_melt_because_system_worlds_preempt():
 
 @pytest.mark.slow
 def test_the_numa_balancer_comes_to_the_same_at_its_own_pace():
-    """268 VMs at 50 requests a second: each node has room for its own once one has moved, after 10 s at ESXi's period as after 2 s at a tenth of it."""
+    """268 VMs at 50 requests per second: each node has room for its own once one has moved, after 10 s with ESXi's period as after 2 s with a tenth of it."""
     late = []
     for period, length in (("200", 2.5), ("2000", 12.0)):
         scenario = load("dense-high", {NUMA_PERIOD: period, "run.length": f"{length} s"})

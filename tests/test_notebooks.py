@@ -1,4 +1,4 @@
-"""Notebooks are thin, were executed whole, and hold nothing of the machine that they were executed on. `make notebooks` executes them."""
+"""Notebooks are thin, fully executed, and contain nothing of the executing machine. `make notebooks` executes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 IMAGES = FOLDER.parent / "docs" / "images"
 ALLOWED = {"hostsim", "matplotlib", "numpy", "pandas"}
 MOST_LINES = 20
-"""Lines of code in a cell, YAML apart."""
+"""Lines of code in a cell, without YAML."""
 
 
 def cells(file: Path, kind: str) -> list[dict]:
@@ -29,7 +29,7 @@ def code(file: Path) -> list[str]:
 
 
 def test_there_is_one_for_each_story():
-    """The headline experiments, a first sweep, a host of one's own and its calibration, and plug-ins."""
+    """The headline experiments, a first sweep, a user's host and its calibration, and plug-ins."""
     names = {file.stem for file in NOTEBOOKS}
     experiments = {"splitrx", "dense-mode", "40gbe-numa", "80gbe-vxlan", "directpath", "latency", "small-udp"}
     assert names == experiments | {"calibration", "first-sweep", "plug-ins", "your-own-host"}
@@ -51,7 +51,7 @@ def test_a_notebook_uses_public_names_only(file: Path):
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_a_notebook_was_executed_from_top_to_bottom(file: Path):
-    """Outputs are kept, none of them an error or a warning, and each figure is a picture."""
+    """Outputs are stored, none of them an error or a warning, and each figure is a picture."""
     numbers = [cell["execution_count"] for cell in cells(file, "code")]
     assert numbers == list(range(1, len(numbers) + 1))
     outputs = [output for cell in cells(file, "code") for output in cell["outputs"]]
@@ -77,7 +77,7 @@ def test_nothing_of_a_machine_is_kept(file: Path):
 
 
 def test_the_figures_of_the_pages_are_those_of_the_notebooks():
-    """Each figure that a cell has a tag for is a picture in `docs/images`, to the byte."""
+    """Each figure with a cell tag is a picture in `docs/images`, to the byte."""
     shown = [
         (tag, "".join(output["data"]["image/png"]))
         for file in NOTEBOOKS
@@ -92,7 +92,7 @@ def test_the_figures_of_the_pages_are_those_of_the_notebooks():
 
 
 def test_every_picture_is_on_a_page():
-    """A picture that nobody sees is dead."""
+    """An unused picture is dead."""
     pages = [FOLDER.parent / "README.md", *(FOLDER.parent / "docs").rglob("*.md")]
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     assert [file.name for file in IMAGES.iterdir() if f"images/{file.name})" not in text] == []

@@ -1,4 +1,4 @@
-"""Prediction intervals against closed forms: coverage of the truth, and noise told from the model."""
+"""Prediction intervals against closed forms: coverage of the truth, and noise separated from the model."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ BETWEEN, WITHIN = 3.0, 1.0
 
 
 def runs(replications: int, random: np.random.Generator, draw: str = "normal") -> tuple[dict[int, float], np.ndarray]:
-    """Values of an ensemble by replication, and the true means of the members of these: a linear effect of one constant, and noise."""
+    """Values of an ensemble by replication, and the true means of its members: a linear effect of one constant, plus noise."""
     constants = getattr(random, "standard_" + draw)(members_of(replications))
     means = 10 + BETWEEN * np.array([constants[member_of(r)] for r in range(replications)])
     return dict(enumerate((means + WITHIN * random.standard_normal(replications)).tolist())), means
 
 
 def test_in_each_five_replications_three_members_run_two_of_them_twice():
-    """Whatever the number of replications; so that stored runs serve."""
+    """For any number of replications; so that stored runs can be used."""
     assert [member_of(r) for r in range(11)] == [0, 1, 2, 0, 1, 3, 4, 5, 3, 4, 6]
     assert [members_of(n) for n in range(12)] == [len({member_of(r) for r in range(n)}) for n in range(12)]
     assert [members_of(most_replications(n)) for n in range(2, 9)] == list(range(2, 9))
@@ -40,7 +40,7 @@ def test_in_each_five_replications_three_members_run_two_of_them_twice():
 
 @pytest.mark.parametrize(("replications", "draw"), [(5, "normal"), (20, "normal"), (35, "normal"), (35, "exponential")])
 def test_a_run_of_another_member_lies_in_the_prediction_interval_nine_times_of_ten(replications, draw):
-    """Student's of 3 and of 12 normal members; quantiles of 21, whatever their distribution."""
+    """Student's of 3 and of 12 normal members; quantiles of 21, for any distribution."""
     random, hits = np.random.default_rng(7), 0
     for _ in range(TRIALS):
         values, _ = runs(replications, random, draw)
@@ -52,7 +52,7 @@ def test_a_run_of_another_member_lies_in_the_prediction_interval_nine_times_of_t
 
 @pytest.mark.parametrize("replications", [5, 20])
 def test_the_replications_interval_holds_the_mean_of_the_members_and_knows_nothing_of_their_spread(replications):
-    """It is Student's of the noise alone: as often as it says, and as wide as the closed form, wherever the members lie."""
+    """Student's interval of the noise alone: its coverage is correct, and its width that of the closed form, for any members."""
     random, hits, squares = np.random.default_rng(8), 0, 0.0
     for _ in range(TRIALS):
         values, means = runs(replications, random)
@@ -76,7 +76,7 @@ def test_noise_is_told_from_the_model():
 
 
 def test_what_cannot_be_known_has_no_bound_and_what_never_moves_no_width():
-    """No member twice, a single member, values without a bound, equal ones; a measure that cannot be negative."""
+    """No member twice, a single member, unbounded values, equal ones; a measure that cannot be negative."""
     assert math.isinf(replication_interval({0: 1.0, 1: 2.0, 2: 3.0}).half)
     assert math.isinf(prediction_interval({0: 1.0}).half)
     assert prediction_interval({0: math.inf, 1: 2.0}).low == 2.0

@@ -1,4 +1,4 @@
-"""Number of processors: of the affinity, within the quota of control groups of both versions."""
+"""Number of processors: by affinity, within the quota of control groups of both versions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
         ("0::/", {"cpu.max": "250000 100000"}, 3),
         ("0::/", {"cpu.max": "5000 100000"}, 1),
         ("0::/", {"cpu.max": "9900000 100000"}, 64),
-        # of the group or of one above it, whichever is less
+        # of the group or of one above it, whichever is smaller
         ("0::/user.slice/app", {"user.slice/app/cpu.max": "max 100000", "user.slice/cpu.max": "200000 100000"}, 2),
         ("0::/user.slice/app", {"user.slice/app/cpu.max": "300000 100000", "user.slice/cpu.max": "400000 100000"}, 3),
         # the path of another namespace
@@ -49,7 +49,7 @@ def test_a_quota_limits_the_number(tmp_path: Path, groups: str, files: dict[str,
 
 
 def test_the_affinity_limits_the_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a system has none, all processors count."""
+    """On a system without one, all processors count."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5}, raising=False)
     assert processor_count(tmp_path) == 2
     monkeypatch.delattr(os, "sched_getaffinity")

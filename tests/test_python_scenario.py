@@ -1,4 +1,4 @@
-"""Scenarios that Python makes: from mappings and text, with options over loaded ones, several at a time."""
+"""Scenarios from Python: mappings and text, options over loaded ones, and several at a time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def digest(scenario: hostsim.Scenario) -> str:
 
 
 def test_mapping_text_and_file_are_the_same_host(tmp_path: Path) -> None:
-    """By its hash, with paths as values, tuples and numbers of numpy in the mapping."""
+    """By its hash, with paths as values, tuples and numpy numbers in the mapping."""
     file = tmp_path / "tiny.yaml"
     file.write_text(TINY)
     mapping = tiny()
@@ -53,7 +53,7 @@ def test_mapping_text_and_file_are_the_same_host(tmp_path: Path) -> None:
 
 
 def test_hardware_stands_in_the_scenario(tmp_path: Path) -> None:
-    """As the same file would: the same host, its assumed inputs, and values that options set."""
+    """Like the same file: the same host, its assumed inputs, and values set by options."""
     (tmp_path / "server.yaml").write_text(yaml.safe_dump({"hardware": "server", **SERVER}))
     file = tmp_path / "tiny.yaml"
     file.write_text(yaml.safe_dump(tiny() | {"hardware": "./server.yaml"}))
@@ -85,7 +85,7 @@ def test_hardware_stands_in_the_scenario(tmp_path: Path) -> None:
     ],
 )
 def test_a_fault_in_a_mapping_names_its_python_path(change: tuple[Any, ...], said: str) -> None:
-    """Of keys with dots, lists, missing keys and the hardware, too."""
+    """Also for keys with dots, lists, missing keys and the hardware."""
     *path, key, value = change
     mapping = tiny()
     here = mapping
@@ -103,7 +103,7 @@ def test_a_fault_in_text_names_its_line() -> None:
 
 
 def test_a_mapping_that_holds_itself_is_refused() -> None:
-    """As a file that is nested too deeply."""
+    """Like a file that is nested too deeply."""
     mapping = tiny()
     mapping["host"] = mapping
     with pytest.raises(hostsim.InputError, match=r'^scenario\["host"\]\["host"\].*: is nested too deeply'):
@@ -129,7 +129,7 @@ def test_options_go_over_those_of_a_loaded_scenario(tmp_path: Path) -> None:
 
 
 def test_functions_take_mappings_and_loaded_scenarios_with_options(tmp_path: Path) -> None:
-    """As they take names: one after the other, or a list whose runs are made together, with results apart."""
+    """As for names: one at a time, or a list whose runs are made together, with separate results."""
     asked: dict[str, Any] = {"quick": True, "jobs": 1, "results": tmp_path}
     one = {"receivers": 1, "rate": "2 kpps"}
     loaded = hostsim.load(tiny())
@@ -153,7 +153,7 @@ def test_functions_take_mappings_and_loaded_scenarios_with_options(tmp_path: Pat
 
 
 def test_results_of_a_mapping_do_not_name_a_file(tmp_path: Path) -> None:
-    """Saved and opened they say what runs them again."""
+    """Saved and opened, they have the command that repeats them."""
     found = hostsim.run(tiny(), quick=True, jobs=1, axes={"receivers": 1, "rate": "2 kpps"}, results=tmp_path)
     assert found.provenance["source"] == "Python"
     found.save(tmp_path / "elsewhere")

@@ -1,4 +1,4 @@
-"""What is shipped loads, is found from anywhere, and is inside the wheel."""
+"""Shipped data load, are found from anywhere, and are inside the wheel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROOT = PACKAGE.parent
 
 @pytest.mark.parametrize("name", [*shipped(), *predictions()])
 def test_a_shipped_scenario_loads_under_its_own_name_from_any_folder(name, tmp_path, monkeypatch):
-    """No shipped scenario has a fault; its file is called what it is called."""
+    """No shipped scenario has a fault; its name is that of its file."""
     monkeypatch.chdir(tmp_path)
     scenario = load(name)
     assert scenario.name == name
@@ -67,14 +67,14 @@ def test_a_shipped_scenario_expects_claims_as_published_and_draws_what_there_is(
 
 
 def test_no_claim_is_checked_twice_and_known_red_ones_are_checked():
-    """Each row of the scoreboard has one scenario to answer for it."""
+    """Each row of the scoreboard belongs to one scenario."""
     checked = [entry.name for name in shipped() for entry in load(name).expectations if entry.is_claim]
     assert len(checked) == len(set(checked))
     assert set(known_red()) <= set(checked)
 
 
 def reaches(expectations: Mapping[str, Expectation], name: str, low: float, high: float) -> list[str]:
-    """Searches below an expectation that cannot tell values from low to high apart from those beyond; infinite where an end is open."""
+    """Searches behind an expectation whose brackets cannot decide values near low or high; infinite for an open end."""
     form = expectations[name].form
     if isinstance(form, Find):
         holds = (form.start < low or low == -math.inf) and (form.stop > high or high == math.inf)
@@ -82,9 +82,9 @@ def reaches(expectations: Mapping[str, Expectation], name: str, low: float, high
     if not isinstance(form, Ratio) or not isinstance(form.of, str) or not isinstance(form.to, str):
         return []
     if any(isinstance(expectations[side].form, Ratio) for side in (form.of, form.to)):
-        return []  # of ratios of ratios: each of both is judged by itself
+        return []  # of ratios of ratios: each of both is judged separately
     of, to = (ends(expectations[side].band) for side in (form.of, form.to))
-    limits = [end for end in (low, high) if math.isfinite(end) and end > 0]  # an open end of a ratio asks nothing
+    limits = [end for end in (low, high) if math.isfinite(end) and end > 0]  # an open end of a ratio requires nothing
     if not limits:
         return []
     return [
@@ -99,7 +99,7 @@ def ends(band: Band) -> tuple[float, float]:
 
 @pytest.mark.parametrize("name", shipped())
 def test_the_brackets_of_shipped_searches_reach_past_their_bands(name):
-    """Each claim on a threshold, or on a ratio of two whose other side lies in its band, can fail at each end of its band."""
+    """Each claim on a threshold, or on a ratio of two whose other side is in its band, can fail at each end of its band."""
     expectations = {expectation.name: expectation for expectation in load(name).expectations}
     faults = [
         fault
@@ -117,7 +117,7 @@ def test_no_module_knows_a_claim_or_a_scenario_by_name():
 
 
 def test_no_experiment_has_a_sender_of_its_own():
-    """A host that nobody measured gets the same bursts where its scenario says nothing."""
+    """An unmeasured host gets the same bursts by default."""
     flows = [flow for name in shipped() for flow in point_at(load(name), {}).spec.traffic.values()]
     assert {flow.burst for flow in flows if isinstance(flow, TcpSpec)} == {TcpSpec.model_fields["burst"].default}
 
@@ -147,7 +147,7 @@ run: {length: 20 ms, replications: 1}
     ],
 )
 def test_machines_run_a_small_host(platform: str, hardware: str, guest: str, contexts: int, tmp_path: Path) -> None:
-    """Without a warning, with the receive contexts that the NIC and the version give it, and by the laws: two VMs, forty packets each way."""
+    """Without a warning, with the receive contexts of the NIC and the version, and with all invariants: two VMs, forty packets each way."""
     text = MACHINE.replace("PLATFORM", platform).replace("HARDWARE", hardware).replace("GUEST", guest)
     (tmp_path / "machine.yaml").write_text(text, encoding="utf-8")
     scenario = load(tmp_path / "machine.yaml")

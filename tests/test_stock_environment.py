@@ -25,7 +25,7 @@ FAST = {"default", "dense", "direct"}
     "name", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
 )
 def test_a_small_host_does_what_it_did(name: str, tmp_path: Path) -> None:
-    """Its fingerprint is an accepted one, and the environment that has run it is SimPy's own."""
+    """Its fingerprint is an accepted one, and it ran in SimPy's own environment."""
     stock = StockEventQueue()
     found = take(name, tmp_path, clock=Clock(stock))
     assert differences(found, baseline(name)["accepted"]) == ""

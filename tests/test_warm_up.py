@@ -18,7 +18,7 @@ def test_mser5_hand_case() -> None:
 
 
 def test_mser5_is_not_the_published_misimplementation() -> None:
-    """Dividing by (n - d) cubed, as one public implementation does, would cut nothing in the hand case."""
+    """Dividing by (n - d) cubed, like one public implementation, would cut nothing in the hand case."""
     sums = np.array([2.72, 2, 12 / 7, 3 / 2, 6 / 5])
     left = np.array([9, 8, 7, 6, 5])
     assert int(np.argmin(sums / left**3)) == 0
@@ -26,7 +26,7 @@ def test_mser5_is_not_the_published_misimplementation() -> None:
 
 
 def test_mser5_uses_batch_means() -> None:
-    """What happens inside a batch does not move the cut, nor does an incomplete last batch."""
+    """Changes inside a batch do not move the cut, nor does an incomplete last batch."""
     rocking = HAND_CASE + np.tile([-2.0, 2.0, 0.0, 1.0, -1.0], 9)
     assert mser5(rocking) == 5
     assert mser5(np.append(HAND_CASE, [1e9] * 4)) == 5
@@ -34,17 +34,17 @@ def test_mser5_uses_batch_means() -> None:
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 1e12 / 7])
 def test_mser5_keeps_a_constant_series(level: float) -> None:
-    """A series that never moves has no warm-up, whatever its value rounds to."""
+    """A constant series has no warm-up, for any rounding of its value."""
     assert mser5(np.full(256, level)) == 0
 
 
 def test_mser5_cuts_a_ramp_where_it_ends() -> None:
-    """A ramp of 40 observations before 160 level ones is cut whole."""
+    """A ramp of 40 observations before 160 level ones is cut completely."""
     level = np.tile(np.repeat([0.9, 1.1], 5), 16)
     assert mser5(np.concatenate([np.linspace(0, 0.7, 40), level])) == 40
 
 
 def test_mser5_of_few_observations_keeps_all() -> None:
-    """Five batches are the least that has a standard error worth comparing."""
+    """At least five batches are needed for a useful standard error."""
     assert mser5(np.arange(29.0)) == 0
     assert mser5(np.array([])) == 0

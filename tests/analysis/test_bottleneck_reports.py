@@ -1,4 +1,4 @@
-"""Public problem reports: each is answered with its documented cause, and what its author changed relieves it."""
+"""Public problem reports: each gets its documented cause as answer, and the author's change removes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import hostsim
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
 def test_a_report_is_answered_with_its_cause_and_relieved_by_its_change(report: Report, tmp_path: Path) -> None:
-    """In every replication; the measure that was complained of is certainly better afterwards."""
+    """In every replication; the reported measure is significantly better afterwards."""
     found = hostsim.what_if(
         report.scenario(), dict(report.change), of=report.of, quick=True, jobs=1, results=tmp_path / "results"
     )

@@ -1,4 +1,4 @@
-"""Constants go by the file that holds them, and a scenario with other ones is the same as one whose files say so."""
+"""Constants are named after their file, and replaced constants give the same scenario as edited files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_constant_has_one_name_and_lies_between_its_ends():
 
 
 def test_a_constant_says_what_its_file_says():
-    """Of a cost, an input with a unit, and one assumption about three equal ports."""
+    """Of a cost, of an input with a unit, and of one assumption about three equal ports."""
     cost = named("esxi.costs.context_switch")
     assert (cost.value, cost.unit, cost.ends, cost.file) == (1900, "cycles", (1500, 2400), "esxi")
     timer = named("rhel6.housekeeping_period")
@@ -50,12 +50,12 @@ def test_a_constant_says_what_its_file_says():
 
 
 def test_ends_of_a_range_are_in_the_unit_of_the_value():
-    """The balancer's period is 100 ms, of 50 ms to 1 s."""
+    """The balancer's period is 100 ms, with a range of 50 ms to 1 s."""
     assert named("esxi.netqueue.period").ends == (50, 1000)
 
 
 def test_a_size_whose_range_ends_between_whole_units_is_moved_in_bytes():
-    """Half a MiB is no MiB at all when it is rounded: the end of a range at which no host could be."""
+    """Half a MiB would round to zero: an end of the range at which no host is possible."""
     inputs = scenario_inputs(load("40gbe-single"))["traffic.netperf.window"], scenario_inputs(load("numa-io"))
     window, whole = inputs[0], inputs[1]["traffic.netperf.window"]
     assert (window.ends, window.unit) == ((0.5, 4), "MiB")
@@ -66,7 +66,7 @@ def test_a_size_whose_range_ends_between_whole_units_is_moved_in_bytes():
 
 @pytest.mark.parametrize("name", [*shipped(), *predictions()])
 def test_a_host_can_be_at_both_ends_of_every_input_by_itself(name: str):
-    """As written there, a number is one that its key accepts."""
+    """As written in the file, a number is accepted by its key."""
     scenario = load(name)
     for path, constant in scenario_inputs(scenario).items():
         for end in constant.ends if not constant.words else ():
@@ -81,7 +81,7 @@ def test_without_a_range_a_constant_lies_within_a_fifth():
 
 
 def test_a_guest_that_extends_another_has_its_constants():
-    """What the successor does not say anew stands in the file of its predecessor, and nowhere else."""
+    """A constant that the successor does not override is only in the file of its predecessor."""
     scenario = load("directpath-workloads")
     names = {constant.name for constant in constants_at(scenario, scenario.first())}
     assert "sles11.applications.http_server" in names
@@ -159,7 +159,7 @@ def test_moving_nothing_changes_nothing():
 
 
 def test_axes_and_set_stay_above_constants():
-    """A swept input is what the axis says; a value that was set is what was set."""
+    """A swept input has the axis' value; an explicitly set value stays."""
     scenario = load("dense-high", {"platform.costs.driver_rx.cycles": "300"}, {"traffic.clients.delay": "20 us,90 us"})
     other = with_constants(scenario, {"esxi.costs.driver_rx": 1.0, "esxi.costs.driver_tx": 1.0})
     spec = point_at(other, {"traffic.clients.delay": "90 us"}).spec

@@ -1,4 +1,4 @@
-"""Predictions are scored by kind: errors, bands, sides and orders, first and today, and what was changed for one apart."""
+"""Predictions are scored by kind: errors, bands, sides and orders, first and today, with changed ones separate."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ OTHER = prediction("other.one", "100", (99, 101), None, 100)
     ],
 )
 def test_a_measurement_is_told_in_the_unit_of_its_metric(unit, metric, value, band, counted_in):
-    """Where both units are of one kind; else it stays as it is."""
+    """If both units are of one kind; otherwise it is unchanged."""
     row = prediction("lab.rate", "2.3", (2, 2.45), 2, 2, unit=unit).measurement.counted_in(metric)
     assert (row.value, row.band, row.unit) == (value, Band(*band), counted_in)
 
 
 def test_errors_are_relative_to_what_was_published():
-    """Of both values by themselves; there is none of a value that was never recorded."""
+    """Separately for both values; a value that was never recorded has none."""
     assert [[each.error(time) for time in TIMES] for each in (LOW, HIGH, OTHER)] == [
         [pytest.approx(0.2), pytest.approx(0.1)],
         [pytest.approx(-0.9), pytest.approx(0.5)],
@@ -92,7 +92,7 @@ def test_errors_are_relative_to_what_was_published():
 
 
 def test_two_of_a_source_are_in_the_published_order_or_not():
-    """Whichever is asked; bands that touch, another unit and another source order nothing."""
+    """For either of the two; bands that touch, another unit and another source give no order."""
     assert [LOW.is_in_order(HIGH, time) for time in TIMES] == [False, True]
     assert [HIGH.is_in_order(LOW, time) for time in TIMES] == [False, True]
     touching = prediction("lab.third", "90", (90, 100), 1, 1)
@@ -115,7 +115,7 @@ def test_two_of_a_source_are_in_the_published_order_or_not():
     ],
 )
 def test_a_quotient_lies_on_the_published_side_or_not(value, unit, band, predicted, right):
-    """Of 1, or of 0 for a sign; a band about 1 has no side, and a direction has no error."""
+    """Of 1, or of 0 for a sign; a band around 1 has no side, and a direction has no error."""
     made = prediction("lab.it", value, band, predicted, predicted, unit=unit)
     assert made.side_is_right("today") == right
     assert (made.error("today") is None) == (made.measurement.kind == "direction")
@@ -132,7 +132,7 @@ def test_scores_are_medians_and_counts_by_kind():
 
 
 def test_what_was_changed_for_a_measurement_is_scored_apart():
-    """So is one of other inputs; its order against another counts for neither."""
+    """So is one with other inputs; its order against another counts for neither."""
     changed = prediction("lab.high", "400", (200, 900), 40, 400, changed_for="a wait that was not there")
     inputs = prediction("lab.third", "2000", (1000, 3000), 2000, 2000, digest="another")
     found = [(score.apart, score.predicted, score.orders) for score in scores([LOW, changed, inputs])]
@@ -140,14 +140,14 @@ def test_what_was_changed_for_a_measurement_is_scored_apart():
 
 
 def test_a_bound_is_no_value():
-    """It is shown as one, lies in no band and has no error."""
+    """It is printed as one, is in no band and has no error."""
     made = replace(LOW, verdict=replace(LOW.verdict, bound=Bound.AT_LEAST), first=None)
     assert (made.value("today"), made.in_band("today"), made.error("today")) == (None, False, None)
     assert rows([made])[1][4] == "at least 55"
 
 
 def test_tables_have_a_cell_for_each_heading():
-    """Two rows a measurement; a dash where nothing is recorded."""
+    """Two rows for each measurement; a dash for a missing record."""
     table = rows([LOW, HIGH, OTHER])
     assert {len(row) for row in table} == {len(HEADINGS)}
     assert table[0] == (
@@ -174,7 +174,7 @@ def test_json_has_first_and_today_beside_each_other():
 
 
 def test_todays_prediction_interval_has_a_column_where_there_is_one():
-    """Of runs of an ensemble; the first prediction has none."""
+    """For runs of an ensemble; the first prediction has none."""
     told = PredictionInterval(40.0, 95.0, 3, VerdictState.OPEN)
     found = [replace(LOW, verdict=replace(LOW.verdict, prediction=told)), OTHER]
     place = headings(found).index("90 % prediction")

@@ -1,4 +1,4 @@
-"""The library's methods are called as they are meant: functions whose indices are known come out with them."""
+"""The library's methods are called correctly: functions with known indices give these indices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_shares_of_ishigamis_function():
 
 
 def test_the_effect_of_a_straight_line_is_what_a_whole_interval_changes():
-    """Whatever the units: 3 an x over an interval of 100, and nothing of what is not in it."""
+    """For any units: 3 a x over an interval of 100, and zero for inputs that do not occur."""
     ends = [(0.0, 100.0), (5e6, 5.5e6), (-1.0, 1.0)]
     rows = morris_sample(ends, 4, seed=1)
     assert len(rows) == 4 * (len(ends) + 1)

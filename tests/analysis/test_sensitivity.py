@@ -1,4 +1,4 @@
-"""Sensitivity of small hosts whose answers can be computed."""
+"""Sensitivity of small hosts with computable answers."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def answered(question, folder):
 
 @pytest.fixture(scope="module")
 def done(scenario, tmp_path_factory):
-    """One question answered, and the folder that keeps its runs."""
+    """One analysis, and the folder that stores its runs."""
     folder = tmp_path_factory.mktemp("results")
     question = asked(scenario)
     return question, *answered(question, folder), folder
 
 
 def test_guest_cpu_hangs_on_the_process_by_what_its_cycles_take(scenario, done):
-    """250 packets in 50 ms of so many more cycles at 2.67 GHz, of which the last is not read yet; and hardly on anything else that is varied."""
+    """250 packets in 50 ms with so many more cycles at 2.67 GHz, the last of which is not read yet; other varied constants hardly matter."""
     _, result, _, _ = done
     first = result.factors[0]
     assert first.constant.name == "rhel6.applications.udp_sink"
@@ -70,7 +70,7 @@ def test_what_no_packet_meets_does_not_move_it_at_all(done):
 
 
 def test_only_what_matters_is_looked_at_closely(done):
-    """The process and the timer are; one byte's copy does less than a twentieth of the process."""
+    """The process and the timer matter; the copy cost per byte has less than a twentieth of the process' effect."""
     _, result, _, _ = done
     assert [one.constant.name for one in result.influential] == [
         "rhel6.applications.udp_sink",
@@ -79,7 +79,7 @@ def test_only_what_matters_is_looked_at_closely(done):
 
 
 def test_the_number_of_runs_is_known_beforehand(done):
-    """The base, trajectories x (constants + 1), both ends of those left, and samples x (left + 2); runs that coincide are one."""
+    """The base, trajectories x (constants + 1), both ends of influential ones, and samples x (influential + 2); equal runs are made once."""
     question, result, outcome, _ = done
     constants, left = len(result.factors), len(result.influential)
     screening = 1 + SIZE.trajectories * (constants + 1)
@@ -97,7 +97,7 @@ def test_asked_again_it_runs_nothing_and_says_the_same(scenario, done):
 
 
 def test_it_goes_on_where_it_was_stopped(scenario, done, tmp_path):
-    """Half of its runs are there: the other half is run, and the result is the same."""
+    """Half of its runs are stored: the other half is run, and the result is the same."""
     _, result, outcome, _ = done
     store = Store(tmp_path)
     records = [outcome.records[key] for key in outcome.records]
@@ -124,7 +124,7 @@ def test_unfinished_or_failed_runs_leave_no_findings(scenario, done):
 
 
 def test_a_metric_that_the_runs_do_not_tell_leaves_no_findings(scenario, tmp_path):
-    """A percentile of 36,887 packets is not estimable from 250, and no closer look is wasted on it."""
+    """A percentile that needs 36,887 packets is not estimable from 250, and no runs of Sobol's method are made."""
     question = asked(scenario, metric="latency_p9999")
     result, outcome = answered(question, tmp_path)
     assert result is None
@@ -132,7 +132,7 @@ def test_a_metric_that_the_runs_do_not_tell_leaves_no_findings(scenario, tmp_pat
 
 
 def test_what_nothing_moves_needs_no_closer_look(scenario, tmp_path):
-    """Nothing is lost, whatever an e1000 costs."""
+    """Nothing is lost, for any cost of an e1000."""
     question = asked(scenario, metric="loss", only=("*e1000*",))
     result, outcome = answered(question, tmp_path)
     assert result.influential == []
@@ -141,7 +141,7 @@ def test_what_nothing_moves_needs_no_closer_look(scenario, tmp_path):
 
 
 def test_replications_are_averaged(scenario, done):
-    """Each set of values is run so often, and what it comes to is the mean."""
+    """Each set of values is run that often, and its mean is used."""
     question, result, outcome, _ = done
     twice = asked(scenario, fidelity=Fidelity(quick=True, replications=2))
     assert len(twice.plan().tasks) == 2 * len(question.plan().tasks)

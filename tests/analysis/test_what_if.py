@@ -34,7 +34,7 @@ def slower(tiny):
 
 
 def test_differences_are_those_of_runs_paired_by_replication(slower):
-    """Means, interval and pairing, taken by hand from the two tables; three replications though the scenario asks for one."""
+    """Means, interval and pairing computed by hand from the two tables; three replications although the scenario has one."""
     row = slower.differences.only("guest_cpu").frame().iloc[0]
     sides = [
         results.table[(results.table["receivers"] == row["receivers"]) & (results.table["rate"] == row["rate"])]
@@ -44,11 +44,11 @@ def test_differences_are_those_of_runs_paired_by_replication(slower):
     assert len(old) == len(new) == 3
     expected = paired_difference(new, old)
     assert [row["difference"], row["low"], row["high"]] == pytest.approx([expected.mean, expected.low, expected.high])
-    assert row["change"] == pytest.approx(2.67 / 2 - 1, rel=0.01)  # work takes as much longer as the clock is slower
+    assert row["change"] == pytest.approx(2.67 / 2 - 1, rel=0.01)  # work takes longer in proportion to the slower clock
 
 
 def test_what_a_slower_clock_does_is_certain_and_shown(slower):
-    """All points, and no measure that stays."""
+    """All points, without unchanged measures."""
     certain = slower.differences.certain
     assert {move.metric for move in certain} >= {"guest_cpu", "host_cpu", "latency_mean"}
     assert {move.metric for move in certain}.isdisjoint({"delivered", "rx_rate", "loss"})
@@ -59,7 +59,7 @@ def test_what_a_slower_clock_does_is_certain_and_shown(slower):
 
 
 def test_an_axis_is_changed_by_its_name_or_by_its_path(tiny):
-    """Before it stands at the first value of the sweep, or the one that is given; the other axes are compared point by point."""
+    """It starts from the first value of the sweep, or the given one; other axes are compared point by point."""
     by_name = ask(tiny, {"receivers": 2}, axes={"rate": "5 kpps"})
     by_path = ask(tiny, {"vms.receiver.count": 2}, axes={"rate": "5 kpps"})
     pd.testing.assert_frame_equal(by_name.differences.frame(), by_path.differences.frame())
@@ -72,7 +72,7 @@ def test_an_axis_is_changed_by_its_name_or_by_its_path(tiny):
 
 
 def test_a_cost_is_changed_by_its_name(tiny):
-    """Packets and copies without a cost use less of a guest; the scenario itself has no place for costs."""
+    """Packets and copies without a cost use less of a guest; the scenario has no key for costs."""
     found = ask(tiny, costs={"guest_rx_packet": 0, "copy_per_byte": 0}, axes={"receivers": 2})
     moves = found.differences.only("guest_cpu")
     assert all(move.difference.high < 0 for move in moves)
@@ -83,7 +83,7 @@ def test_a_cost_is_changed_by_its_name(tiny):
 
 
 def test_what_changes_nothing_is_said(tiny):
-    """A value as it was: the points are the same host, and no difference is certain."""
+    """An unchanged value: the points are the same host, and no difference is certain."""
     found = ask(tiny, {"traffic.stream.packet_size": "200 B"}, axes={"receivers": 1})
     assert found.notes == ("2 of 2 points are the same host before and after",)
     assert found.differences.certain == ()
@@ -92,7 +92,7 @@ def test_what_changes_nothing_is_said(tiny):
 
 
 def test_one_replication_is_told_to_have_no_interval(tiny):
-    """Asked for by number, it is run as often as that."""
+    """If the number is given, that many are run."""
     found = ask(tiny, {"hardware.cpu.clock": "2 GHz"}, axes={"receivers": 1}, replications=1)
     assert "one replication has no interval" in found.notes[0]
     assert found.differences.certain == ()
@@ -100,7 +100,7 @@ def test_one_replication_is_told_to_have_no_interval(tiny):
 
 
 def test_both_sides_are_drawn_in_one_figure(slower, tiny):
-    """Lines against the first axis that varies; bars where none does."""
+    """Lines against the first axis that varies; bars if none does."""
     lines = slower.plot("host_cpu", by="rate")
     assert lines.get_xlabel() == "Receivers"
     assert "what if = after, rate = 5 kpps" in [text.get_text() for text in lines.get_legend().get_texts()]
@@ -135,7 +135,7 @@ def test_a_changed_axis_has_one_value_before(tiny):
 @pytest.mark.parametrize("values", ["1, 2", "1..2"])
 @pytest.mark.parametrize("name", ["receivers", "vms.receiver.count"])
 def test_a_changed_axis_has_one_value_afterwards(tiny, name, values):
-    """Two hosts would pass for replications of one."""
+    """Two hosts would be taken for replications of one."""
     with pytest.raises(hostsim.InputError, match="receivers: has several values after the change"):
         ask(tiny, {name: values}, axes={"rate": "5 kpps"})
 

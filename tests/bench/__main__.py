@@ -1,4 +1,4 @@
-"""``make bench``: wall times of this machine into ``build/bench.json``, one flat object; with ``COMMANDS=1`` also those of the long commands.
+"""``make bench``: wall times of this machine into ``build/bench.json``, as one flat object.
 
 Every figure is the median of three; hostsim and its peers take turns in one run, so that a machine whose speed drifts
 drifts for both.

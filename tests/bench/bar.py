@@ -1,4 +1,4 @@
-"""Bars: what a figure of the benchmark has to reach, most of them ratios within one run."""
+"""Bars: limits for figures of the benchmark, most of them ratios within one run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Bar(NamedTuple):
     at_least: bool
 
     def value(self, figures: Figures) -> float | None:
-        """Return the figure, None where it was not measured."""
+        """Return the figure; None if it was not measured."""
         above, below = figures.get(self.of), 1.0 if self.to is None else figures.get(self.to)
         return above / below if above is not None and below else None
 

@@ -1,4 +1,4 @@
-"""One busy point of each scenario but splitrx, timed. Run as a program, one point in its own process, it prints JSON."""
+"""One busy point of each scenario except splitrx, timed; as a program, it prints JSON for one point."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ BUSY: dict[str, tuple[dict[str, Scalar], str]] = {
     "directpath-udp": ({}, "500 ms"),
     "vxlan": ({"vxlan": True, "message": "256 B", "direction": "receive", "vms": 16}, "100 ms"),
 }
-"""Axes of the point, and length of a run; one that has not settled by then runs on."""
+"""Axes of the point, and length of a run; a run that has not settled by then is extended."""
 
 
 def run(name: str) -> dict[str, float]:
-    """Figures of one scenario's point; wall times are of this run alone."""
+    """Figures of one scenario's point; wall times are only those of the run."""
     axes, length = BUSY[name]
     point = point_at(load(name, {"run.length": length}), axes)
     facts = simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=0).facts

@@ -1,4 +1,4 @@
-"""Two points of the multicast experiment, timed. Run as a program, one case in its own process, it prints JSON."""
+"""Two points of the multicast experiment, timed; as a program, it prints JSON for one case."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 
 CASES: dict[str, tuple[int, str]] = {"splitrx_20_default": (20, "0"), "splitrx_28_split": (28, "1")}
-"""Number of receivers, and whether the vNICs have receive contexts of their own; 40,000 packets a second."""
+"""Number of receivers, and whether the vNICs have split-receive contexts; 40,000 packets per second."""
 
 
 def run(name: str, seconds: float) -> dict[str, float]:
-    """Figures of one case; wall times are of this run alone."""
+    """Figures of one case; wall times are only those of the run."""
     receivers, split = CASES[name]
     scenario = load("splitrx", {"run.length": f"{seconds} s"})
     point = point_at(scenario, {"receivers": receivers, "split": split, "rate": "40 kpps"})
@@ -37,7 +37,7 @@ def run(name: str, seconds: float) -> dict[str, float]:
 
 
 def peak_rss_kib() -> int:
-    """Most memory this program has held; the resource module would count what its parent held before it started."""
+    """Peak memory of this program; the resource module would include its parent's memory before the start."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1])

@@ -21,11 +21,11 @@ from hostsim.engine import compiled
 PCPUS, CHAINS, STAGES, RATE = 40, 470, 40, 25.0
 WORLD = Path("tests/bench/chain_world.py")
 FOLDER = Path("build/bench")
-"""Where the hot modules are compiled together with the world of the chains: what is compiled apart could only be called as Python is."""
+"""Folder in which the hot modules are compiled together with the world of the chains; separately compiled code could only be called through Python."""
 
 
 class _Stage:
-    """The least that can be scheduled."""
+    """The smallest schedulable object."""
 
     __slots__ = ("batch", "following", "queue", "runnable")
 
@@ -37,7 +37,7 @@ class _Stage:
 
 
 def floor_us(seconds: float = 2.0) -> float:
-    """Microseconds of wall time a dispatch with SimPy alone: whoever wakes a stage starts its burst as one Timeout."""
+    """Microseconds of wall time per dispatch with SimPy alone: waking a stage starts its burst as one Timeout."""
     env = simpy.Environment()
     ready: deque[_Stage] = deque()
     idle = PCPUS
@@ -96,7 +96,7 @@ def floor_us(seconds: float = 2.0) -> float:
 
 
 def build() -> None:
-    """Compile the world of the chains, or say why it runs as it is."""
+    """Compile the world of the chains, or print why it is interpreted."""
     made = subprocess.run(
         [sys.executable, ".ci/compile.py", str(FOLDER), str(WORLD)], capture_output=True, text=True, check=False
     )
@@ -106,7 +106,7 @@ def build() -> None:
 
 
 def run(seconds: float = 2.0) -> dict[str, float]:
-    """Figures of both; the hot modules must not have been imported yet in this process."""
+    """Figures of both; this process must not have imported the hot modules yet."""
     compiled.use(FOLDER, [WORLD])
     from tests.bench.chain_world import hostsim_us
 

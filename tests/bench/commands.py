@@ -1,4 +1,4 @@
-"""The long commands in a new clone of this checkout, timed: what is committed, set up and run from nothing."""
+"""The long commands in a new clone of this checkout, timed: the committed state, set up and run from scratch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "reproduce_full": ("make", "reproduce", "FULL=1", "RESULTS=build/full"),
     "ci": (".ci/run",),
 }
-"""Each with nothing stored, and but for `ci` in the clone of those before it."""
+"""Each without stored runs, and except for `ci` in the clone of the previous ones."""
 
 
 def run(commands: dict[str, tuple[str, ...]] = COMMANDS, source: Path = Path()) -> dict[str, float]:
-    """Wall times of the commands, in seconds; one that fails is not timed, and what it said goes to stderr."""
+    """Wall times of the commands in seconds; a failing one is not timed, and its output goes to stderr."""
     figures = {}
     with TemporaryDirectory() as folder:
         for name, command in commands.items():

@@ -1,4 +1,4 @@
-"""ns-3 beside hostsim on the same traffic, built and run here where it is installed."""
+"""ns-3 on the same traffic as hostsim, built and run here if it is installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOW = "ns-3 is not installed, its figures are null; on Debian: apt-get install l
 
 
 def build(folder: Path) -> Path | None:
-    """The compiled yardstick, or None (and a word on stderr) where ns-3 is not there to build it with."""
+    """The compiled program, or None (with a message on stderr) if ns-3 is not installed."""
     compiler = shutil.which("g++")
     flags = (
         subprocess.run(["pkg-config", "--cflags", "--libs", *MODULES], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The same load a core on a small and a large host, timed. Run as a program, one host in its own process, it prints JSON."""
+"""The same load per core on a small and a large host, timed; as a program, it prints JSON for one host."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hostsim.scenario.load import load
 from hostsim.scenario.plan import Point, point_at
 
 HOSTS = {"small": (400, 10), "large": (4000, 85)}
-"""VMs, and cores of each of four sockets."""
+"""Number of VMs, and of cores in each of four sockets."""
 
 
 def host(vms: int, cores: int, length: str) -> Point:
-    """Web servers in dense mode's default form on a machine with so many cores."""
+    """Web servers as in dense mode's default case, on a machine with the given number of cores."""
     point = point_at(load("dense-medium", {"run.length": length}), {"vms": vms, "mode": "default"})
     hardware = point.spec.hardware
     larger = hardware.model_copy(update={"cpu": hardware.cpu.model_copy(update={"cores": cores})})
@@ -23,7 +23,7 @@ def host(vms: int, cores: int, length: str) -> Point:
 
 
 def run(vms: int, cores: int, length: str = "200 ms") -> dict[str, float]:
-    """Microseconds of wall time an event, of the run alone."""
+    """Microseconds of wall time per event, for the run alone."""
     point = host(vms, cores, length)
     facts = simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=0).facts
     return {"event_us": float(facts["wall_s"]) / int(facts["events"]) * 1e6, "events": int(facts["events"])}

@@ -1,4 +1,4 @@
-"""A sweep of tiny points, timed. Run as a program, one sweep in its own process, it prints JSON."""
+"""A sweep of tiny points, timed; as a program, it prints JSON for one sweep."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ sweep: {{rate: {{set: traffic.ticker.rate, values: [{rates}]}}}}
 
 
 def run(folder: Path, points: int) -> dict[str, float]:
-    """Processor time beside the runs and peak memory; runs of an earlier call in the folder are read from the store."""
+    """Processor time in addition to the runs, and peak memory; runs of an earlier call are read from the store."""
     file = folder / "tiny.yaml"
     file.write_text(TINY.format(rates=", ".join(f"{1000 + place} pps" for place in range(points))), encoding="utf-8")
     again = (folder / "results").exists()

@@ -1,4 +1,4 @@
-"""One worker against two on a few of the sweeps of ``make reproduce``, timed. Run as a program, with a number of workers, it prints JSON."""
+"""One worker against two on a few sweeps of ``make reproduce``, timed; as a program, it prints JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SWEEPS = ("40gbe-single", "directpath-udp", "numa-io", "small-udp")
 
 
 def run(jobs: int, names: Sequence[str] = SWEEPS) -> dict[str, float]:
-    """Wall time of the sweeps with so many workers, nothing stored before; start and end of the workers are part of it."""
+    """Wall time of the sweeps with the given number of workers and an empty store, including start and end of workers."""
     scenarios = [load(name) for name in names]
     with TemporaryDirectory() as folder:
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The best fit: Gauss-Newton steps on hosts whose claims are known functions of their numbers, and priors as standard normal variables."""
+"""The best fit: Gauss-Newton steps on hosts whose claims are known functions, with priors as standard normal variables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def observation(name: str, centre: float, half: float = 1.0) -> Observation:
 
 @dataclass
 class Analytic:
-    """Hosts with claims by a formula: two scenarios of a claim each, the second of which the second number alone moves."""
+    """Hosts with claims by a formula: two scenarios with one claim each; the second depends on the second number only."""
 
     noise: float = 0.0
     asked: int = 0
@@ -73,7 +73,7 @@ START = np.array([0.0, 1.0, WORD])
 
 
 def test_the_best_fit_is_the_ridge_solution() -> None:
-    """Of a linear claim 2 z = 6 with half-width 1 and a standard normal prior: z = 12 / 5; of the other one, the root of its derivative."""
+    """For a linear claim 2 z = 6 with half-width 1 and a standard normal prior: z = 12 / 5; for the other one, the root of its derivative."""
     found = fit(Analytic(), observation("first", 6.0), observation("second", 6.0)).fit(START).best
     assert found.variables[1] == pytest.approx(12 / 5, abs=0.02)
     z = found.variables[0]
@@ -84,7 +84,7 @@ def test_the_best_fit_is_the_ridge_solution() -> None:
 
 
 def test_a_claim_within_its_band_moves_nothing_and_one_beyond_its_end_does() -> None:
-    """A band that is all there is counts beyond its nearest end alone: 5 % of that end is a unit."""
+    """A band without a value counts only beyond its nearest end: 5 % of that end is a unit."""
     band = Observation("second", "x", 1.0, 0.05, is_aimed=False, low=-math.inf, high=0.0)
     inside = fit(Analytic(), observation("first", 0.0), band).fit(np.array([0.0, 0.4, WORD])).best
     assert inside.residuals[1] == 0.0
@@ -102,14 +102,14 @@ def test_a_number_that_moves_a_claim_far_is_moved_less() -> None:
 
 
 def test_what_noise_explains_moves_nothing() -> None:
-    """A number whose effect is a fifth of the noise of a run keeps its value."""
+    """A number whose effect is a fifth of a run's noise keeps its value."""
     found = fit(Analytic(noise=20.0), observation("first", 6.0), observation("second", 6.0)).fit(START)
     assert not found.jacobian.any()
     assert list(found.best.variables) == list(START)
 
 
 def test_a_choice_keeps_its_word_and_the_others_are_tried() -> None:
-    """It adds nothing to the objective by itself; the shifted word is off by five half-widths."""
+    """It adds nothing to the objective itself; the shifted word is off by five half-widths."""
     found = fit(Analytic(), observation("first", 0.0), observation("second", 0.0)).fit(START)
     kept, tried = found.choices
     assert (kept.word, kept.is_kept, tried.word, tried.is_kept) == ("plain", True, "shifted", False)
@@ -126,7 +126,7 @@ def test_an_update_explains_the_last_step_and_keeps_zeros() -> None:
 
 
 def spread_of_the_factor(*claims: tuple[float, float]) -> float:
-    """Mean of the posterior spread, of claims published as 10 with an elasticity each and a prediction from the other experiments."""
+    """Mean of the posterior discrepancy, for claims published as 10, each with an elasticity and a prediction from the other experiments."""
     cost = Prior("a.cost", ("a.cost",), 4000.0, 1000.0, 16000.0, "cycles")
     names = [f"claim{place}" for place in range(len(claims))]
     # by the slope of a log-uniform prior at its median, d z / d log c = sqrt(pi / 2) / log 4
@@ -148,7 +148,7 @@ def spread_of_the_factor(*claims: tuple[float, float]) -> float:
 
 
 def test_errors_of_values_that_depend_on_costs_set_the_spread_of_their_common_factor() -> None:
-    """Without a claim it is that of the half-normal prior; claims that a wire limits do not count, however well they were predicted."""
+    """Without claims it is that of the half-normal prior; claims limited by a wire do not count, however well they were predicted."""
     quantile = math.log(16) * 0.9 / (2 * 1.6449)  # between the 5 and 95 % quantiles of the prior of the cost
     assert spread_of_the_factor() == pytest.approx(quantile * math.sqrt(2 / math.pi), rel=0.04)
     assert spread_of_the_factor(*[(0.0, 10.0)] * 8) == pytest.approx(spread_of_the_factor())
@@ -189,7 +189,7 @@ def test_a_word_comes_back() -> None:
 
 @pytest.mark.slow  # both read all shipped scenarios, and it runs a whole experiment
 def test_a_fit_that_was_killed_goes_on_from_its_log(tmp_path, monkeypatch) -> None:
-    """Hosts of the log are not run again; a number that is behind no point of a scenario makes no other host of it."""
+    """Logged hosts are not run again; a number that no point of a scenario uses does not make another host of it."""
     from hostsim.campaign.pipeline import ExecutionOptions
     from hostsim.campaign.store import Store
     from hostsim.lab.calibration.shipped_claims import prepare_shipped

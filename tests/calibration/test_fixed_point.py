@@ -17,18 +17,18 @@ def threshold(*, below: float = 90.0, start: int = 1, stop: int = 1000) -> Find:
 
 
 def line(slope: float, values: tuple[int, ...] = (65, 85, 97, 105, 120)) -> list[Measured]:
-    """A load that rises in a straight line until the host is full, which is what is measured."""
+    """A load that rises linearly until the host is saturated, as measured."""
     return [Measured(float(v), min(slope * v, 100.0), min(slope * v, 100.0)) for v in values]
 
 
 @pytest.mark.parametrize("slope", [0.80, 0.9, 1.1])
 def test_a_load_in_a_straight_line_crosses_where_it_does(slope: float) -> None:
-    """Between two measurements by the logarithm, which is near the line."""
+    """Between two measurements by the logarithm, which is nearly linear."""
     assert crossing(threshold(), line(slope)) == pytest.approx(90 / slope - 0.5, rel=0.01)
 
 
 def test_a_response_that_loses_its_bound_crosses_where_the_host_is_full() -> None:
-    """Ten milliseconds up to there, and no bound beyond it; measured at 97 and 105, full at 100."""
+    """Ten milliseconds up to there, and unbounded beyond; measured at 97 and 105, saturated at 100."""
     measured = [Measured(one.value, 10.0 if one.value < 100 else math.inf, one.load) for one in line(1.0)]
     assert crossing(threshold(below=100.0), measured) == pytest.approx(100 - 0.5, abs=0.1)
 
@@ -52,13 +52,13 @@ def test_one_measurement_is_no_threshold() -> None:
 
 
 def test_a_grid_is_closest_about_what_was_published() -> None:
-    """Shares of the published value; whole numbers, each once."""
+    """Shares of the published value; integers without duplicates."""
     assert grid(100.0) == (65, 85, 97, 105, 120)
     assert grid(2.0) == (1, 2)
 
 
 def test_thresholds_of_one_host_share_their_points() -> None:
-    """Two for each mode in the claims, one set of points for each mode in the plan; seeds tell hosts apart."""
+    """Two for each mode in the claims, one set of points per mode in the plan; seeds distinguish hosts."""
     [(scenario, names)] = select(
         *(f"dense.medium.{mode}.{what}" for mode in ("default", "dense") for what in ("p95", "cpu"))
     )
@@ -81,5 +81,5 @@ def test_thresholds_of_one_host_share_their_points() -> None:
 def test_a_threshold_is_where_its_metric_crosses_the_limit(
     below: tuple[float, float], above: tuple[float, float], limit: float, expected: float
 ) -> None:
-    """What gets through carries a share that was nothing before; anything else grows by a factor."""
+    """A rate that starts from zero is shared linearly; any other value grows by a factor."""
     assert threshold_crossing(below, above, limit=limit) == pytest.approx(expected)

@@ -16,7 +16,7 @@ CHOSEN = FittedInput(claims=("numa.10g.cpu",), evidence="seen")
 
 
 def test_effective_parameters_and_choices_count() -> None:
-    """Each choice once; an input with the same key and value in several scenarios is one."""
+    """Each choice once; an input with the same key and value in several scenarios is one choice."""
     count, listed = count_fitted(), read_fitted_inputs()
     assert count.fitted == round(count.effective) + len(count.chosen)
     assert set(count.chosen) <= listed.keys()
@@ -24,7 +24,7 @@ def test_effective_parameters_and_choices_count() -> None:
 
 
 def test_what_the_fit_moved_has_its_stated_value_beside_it() -> None:
-    """And nothing else has: shipped files and the summary of the fit are of one calibration."""
+    """And no other number: the shipped files and the fit's summary belong to one calibration."""
     inputs = {f"{name}.{path}": one for name in shipped() for path, one in scenario_inputs(load(name)).items()}
     numbers = {one.name: one for one in shipped_constants()} | inputs
     moved = {name for name, one in numbers.items() if one.prior is not None}
@@ -33,7 +33,7 @@ def test_what_the_fit_moved_has_its_stated_value_beside_it() -> None:
 
 
 def test_the_same_choice_in_two_scenarios_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A packet size is one number; the delay of a network that two scenarios have is one for both."""
+    """A packet size is one number; a network delay of two scenarios is one number for both."""
 
     def chosen(*names: str) -> int:
         monkeypatch.setattr("hostsim.lab.calibration.freedom.read_fitted_inputs", lambda: dict.fromkeys(names, CHOSEN))
@@ -46,7 +46,7 @@ def test_the_same_choice_in_two_scenarios_counts_once(monkeypatch: pytest.Monkey
 
 
 def test_rules_arithmetic_and_ratios_of_claims_cannot_fail() -> None:
-    """Of the dense-mode gains, which are ratios of thresholds that are claims, none can; the thresholds can."""
+    """Dense-mode gains, which are ratios of claimed thresholds, cannot; the thresholds can."""
     informative = set(count_fitted().informative)
     assert {"dense.medium.default.cpu", "numa.10g.cpu", "latency.tuned", "vxlan.cpu"} <= informative
     assert not {"dense.medium.gain.cpu", "splitrx.gain.40k", "numa.threshold", "80gbe.send.linear"} & informative

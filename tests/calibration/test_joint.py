@@ -1,4 +1,4 @@
-"""Joint calibration: emulators and chains against closed forms, waves that resume, ensembles that are read as they were written."""
+"""Joint calibration: emulators and chains against closed forms, waves that resume, files of ensembles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def observation(name: str = "a", *, is_aimed: bool = True, low: float = -1.0, hi
 
 
 def test_an_emulator_finds_the_few_inputs_that_matter(design: np.ndarray) -> None:
-    """Two in straight lines, one bent, among thirty; what it misses on members left out is little more than the noise."""
+    """Two linear inputs and one nonlinear one among thirty; its error on left-out members is little more than the noise."""
     inputs = 2 * design - 1
     noise = 0.1 * np.random.default_rng(1).standard_normal(MEMBERS)
     found = train(design, 5 * inputs[:, 3] - 2 * inputs[:, 7] + np.sin(3 * inputs[:, 11]) + noise)
@@ -59,7 +59,7 @@ def test_an_output_that_never_moves_is_no_matter_of_chance(design: np.ndarray) -
 
 
 def test_chains_find_the_posterior_of_a_straight_line(design: np.ndarray) -> None:
-    """A line in one input, standard normal in it: the posterior is that of two normal numbers; the others keep their prior.
+    """Linear in one standard normal input: the posterior is the product of two normal distributions; other inputs keep their priors.
 
     The output is 4 z with z standard normal and the observation 0 with the standard deviation s: the variance of z is 1 / (1 + 16 / s^2).
     """
@@ -110,7 +110,7 @@ def expectation(low: float | None, high: float | None, published: str, kind: str
 def test_bands_become_observations(
     low: float, high: float | None, published: str, kind: str, is_aimed: bool, inside: float, outside: float
 ) -> None:
-    """In half-widths of the band; an open end is none."""
+    """In half-widths of the band; an open end has none."""
     [one] = observations_of([("x", expectation(low, high, published, kind))])
     assert one.is_aimed == is_aimed
     assert one.low <= one.distance(inside) <= one.high
@@ -119,7 +119,7 @@ def test_bands_become_observations(
 
 @pytest.mark.parametrize("value", [-1e4, 8.0, 9.5, 10.0, 10.4, 12.5, 5e3])
 def test_a_far_value_is_as_far_as_its_logarithm(value: float) -> None:
-    """Within the band as it is, to a hundredth; from the distance the value comes back."""
+    """Unchanged within the band, to a hundredth; the distance gives the value back."""
     [one] = observations_of([("x", expectation(9.0, 11.0, "10", "scale"))])
     plain, distance = value - 10.0, one.distance(value)
     assert distance == pytest.approx(plain, rel=0.01) if abs(plain) <= 1 else abs(distance) < abs(plain)
@@ -128,12 +128,12 @@ def test_a_far_value_is_as_far_as_its_logarithm(value: float) -> None:
 
 
 def test_yes_or_no_is_no_observation() -> None:
-    """A band without a width says nothing about how far off a host is."""
+    """A band without width gives no distance of a host."""
     assert observations_of([("x", expectation(1.0, 1.0, "exact", "direction"))]) == []
 
 
 def test_an_ensemble_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """To six digits; another member is another ensemble."""
+    """To six digits; another member makes another ensemble."""
     members = {2000: {"a.b": 1.25, "c.d": 3e6}, 2001: {"a.b": 1.5, "c.d": 2e6}}
     write_ensemble(tmp_path / "e.csv", members)
     found = read_ensemble(tmp_path / "e.csv")
@@ -142,7 +142,7 @@ def test_an_ensemble_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_an_ensemble_is_told_apart_by_every_digit() -> None:
-    """A file by hand may have more than six; its digest is part of the key of a run."""
+    """A hand-written file may have more than six digits; its digest is part of a run's key."""
     one, other = (Ensemble(({"a.b": value},)) for value in (1.25, math.nextafter(1.25, 2)))
     assert one.digest != other.digest
 
@@ -171,7 +171,7 @@ def test_an_interval_that_misses_costs_twenty_times_the_miss() -> None:
 
 
 def test_the_first_two_of_three_members_run_twice_and_the_same_on_both_sides(tmp_path: Path) -> None:
-    """A toy ensemble of one cost: the host of each replication has its member's value, whatever else is changed."""
+    """A toy ensemble of one cost: the host of each replication has its member's value, whatever else changes."""
     (tmp_path / "tiny.yaml").write_text(TINY)
     costs = (1000.0, 2000.0, 4000.0)
     toy = Ensemble(tuple({"esxi.costs.context_switch": cost} for cost in costs))
@@ -184,7 +184,7 @@ def test_the_first_two_of_three_members_run_twice_and_the_same_on_both_sides(tmp
 
 
 def test_the_shipped_ensemble_is_of_every_shipped_scenario() -> None:
-    """Its names are all known: every member is a host that each scenario can be."""
+    """All its names are known: every member is a possible host of each scenario."""
     found = read_ensemble(shipped_ensemble())
     assert len(found.members) >= 30  # what 50 replications need
     for name in (*shipped(), *predictions()):
@@ -192,7 +192,7 @@ def test_the_shipped_ensemble_is_of_every_shipped_scenario() -> None:
 
 
 def test_draws_from_the_priors_lie_in_their_ranges_and_are_hosts_that_can_be(tmp_path: Path) -> None:
-    """Each time the same ones by the same seed."""
+    """The same ones for the same seed."""
     (tmp_path / "tiny.yaml").write_text(TINY)
     subjects = [(scenario := load(tmp_path / "tiny.yaml"), {"nothing lost"})]
     drawn = draw_from_priors(subjects, 4)

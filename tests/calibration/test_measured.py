@@ -1,4 +1,4 @@
-"""Measurements of one's own host: read as expectations, and every fault of the file with its line."""
+"""Measurements of a user's host: read as expectations, and every fault of the file with its line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def measured(text: str) -> Path:
 
 
 def test_measurements_become_expectations(scenario: Scenario) -> None:
-    """Values with a unit in that of the metric, axes as the sweep writes them, and its first value for an axis without a column."""
+    """Values with a unit are converted to the metric's, axes are in the sweep's notation; an axis without a column has its first value."""
     one, other = read_measured(
         measured(f"{HEADER}1,5000 pps,host_cpu,1.5,0.2\n3,2 kpps,latency_mean,0.1 ms,5 us\n"), scenario
     )
@@ -42,7 +42,7 @@ def test_measurements_become_expectations(scenario: Scenario) -> None:
 
 
 def test_a_number_is_in_the_unit_that_tables_have(scenario: Scenario) -> None:
-    """So that columns of a run's table are measurements as they are; text and number are the same point."""
+    """So that columns of a run's table are valid measurements; text and number are the same point."""
     one, other = read_measured(measured(f"{HEADER}1,5000.0,host_cpu,1.5,0.2\n1,7000,host_cpu,2,0.2\n"), scenario)
     assert one.name == "host_cpu at receivers=1, rate=5 kpps"
     assert other.name == "host_cpu at receivers=1, rate=7000 pps"
@@ -74,7 +74,7 @@ def test_a_number_is_in_the_unit_that_tables_have(scenario: Scenario) -> None:
     ],
 )
 def test_a_fault_has_its_line(scenario: Scenario, text: str, words: list[str]) -> None:
-    """What was given, what is allowed, and the nearest name."""
+    """The given and the allowed value, and the nearest name."""
     with pytest.raises(InputError) as caught:
         read_measured(measured(text), scenario)
     for word in words:
@@ -89,7 +89,7 @@ def test_all_faults_of_a_file_are_told(scenario: Scenario) -> None:
 
 
 def test_what_is_to_be_predicted_is_a_metric_at_a_point(scenario: Scenario) -> None:
-    """Of an axis that is not named the first value; anything else is a fault of the option."""
+    """The first value of an unnamed axis; anything else is a fault of the option."""
     assert read_prediction("loss@receivers=3", scenario) == ("loss", {"receivers": 3, "rate": "2 kpps"})
     for text, word in (
         ("loss@receiver=3", "'receivers'"),

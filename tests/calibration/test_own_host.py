@@ -1,4 +1,4 @@
-"""Calibration to one's own host: what is measured is held, what is written is read, and a calibration that was killed goes on."""
+"""Calibration to a user's host: agreement with measurements, output files, and resuming a killed calibration."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def found(scenario: Scenario, home: Path) -> Calibrated:
 
 
 def test_the_ensemble_comes_nearer_to_what_was_measured_than_the_priors(found: Calibrated) -> None:
-    """By the real runs of both; the constant behind it is among those that are held, and most others are not."""
+    """By real runs of both; the constant behind it is determined, and most others are not."""
     outputs = {number: one.claims for number, one in found.joint.evaluated().items()}
     name = found.residuals[0].name
     before = np.sqrt(np.mean([(outputs[number][name] - 6.8) ** 2 for number in range(WAVES.first)]))
@@ -73,7 +73,7 @@ def test_the_ensemble_comes_nearer_to_what_was_measured_than_the_priors(found: C
 
 
 def test_everything_is_written(found: Calibrated, home: Path) -> None:
-    """And read again: the ensemble as it is, the summary as strict JSON."""
+    """And read again: the same ensemble, and the summary as strict JSON."""
     names = {file.name for file in (home / "out").iterdir()}
     assert {LOG, IDENTITY, "ensemble.csv", "summary.json", "residuals.png", "residuals.svg"} <= names
     ensemble = read_ensemble(home / "out" / "ensemble.csv")
@@ -87,7 +87,7 @@ def test_everything_is_written(found: Calibrated, home: Path) -> None:
 def test_a_host_with_parts_of_its_own_is_the_member_nearest_the_centre(
     found: Calibrated, scenario: Scenario, home: Path
 ) -> None:
-    """The scenario with these parts in place of its own has the member's costs, to the digits that are written."""
+    """The scenario with these parts has the member's costs, to the written digits."""
     own = load(
         home / "tiny.yaml",
         {
@@ -115,7 +115,7 @@ def test_a_host_with_parts_of_its_own_is_the_member_nearest_the_centre(
 
 
 def test_the_log_is_read_once_for_all_that_is_predicted(found: Calibrated, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not for each point of the sweep: it has a row for every host."""
+    """Not for each point of the sweep: every host has a row for it."""
     reads: list[Path] = []
     whole = joint.read_log
 
@@ -131,7 +131,7 @@ def test_the_log_is_read_once_for_all_that_is_predicted(found: Calibrated, monke
 
 
 def test_what_was_killed_goes_on(found: Calibrated, scenario: Scenario, home: Path, tmp_path: Path) -> None:
-    """From a row that was not written whole: that host is run again, all others are not, and the values are the same."""
+    """From an incomplete row: that host is run again, all others are not, and the values are the same."""
     folder = tmp_path / "out"
     folder.mkdir()
     rows = (home / "out" / LOG).read_bytes().splitlines(keepends=True)
@@ -146,7 +146,7 @@ def test_what_was_killed_goes_on(found: Calibrated, scenario: Scenario, home: Pa
 
 
 def test_hosts_that_ctrl_c_cut_short_are_no_rows(scenario: Scenario, home: Path, tmp_path: Path, monkeypatch) -> None:
-    """Those finished before stay, the rest is run when the calibration goes on."""
+    """Finished ones stay, and the rest is run when the calibration resumes."""
     whole = prior.execute_all
 
     def cut(plans: Sequence[Plan], options: ExecutionOptions) -> list[Outcome]:
@@ -171,7 +171,7 @@ def test_hosts_that_ctrl_c_cut_short_are_no_rows(scenario: Scenario, home: Path,
 
 
 def test_a_folder_of_another_calibration_is_refused(found: Calibrated, scenario: Scenario, home: Path) -> None:
-    """With what is other: the measurements, the seed, the host."""
+    """With the difference: the measurements, the seed, the host."""
     longer = load(home / "tiny.yaml", {"traffic.stream.packet_size": "400 B"}, {"rate": "5 kpps"})
     for host, word in (
         (prepared(scenario, home / "out", 6.9), "other measurements"),
@@ -191,7 +191,7 @@ def test_a_budget_says_how_many_hosts(scenario: Scenario) -> None:
 
 
 def test_a_measurement_takes_away_what_goes_with_it() -> None:
-    """The share of the variance that a straight line explains, less what noise as large as the spread leaves; none of what never moves."""
+    """The share of variance that a straight line explains, less the noise's part; zero for a constant."""
     random = np.random.default_rng(1)
     aim = random.standard_normal(100_000)
     other = 10 + aim + random.standard_normal(len(aim))
@@ -201,7 +201,7 @@ def test_a_measurement_takes_away_what_goes_with_it() -> None:
 
 
 def test_what_would_narrow_most_is_named_first(found: Calibrated) -> None:
-    """What is wanted itself explains most of itself, and nothing more than all."""
+    """The desired measure explains most of itself, and never more than all."""
     narrows = {one.name: one.narrows for one in found.next}
     assert list(narrows.values()) == sorted(narrows.values(), reverse=True)
     assert set(narrows) == {one.name for one in (found.host.wanted, *found.host.candidates)}

@@ -1,4 +1,4 @@
-"""Priors: quantiles of ranges, magnitudes and choices, and numbers that scenarios share."""
+"""Priors: quantiles of ranges, magnitudes and choices, and numbers shared by scenarios."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def prior(value: float, low: float, high: float, **more: object) -> Prior:
 
 
 def test_half_of_the_probability_lies_on_either_side_of_the_value() -> None:
-    """A quarter of it is half of the way to each end."""
+    """A quarter of the probability is half of the way to each end."""
     shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     assert prior(4, 2, 8).quantiles(shares).tolist() == [2, 3, 4, 6, 8]
 
 
 def test_a_range_over_magnitudes_is_even_in_the_logarithm() -> None:
-    """From 1 to 100 about 10, a quarter lies below the root of 10."""
+    """From 1 to 100 around 10, a quarter is below the root of 10."""
     found = prior(10, 1, 100).quantiles(np.array([0.25, 0.5, 0.75]))
     assert found == pytest.approx([10**0.5, 10, 10**1.5])
 
@@ -38,7 +38,7 @@ def test_a_value_at_an_end_has_all_probability_on_the_other_side(value: float) -
 
 
 def test_choices_and_whole_numbers_are_rounded() -> None:
-    """Every word is as likely as another."""
+    """All words are equally likely."""
     words = prior(1, 0, 2, words=("a", "b", "c")).quantiles(np.linspace(0, 1, 301))
     assert np.bincount(words.astype(int)).tolist() == [100, 100, 101]
     assert set(prior(2, 1, 4, is_whole=True).quantiles(np.linspace(0, 1, 50))) == {1.0, 2.0, 3.0, 4.0}
@@ -54,7 +54,7 @@ def test_a_number_outside_its_range_has_no_prior(value: float, low: float, high:
 def test_the_median_is_the_prior_beside_a_calibrated_value_and_what_a_source_leaves_open_has_one(
     tmp_path: Path,
 ) -> None:
-    """Of a cost and of an input; a source without a range is known."""
+    """Of a cost and of an input; a source without a range is known exactly."""
     (tmp_path / "own.yaml").write_text(
         "platform: own\nextends: esxi-5.0\ncosts:\n"
         "  driver_rx: {cycles: 359, prior: 400, assumed: so, range: [200, 900]}\n"
@@ -75,7 +75,7 @@ def test_the_median_is_the_prior_beside_a_calibrated_value_and_what_a_source_lea
 
 
 def test_an_input_that_scenarios_share_is_one_number() -> None:
-    """The web servers of dense mode write as much at both rates."""
+    """The web servers of dense mode use the same write size at both rates."""
     found = priors_of(select("dense.medium.default.cpu", "dense.high.default.cpu"))
     [shared] = [one for one in found if one.name.endswith("clients.write_size")]
     assert {name.partition(".")[0] for name in shared.members} == {"dense-medium", "dense-high"}

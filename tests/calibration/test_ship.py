@@ -1,4 +1,4 @@
-"""A calibration is shipped by editing numbers in files of YAML: each in its place, its prior beside it, and everything else as it was."""
+"""Shipping a calibration edits numbers in YAML files, adds priors, and leaves everything else unchanged."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def ship() -> ModuleType:
     ids=["new prior", "nothing", "back to its prior", "another value", "in a block, quoted"],
 )
 def test_a_number_and_its_prior_alone_are_edited(ship, name, number, value, prior, old, new):
-    """Comments, quotes, the order of entries and the style of mappings are kept."""
+    """Comments, quotes, the order of entries and the style of mappings are preserved."""
     edit = ship.Edit(Path("file.yaml"), ("costs", name), number, value, prior)
     assert ship.edited(FILE, [edit]) == FILE.replace(old, new, 1)
 
 
 def test_edits_of_one_file_do_not_move_each_other(ship):
-    """All at once, whatever their order."""
+    """All at once, in any order."""
     edits = [
         ship.Edit(Path("file.yaml"), ("costs", name), number, value, prior)
         for name, number, value, prior in (
@@ -67,12 +67,12 @@ def test_edits_of_one_file_do_not_move_each_other(ship):
 
 @pytest.mark.parametrize(("moved", "shipped"), [(0.3, 10.0), (-0.1, 10.0), (0.09, 12.0)])
 def test_what_the_fit_hardly_moves_keeps_its_stated_value(ship, moved, shipped):
-    """The other numbers get the fitted one, to three digits."""
+    """The other numbers get the fitted value, to three digits."""
     assert ship.settled({"value": 10.004, "stated": 12.0, "moved": moved}) == shipped
 
 
 def test_every_shipped_number_is_found_in_its_file(ship):
-    """Its own value edits nothing; another one is what its file then has, beside the prior."""
+    """An unchanged value edits nothing; another one becomes the file's value, with the prior beside it."""
     same, other = defaultdict(list), defaultdict(list)
     for _, (file, constant) in ship.constants():
         prior = constant.value if constant.prior is None else constant.prior

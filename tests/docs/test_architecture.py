@@ -1,4 +1,4 @@
-"""Pages for developers: every file, class and function that they name exists."""
+"""Pages for developers: every named file, class and function exists."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def missing(text: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_what_a_page_names_exists(page: Path) -> None:
-    """A walk through the code leads nowhere else than into the code."""
+    """Every name in a walk through the code exists."""
     assert missing(page.read_text(encoding="utf-8")) == []
 
 

@@ -1,4 +1,4 @@
-"""The page of the joint calibration says what a summary holds, and its scores are those of the intervals."""
+"""The page of the joint calibration has the content of a summary, and its scores are those of the intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def interval(published: float | None, low: float, high: float, **changes: object
 
 
 def test_a_score_is_the_width_and_twenty_times_the_miss() -> None:
-    """In shares of the published value; by the prior, which is wider and misses nothing, and by 20 % of the value."""
+    """As shares of the published value; by the prior, which is wider and misses nothing, and by 20 % of the value."""
     assert rows([interval(10.0, 11.0, 12.0)]) == [
         ("one", "scale", "1", "0 (0 %)", "10 %", "0 %", "210 %", "100 %", "40 %"),
         ("all", "all", "1", "0 (0 %)", "10 %", "0 %", "210 %", "100 %", "40 %"),
@@ -37,7 +37,7 @@ def test_a_score_is_the_width_and_twenty_times_the_miss() -> None:
 def test_a_band_alone_has_to_meet_the_interval_and_a_number_to_be_in_it(
     kind: str, band: Band, low: float, high: float, *, inside: bool
 ) -> None:
-    """A band that meets the interval is not enough where a number is published."""
+    """A band that overlaps the interval is not enough if a number is published."""
     assert interval(10.0 if kind == "scale" else None, low, high, kind=kind, band=band).is_inside is inside
 
 
@@ -60,7 +60,7 @@ def test_kinds_are_counted_in_each_group_and_together() -> None:
 
 
 def test_what_the_fit_moved_is_told_from_the_rest() -> None:
-    """Moved numbers come first, each with its prior and what holds it; one that claims depend on and do not move is in another table."""
+    """Changed numbers come first, each with its prior and origin; numbers that matter to claims but did not change are in another table."""
     number = {"unit": "cycles", "stated": 2.0, "prior": [1.0, 2.0, 3.0], "value": 2.6, "posterior": [2.5, 2.6, 2.7]}
     left = {"name": "numa.10g.cpu", "experiment": "numa", "centre": 0.92, "half": 0.02}
     text = page(

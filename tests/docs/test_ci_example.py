@@ -1,4 +1,4 @@
-"""The workflow of the page about CI: its steps, one after another, in a repository with nothing but the files that it names."""
+"""The workflow of the page about CI: its steps in order, in a repository with only the files that it names."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def repository(tmp_path: Path) -> Path:
 
 
 def statuses(repository: Path) -> list[int]:
-    """How the steps of hostsim end."""
+    """Exit statuses of the hostsim steps."""
     commands = [step["run"] for step in steps() if step.get("run", "").startswith("hostsim ")]
     return [done.status for done in run_session(commands, repository)]
 
 
 def test_the_job_is_green_on_its_first_day_and_on_the_next(repository: Path) -> None:
-    """Also where the cache has the runs; and a cost that is what it was is no change."""
+    """Also if the cache has the runs; and an unchanged cost is not a change."""
     assert statuses(repository) == [0, 0, 0]
     assert statuses(repository) == [0, 0, 0]
     own_platform(repository, "driver_rx", 1.0)
@@ -46,13 +46,13 @@ def test_the_job_is_green_on_its_first_day_and_on_the_next(repository: Path) -> 
 
 @pytest.mark.parametrize("cost", ["guest_rx_packet", "driver_rx"])
 def test_the_job_sees_one_percent_in_a_cost_that_no_claim_sees(repository: Path, cost: str) -> None:
-    """The claims hold, the curves have moved, and the cache is pruned all the same."""
+    """The claims pass, the curves moved, and the cache is pruned anyway."""
     own_platform(repository, cost, 1.01)
     assert statuses(repository) == [0, 1, 0]
 
 
 def own_platform(repository: Path, cost: str, factor: float) -> None:
-    """Give the scenario a platform of its own with another cost."""
+    """Give the scenario its own platform with another cost."""
     [cycles] = [constant.value for constant in shipped_constants() if constant.name == f"esxi.costs.{cost}"]
     changed = f"{{cycles: {round(factor * cycles)}, source: measured again}}"
     text = f"platform: ours\nextends: esxi-5.5\ncosts: {{{cost}: {changed}}}\n"

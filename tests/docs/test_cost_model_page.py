@@ -1,4 +1,4 @@
-"""The page about the cost model says what the files say now."""
+"""The page about the cost model agrees with the files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_page_is_up_to_date():
 
 
 def test_a_value_that_a_calibration_moved_is_marked():
-    """Beside the value stated before; one that has it still is not, and neither is one without."""
+    """Beside the previously stated value; a number that still has it is unchanged, and so is one without."""
     moved, kept = (page([replace(CONSTANT, prior=prior)]) for prior in (105.0, 100.0))
     assert "| a.costs.x | 100 cycles, calibrated | 105 cycles | 90 to 120 cycles | so |" in moved
     assert "| a.costs.x | 100 cycles | 100 cycles | 90 to 120 cycles | so |" in kept
@@ -30,6 +30,6 @@ def test_a_value_that_a_calibration_moved_is_marked():
 
 
 def test_a_source_has_a_range_or_is_known():
-    """In a table of its own."""
+    """In a separate table."""
     known = replace(CONSTANT, origin=Origin.SOURCE, text="a row", range=None)
     assert "| a.costs.x | 100 cycles |  |  | a row |" in page([known]).partition("## Assumed")[0]

@@ -11,7 +11,7 @@ FILES = {file.name for file in DECISIONS.glob("0*.md")}
 
 
 def test_the_index_lists_each_decision_once() -> None:
-    """A decision without an entry cannot be found by theme."""
+    """A decision without an entry cannot be found by topic."""
     listed = re.findall(r"^- \[\d{4}\]\((.+?)\)", (DECISIONS / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(FILES)
 

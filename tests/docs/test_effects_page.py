@@ -1,4 +1,4 @@
-"""The page of effects has every setting and key, and is what its command writes."""
+"""The page of effects has every setting and key, and equals the output of its command."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CASES = {case.name: case for case in cases()}
 
 
 def test_every_accepted_setting_and_key_is_run() -> None:
-    """None is left out, and no case is of one that is gone."""
+    """None is missing, and no case is about a removed one."""
     assert set(CASES) == set(accepted())
 
 
 def test_settings_are_run_at_the_ends_of_their_ranges() -> None:
-    """A setting with a lower and an upper bound has both, or the page says why not; a choice has two of its values."""
+    """A setting with two bounds has both, or the page says why not; a choice has two of its values."""
     for name, setting in accepted().items():
         case = CASES[name]
         if setting is None or case.why:
@@ -37,7 +37,7 @@ def test_settings_are_run_at_the_ends_of_their_ranges() -> None:
 
 
 def test_the_page_has_a_row_for_each() -> None:
-    """Rows are those of the cases, so that the page was written after the last one was added."""
+    """Rows equal the cases, so the page was written after the last case was added."""
     rows = re.findall(r"^\| `([^`]+)` \|", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     names = [re.sub(r"^(host\.(advanced|kernel)\.|vms\.NAME\.vmx\.)", "", name) for name in CASES]
     assert sorted(rows) == sorted(names)
@@ -50,14 +50,14 @@ def test_the_page_has_a_row_for_each() -> None:
 def test_an_effect_is_more_than_what_replications_differ_by(
     values: tuple[tuple[float, ...], ...], *, differs: bool
 ) -> None:
-    """Runs of both ends do not overlap, and their means are 2 % apart."""
+    """Runs of both ends do not overlap, and their means differ by 2 %."""
     case = Case("x", {}, "x", (0, 1), measure="throughput")
     assert Effect(case, values).passes == differs
 
 
 @pytest.mark.slow
 def test_the_page_is_what_its_command_writes(tmp_path: Path) -> None:
-    """Each setting has the effect that the page has, or the message; compiled where that is there, since results are the same."""
+    """Each setting has the effect on the page, or the message; compiled if possible, since results are the same."""
     file = tmp_path / "effects.md"
     places = [str(ROOT), str(ROOT / "docs" / "_ext")]
     environment = {**os.environ, "HOSTSIM_PURE": "", "PYTHONPATH": os.pathsep.join(places)}

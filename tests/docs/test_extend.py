@@ -1,4 +1,4 @@
-"""Recipes for developers: each is applied to a copy of the checkout as its page has it, and does there what the page says.
+"""Recipes for developers: each is applied to a copy of the checkout and behaves as its page says.
 
 A recipe is a section of ``docs/project/extend.md`` with ``diff`` blocks: a list of the files that it changes, the diffs, and a ``console``
 block with commands, each followed by lines that its output has in this order; ``...`` stands for other lines.
@@ -32,11 +32,11 @@ class Recipe:
     """Files that its list names."""
     diffs: list[str]
     steps: list[tuple[str, list[str]]]
-    """Commands, each with the lines that are shown behind it."""
+    """Commands, each with the expected lines after it."""
 
     @property
     def changed(self) -> list[str]:
-        """Files that its diffs change or make."""
+        """Files that its diffs change or add."""
         return [file for diff in self.diffs for file in re.findall(r"^\+\+\+ b/(\S+)$", diff, re.MULTILINE)]
 
 
@@ -59,7 +59,7 @@ def recipes(page: str) -> list[Recipe]:
 
 
 def unseen(shown: list[str], output: str) -> list[str]:
-    """Lines shown that are not part of a line of the output, behind the one before; blanks count once."""
+    """Expected lines that are not part of an output line after the previous match; blanks count once."""
     lines = iter([" ".join(line.split()) for line in output.splitlines()])
     return [line for line in shown if not any(" ".join(line.split()) in printed for printed in lines)]
 
@@ -85,13 +85,13 @@ AT_ONCE = {"A metric"}
 
 
 def apply(recipe: Recipe, folder: Path) -> None:
-    """Apply a recipe's diffs to a copy of the checkout in a folder, and hold what they change or make against the linter."""
+    """Apply a recipe's diffs to a copy of the checkout, and lint the changed files."""
     for name in ("hostsim", "scenarios", "tests", "docs"):
         copy_tree(ROOT / name, folder / name)
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "Makefile"):
         copy_tree(ROOT / name, folder / name)
     for diff in recipe.diffs:
-        # the folder may lie inside another repository, which is none of its business
+        # the folder may be inside another repository, which does not matter
         env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
         applied = subprocess.run(
             ["git", "apply"], input=diff, cwd=folder, env=env, capture_output=True, text=True, check=False
@@ -107,7 +107,7 @@ def apply(recipe: Recipe, folder: Path) -> None:
     "recipe", [recipe for recipe in RECIPES if recipe.name not in AT_ONCE], ids=lambda recipe: recipe.name
 )
 def test_the_diffs_of_a_recipe_apply(recipe: Recipe, tmp_path: Path) -> None:
-    """To the files as they are, and what they change is as tidy as the rest."""
+    """To the current files, and the changed ones pass the linter."""
     apply(recipe, tmp_path)
 
 
@@ -119,7 +119,7 @@ def test_the_diffs_of_a_recipe_apply(recipe: Recipe, tmp_path: Path) -> None:
     ],
 )
 def test_a_recipe_does_what_it_says(recipe: Recipe, tmp_path: Path) -> None:
-    """Its diffs apply, and each command succeeds and prints what is shown."""
+    """Its diffs apply, and each command succeeds and prints the expected lines."""
     apply(recipe, tmp_path)
     for command, shown in recipe.steps:
         done = run(command, tmp_path)
@@ -129,14 +129,14 @@ def test_a_recipe_does_what_it_says(recipe: Recipe, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_a_recipe_lists_the_files_that_it_changes(recipe: Recipe) -> None:
-    """Each once, in the order of the diffs; and every command has something to show."""
+    """Each once, in the order of the diffs; and every command has expected output."""
     assert recipe.listed == recipe.changed
     assert recipe.steps
     assert all(shown for _, shown in recipe.steps)
 
 
 def test_recipes_that_are_run_at_once_exist() -> None:
-    """A name that has changed would leave its recipe to `make verify`."""
+    """A changed name would otherwise show up only in `make verify`."""
     assert {recipe.name for recipe in RECIPES} > AT_ONCE
 
 
@@ -147,7 +147,7 @@ def test_there_is_a_recipe_for_each_kind_of_addition_that_the_page_names() -> No
 
 
 def test_what_is_shown_and_not_printed_is_found() -> None:
-    """Lines in another order, and lines that are not there."""
+    """Lines in another order, and lines that do not occur."""
     assert unseen(["a  b", "c"], "x a b x\nno\nc\n") == []
     assert unseen(["c", "a b"], "a b\nc\n") == ["a b"]
     assert unseen(["d"], "a\nb\n") == ["d"]

@@ -1,4 +1,4 @@
-"""The gallery shows its pictures, at least one of each experiment."""
+"""The gallery includes its pictures, at least one of each experiment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "explanation"
 
 
 def test_each_experiment_has_a_picture_and_no_picture_is_dead() -> None:
-    """A scenario that is renamed makes the page stale: `make gallery`."""
+    """A renamed scenario makes the page stale: `make gallery`."""
     text = (FOLDER / "gallery.md").read_text()
     sections = text.split("\n## ")[1:]
     titles = [title for title, _, _ in experiments((FOLDER / "experiments.md").read_text())]

@@ -1,4 +1,4 @@
-"""The page of predictions has every one of them, with the first value that the ledger keeps and the commits of both."""
+"""The page of predictions has all of them, with the ledger's first value and the commits of both."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LEDGER_FILE = data_root() / "predictions" / LEDGER
 
 
 def cells(text: str, heading: str) -> dict[str, list[str]]:
-    """Rows of the table below a heading by their first cell."""
+    """Rows of the table below a heading, by their first cell."""
     section = text.split(f"\n## {heading}\n")[1].partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines()]
     return {row[0].strip("`"): row[1:] for row in rows if row and row[0].startswith("`")}
 
 
 def test_the_page_is_of_the_predictions_and_the_ledger_that_there_are():
-    """`make predictions` writes it; a first value that is missing on it, or another one, is a fault. Today's values are not run again."""
+    """`make predictions` writes it; a missing or different first value is a fault. Today's values are not run again."""
     text = PAGE.read_text(encoding="utf-8")
     assert text.startswith(HEAD)
     values, commits = cells(text, "First and today"), cells(text, "Commits")
@@ -84,7 +84,7 @@ def test_a_first_value_stands_beside_todays_and_what_was_changed_for_it_is_said(
 
 
 def test_a_prediction_interval_that_misses_is_bold():
-    """The published value is asked, and not the band."""
+    """The published value counts, not the band."""
     ends = {"low": 13.0, "value": 13.8, "high": 14.0, "prior": (10.0, 20.0)}
     interval = PredictedInterval("esxi55-40g.1vcpu", "model as it was", "scale", 14.1, Band(13.7, 14.5), **ends)
     text = page([made(None)], [interval], quick=False)
@@ -95,7 +95,7 @@ def test_a_prediction_interval_that_misses_is_bold():
 
 
 def test_a_baseline_is_beside_the_prediction_with_its_own_error_and_interval():
-    """Those of the prediction come from the page, those of the baseline from the runs without the mechanism."""
+    """Those of the prediction come from the page, those of the baseline from runs without the mechanism."""
     ends = {"low": 13.0, "value": 13.8, "high": 14.0, "prior": (10.0, 20.0)}
     interval = PredictedInterval("esxi55-40g.1vcpu", "model as it was", "scale", 14.1, Band(13.7, 14.5), **ends)
     one = made(None)
@@ -106,7 +106,7 @@ def test_a_baseline_is_beside_the_prediction_with_its_own_error_and_interval():
 
 
 def test_the_baselines_are_of_shipped_predictions_and_ask_the_same():
-    """Each file has the name of the prediction whose measurements it answers without a mechanism."""
+    """Each file has the name of the prediction that it answers without a mechanism."""
     files = sorted((data_root() / "predictions" / "baselines").glob("*.yaml"))
     shipped = {file.stem: {entry.name for entry in load(file.stem).expectations} for file in files}
     asked = [names for _, names in predictions_page.baselines()]
@@ -115,7 +115,7 @@ def test_the_baselines_are_of_shipped_predictions_and_ask_the_same():
 
 
 def test_the_command_runs_the_predictions_that_are_shipped(tmp_path, monkeypatch):
-    """Here of none: an empty folder has no measurements to run."""
+    """Here there are none: an empty folder has no measurements to run."""
     monkeypatch.setattr(predictions_page, "predictions", dict)
     monkeypatch.setattr("sys.argv", ["page", str(tmp_path / "page.md"), "--results", str(tmp_path / "results")])
     main()

@@ -1,4 +1,4 @@
-"""Pages, help texts and messages are idiomatic: `make lint` has proselint as well, our own patterns are checked here."""
+"""Pages, help texts and messages are idiomatic: `make lint` also runs proselint; our own patterns are tested here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prose() -> ModuleType:
 
 
 def test_pages_help_and_messages_have_none_of_the_patterns(prose):
-    """Short idiomatic sentences, wherever a user reads them."""
+    """Short idiomatic sentences, in all texts for users."""
     read = list(prose.texts())
     files = {text.file for text in read}
     assert {"README.md", "docs/index.md", "hostsim/views/report/page.html.j2", "hostsim/cli/sweep.py"} <= files
@@ -40,7 +40,7 @@ def test_pages_help_and_messages_have_none_of_the_patterns(prose):
     ],
 )
 def test_a_pattern_finds_its_words_over_a_line_and_in_any_case(prose, sentence, words):
-    """With the line on which they begin."""
+    """With the line of their beginning."""
     [found] = prose.own_findings(prose.Text("page.md", 7, f"\n{sentence}"))
     assert (found.file, found.line, found.words) == ("page.md", 8, words)
 

@@ -1,4 +1,4 @@
-"""The reference is complete: every key, setting, measure, option and public name stands on its page, with what the product says of it."""
+"""The reference is complete: every key, setting, measure, option and public name is on its page with its description."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def pages(folder: Path) -> dict[str, str]:
 
 
 def rows(page: str) -> dict[str, list[str]]:
-    """Rows of the page's tables by their first cell."""
+    """Rows of the page's tables, by their first cell."""
     lines = [line for line in page.splitlines() if line.startswith("| `")]
     cells = [[cell.strip() for cell in line.strip("|").replace("\\|", "/").split(" | ")] for line in lines]
     return {row[0].strip().strip("`"): row[1:] for row in cells}
 
 
 def test_every_key_of_a_scenario_is_there(pages: dict[str, str]) -> None:
-    """Those of the JSON Schema, part by part; of hardware in the scenario on the page of its files."""
+    """Those of the JSON Schema, part by part; hardware in the scenario is on the page of its files."""
     schema = scenario_schema()
     known = rows(pages["scenario-file"])
     definitions = {name: part for name, part in schema["$defs"].items() if name.rpartition(".")[2] != "Assumed"}
@@ -80,7 +80,7 @@ def test_a_key_says_what_may_stand_there_and_its_default(
 
 
 def test_every_setting_of_every_platform_is_there_with_its_defaults(pages: dict[str, str]) -> None:
-    """Those of earlier versions beside the newest's, where they differ."""
+    """Those of earlier versions beside the newest's, if they differ."""
     known = rows(pages["settings"])
     for name in shipped_parts("platforms"):
         spec = Parts(Path()).platform(name, ("platform",)).spec
@@ -95,7 +95,7 @@ def test_every_setting_of_every_platform_is_there_with_its_defaults(pages: dict[
 
 
 def test_a_setting_of_some_versions_says_which(pages: dict[str, str]) -> None:
-    """What has gone, what has come, and what was always there."""
+    """Removed, added and unchanged settings."""
     meanings = {name: row[2] for name, row in rows(pages["settings"]).items() if len(row) == 4}
     assert meanings["Net.MaxTxCompDelay"].startswith("*Not on esxi-6.5, esxi-6.7, esxi-7.0, esxi-8.0.*")
     assert meanings["Net.NetpollSwLRO"].startswith("*Only on esxi-6.5, esxi-6.7, esxi-7.0, esxi-8.0.*")
@@ -115,7 +115,7 @@ def test_every_measure_claim_and_scenario_is_there(pages: dict[str, str]) -> Non
 
 
 def test_every_claim_has_its_value_its_verdict_and_a_link_to_its_source(pages: dict[str, str]) -> None:
-    """The page shows what a stored check came to, and where a reader finds the published number."""
+    """The page has the verdict of a stored check, and the source of the published number."""
     kept = claim_values.read()["verdicts"]
     assert set(kept) == set(claims())
     lines = {line.split("`")[1]: line for line in pages["claims"].splitlines() if line.startswith("| `")}
@@ -129,7 +129,7 @@ def test_every_claim_has_its_value_its_verdict_and_a_link_to_its_source(pages: d
 
 
 def test_stored_values_are_those_of_a_check(tmp_path: Path) -> None:
-    """Fields of `hostsim check --json`, of published claims alone."""
+    """Fields of `hostsim check --json`, for published claims only."""
     written = [*map(dict, as_json(VERDICTS, quick=True))]
     file = tmp_path / "claims.json"
     file.write_text(claim_values.text([*written, written[0] | {"claim": "x", "kind": "rule"}], quick=True, seed=1))
@@ -140,7 +140,7 @@ def test_stored_values_are_those_of_a_check(tmp_path: Path) -> None:
 
 
 def test_every_publication_is_on_the_page_of_sources(pages: dict[str, str]) -> None:
-    """With its address, and the short names that texts use for it."""
+    """With its address, and the short names used in texts."""
     for key, entry in bibliography().entries.items():
         assert (f"**{key}**: {entry.words}" in pages["sources"]) is (key != "hostsim")
         assert entry.address in pages["sources"]
@@ -149,7 +149,7 @@ def test_every_publication_is_on_the_page_of_sources(pages: dict[str, str]) -> N
 
 
 def test_every_column_of_every_table_is_explained(pages: dict[str, str]) -> None:
-    """Measures on their page, all others in the guide."""
+    """Measures are on their page, everything else in the guide."""
     guide = (Path(__file__).parents[2] / "docs/guide/read-a-table.md").read_text(encoding="utf-8")
     others = set(to_table([]).columns) - set(rows(pages["measures"]))
     assert [name for name in (*others, *contexts.COLUMNS, *CPU_COLUMNS) if f"`{name}`" not in guide] == []
@@ -157,7 +157,7 @@ def test_every_column_of_every_table_is_explained(pages: dict[str, str]) -> None
 
 
 def test_every_command_and_option_is_there(pages: dict[str, str]) -> None:
-    """As the command line has them."""
+    """As on the command line."""
     group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():
         section = pages["command-line"].split(f"\n## {name}\n")[1].split("\n## ")[0]
@@ -184,7 +184,7 @@ def test_the_interface_is_readable_without_sphinx(tmp_path: Path) -> None:
 
 
 def test_the_run_options_are_documented(pages: dict[str, str]) -> None:
-    """Each with its help, where the functions that take them refer to."""
+    """Each with its help, where functions with these arguments refer to."""
     for declared in OPTIONS.values():
         assert f" {declared.help} " in pages["api"]
 
@@ -197,7 +197,7 @@ def test_a_page_that_says_what_it_said_is_not_written_again(folder: Path) -> Non
 
 
 def test_subjects_of_the_bibliography_are_links_in_prose_alone() -> None:
-    """Code, headings and other numbers stay as they are."""
+    """Code, headings and other numbers are unchanged."""
     page = '# facts 2.1\n\nAn exit (facts 2.2), `facts 2.2`, "facts 2.2", facts 2.22.\n\n```yaml\na: facts 2.2\n```\n\nSee facts-modern 3.\n'
     expected = page.replace("(facts 2.2)", "({ref}`facts 2.2 <source-facts-2-2>`)")
     assert linked(page) == expected.replace("facts-modern 3", "{ref}`facts-modern 3 <source-facts-modern-3>`")

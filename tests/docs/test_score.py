@@ -1,4 +1,4 @@
-"""Texts that count verdicts say what ``docs/claims.json`` holds, and that agrees with the claims and the known reds; nothing is simulated."""
+"""Texts that count verdicts agree with ``docs/claims.json``, the claims and the known reds; nothing is simulated."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_stored_verdicts_agree_with_the_claims_and_the_known_reds() -> None:
     ],
 )
 def test_a_stored_verdict_that_disagrees_is_named(claim: str, changes: dict[str, Any], words: str) -> None:
-    """Another band, another entry of the list, a value outside the range that is listed, a known red that passes."""
+    """Another band, a changed entry of the list, a value outside the listed range, a known red that passes."""
     found = kept()
     found["verdicts"][claim] |= changes
     named = claim_values.disagreements(found)
@@ -47,7 +47,7 @@ def test_a_stored_verdict_that_disagrees_is_named(claim: str, changes: dict[str,
 
 
 def test_a_claim_without_a_verdict_and_a_verdict_without_a_claim_are_named() -> None:
-    """A row that came or went."""
+    """An added or removed row."""
     found = kept()
     found["verdicts"]["gone"] = found["verdicts"].pop("vxlan.cpu")
     assert claim_values.disagreements(found) == ["vxlan.cpu: has no stored verdict", "gone: is not a claim"]
@@ -68,7 +68,7 @@ def test_the_forest_plot_is_of_the_stored_verdicts() -> None:
 
 
 def test_all_texts_have_one_count() -> None:
-    """Each claim counts once, and each topic is in one level."""
+    """Each claim counts once, and each topic has one level."""
     found = kept()
     made = score.blocks(claim_values.verdicts(found), quick=True)
     counts = {name: sum(one["outcome"] == name for one in found["verdicts"].values()) for name in OUTCOMES}
@@ -83,7 +83,7 @@ def test_all_texts_have_one_count() -> None:
 
 
 def test_a_block_is_replaced_and_has_to_be_there() -> None:
-    """Between its marks, and nothing else."""
+    """Only between its marks."""
     text = "a <!-- score: -->old\nlines<!-- :score --> b"
     assert score.with_blocks(text, "x", {("x", "score"): "new"}) == "a <!-- score: -->new<!-- :score --> b"
     assert score.with_blocks(text, "y", {("x", "score"): "new"}) == text

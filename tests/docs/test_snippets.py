@@ -1,4 +1,4 @@
-"""What stands on the pages runs: sessions with the status they show, Python blocks, SQL, and every command that is only named."""
+"""Snippets of the pages run: sessions with their exit status, Python blocks, SQL, and every named command."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ PAGES = sorted(
 )
 RUN = [page for page in PAGES if any(f.kind in ("{session}", "{python}") for f in fences((ROOT / page).read_text()))]
 KINDS = {"", "text", "sh", "python", "sql", "{session}", "{python}", "{toctree}", "{literalinclude}", "{glossary}"}
-"""Blocks that a page may have; there is none for YAML, which is included from files that tests load."""
+"""Kinds of blocks that a page may have; none for YAML, which is included from tested files."""
 RECIPE = {"docs/project/extend.md": {"diff", "console"}}
 """Blocks of the page whose recipes `test_extend` applies and runs."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the sessions of a page run: the examples are there."""
+    """Folder in which the sessions of a page run: it contains the examples."""
     copy_tree(EXAMPLES, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow  # `make docs` runs the same blocks, and CI runs that
 @pytest.mark.parametrize("page", [*RUN, "README.md"])
 def test_a_page_runs_from_top_to_bottom(page: str, folder: Path) -> None:
-    """One block after another, as a reader would go through it."""
+    """The blocks in order, as a reader would follow them."""
     names: dict[str, Any] = {}
     for fence in fences((ROOT / page).read_text(encoding="utf-8")):
         where = f"{page}:{fence.line}"
@@ -64,21 +64,21 @@ def test_a_page_runs_from_top_to_bottom(page: str, folder: Path) -> None:
 
 
 def test_the_answer_in_the_readme_is_printed_by_its_command(folder: Path) -> None:
-    """The first screen is what a newcomer sees, and the sentence below it says what it means; `make score` writes both."""
+    """A newcomer sees the first screen, and the sentence below it explains it; `make score` writes both."""
     commands, *_ = fences((ROOT / "README.md").read_text(encoding="utf-8"))
     assert commands.lines[-1].startswith(score.FIRST)
     assert score.stale(score.answer_blocks(folder)) == []
 
 
 def test_pages_hold_what_is_run_or_included_only() -> None:
-    """A block of another kind would be a snippet that nothing checks; YAML is included, never pasted."""
+    """A block of another kind would be unchecked; YAML is included, never pasted."""
     found = {(page, f.line, f.kind) for page in PAGES for f in fences((ROOT / page).read_text(encoding="utf-8"))}
     assert {entry for entry in found if entry[2] not in KINDS | RECIPE.get(entry[0], set())} == set()
     assert len(RUN) >= 7
 
 
 def commands() -> list[tuple[str, str]]:
-    """Commands that are named on pages and not run there."""
+    """Commands that are named on pages but not run there."""
     found = []
     for page in PAGES:
         for fence in fences((ROOT / page).read_text(encoding="utf-8")):
@@ -90,7 +90,7 @@ def commands() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("where", "command"), commands())
 def test_a_command_that_is_named_is_there(where: str, command: str) -> None:
-    """Its options are those of the command line; targets stand in the Makefile, files in the checkout."""
+    """Its options exist on the command line; targets exist in the Makefile, files in the checkout."""
     words = shlex.split(re.sub(r"^[A-Z_]+=\S* ", "", command), comments=True)
     if words[0] == "hostsim":
         group: Any = typer.main.get_command(app)
@@ -113,12 +113,12 @@ NOT_RUN = {
     "hostsim run my.yaml*": "names a file of the reader",
     "hostsim merge shards/*": "needs the folders of the jobs of a batch system; test_shard_command merges some",
 }
-"""Patterns of printed lines that are not run, and why."""
+"""Patterns of printed lines that are not run, with reasons."""
 PRINTED = [page for page in PAGES if page == "README.md" or page.startswith("docs/guide/")]
 
 
 def printed_lines(page: str) -> Iterator[tuple[str, str, int]]:
-    """Commands of a page with their place and exit status, in order: those of blocks, and whole ones in running text.
+    """Commands of a page with their place and exit status, in order: those of blocks, and complete ones in running text.
 
     A command in running text is whole without placeholders (``SCENARIO``) if it is more than the name of a command.
     """
@@ -142,7 +142,7 @@ def printed_lines(page: str) -> Iterator[tuple[str, str, int]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PRINTED)
 def test_every_printed_line_runs(page: str, folder: Path) -> None:
-    """As a reader would run them one after another: in a shell, in a folder with the files of the guides."""
+    """As a reader would run them in order: in a shell, in a folder with the guides' files."""
     scripts = folder / "scripts"
     scripts.mkdir()
     (scripts / "hostsim").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m hostsim "$@"\n')
@@ -165,7 +165,7 @@ def test_every_printed_line_runs(page: str, folder: Path) -> None:
 
 
 def test_no_exception_is_left_over() -> None:
-    """A reason for a line that no page has any more is dead."""
+    """A reason for a line that no page contains any more is dead."""
     lines = [line for page in PRINTED for _, line, _ in printed_lines(page)]
     assert [pattern for pattern in NOT_RUN if not any(fnmatchcase(line, pattern) for line in lines)] == []
 
@@ -180,7 +180,7 @@ def test_ci_runs_what_its_page_shows() -> None:
 
 
 def test_the_query_of_the_timeline_page_answers(folder: Path) -> None:
-    """Run by Perfetto's own trace_processor, on the page's trace."""
+    """Run by Perfetto's trace_processor on the page's trace."""
     page = (DOCS / "guide" / "timeline.md").read_text(encoding="utf-8")
     session, query = (next(f for f in fences(page) if f.kind == kind) for kind in ("{session}", "sql"))
     (done,) = run_session(session.lines, folder)

@@ -1,4 +1,4 @@
-"""The page of the documentation is of the oracles that there are, in full, and all of them passed."""
+"""The page of verification has all oracles at full length, and all of them passed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = Path(hostsim.__file__).parent.parent / "docs" / "verification.md"
 
 
 def test_the_page_is_up_to_date():
-    """A row for each quantity with the answer that theory has now; written by the whole command, not by hand."""
+    """A row for each quantity with theory's current answer; written by the complete command, not by hand."""
     text = PAGE.read_text(encoding="utf-8")
     rows = [
         line.split(" | ")

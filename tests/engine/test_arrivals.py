@@ -25,7 +25,7 @@ def instants(trains) -> list[int]:
     times=st.lists(st.integers(0, 10**12), max_size=6),
 )
 def test_constant_arrivals_count_exactly(rate: float, start: int, times: list[int]):
-    """The number collected by an instant is the number of exact instants not after it."""
+    """The number collected by an instant equals the number of exact instants up to it."""
     arrivals = ConstantArrivals(rate, start)
     collected = 0
     for now in sorted(times):
@@ -38,7 +38,7 @@ def test_constant_arrivals_count_exactly(rate: float, start: int, times: list[in
 
 @given(st.integers(1, 8), st.lists(st.integers(0, 10**10), max_size=6))
 def test_bursts_come_together_however_often_one_looks(burst: int, times: list[int]):
-    """A thousand bursts a second: each instant as often as a burst has packets."""
+    """A thousand bursts per second: each instant occurs as often as a burst has packets."""
     arrivals = BurstArrivals(ConstantArrivals(1000.0, 7), burst)
     come = [arrived for now in [*sorted(times), 10**10] for arrived in instants(arrivals.collect(now, FLOW))]
     assert come == [7 + number * 10**9 for number in range(10) for _ in range(burst)]
@@ -46,14 +46,14 @@ def test_bursts_come_together_however_often_one_looks(burst: int, times: list[in
 
 
 def test_a_constant_rate_does_not_drift():
-    """A third of a picosecond each is not lost: after a day the count is exact."""
+    """Thirds of picoseconds add up: after a day the count is exact."""
     arrivals = ConstantArrivals(30_000.0, 0)
     day = 86_400 * SECOND
     assert sum(train.count for train in arrivals.collect(day - 1, FLOW)) == 86_400 * 30_000
 
 
 def test_recorded_arrivals_come_at_their_instants_and_end():
-    """Replay gives back what was recorded."""
+    """Replay returns the recorded instants."""
     arrivals = RecordedArrivals([5, 7, 7, 20])
     assert arrivals.upcoming() == 5
     assert instants(arrivals.collect(7, FLOW)) == [5, 7, 7]
@@ -63,7 +63,7 @@ def test_recorded_arrivals_come_at_their_instants_and_end():
 
 
 def test_drawn_arrivals_do_not_depend_on_when_they_are_asked():
-    """However the time is cut, the same instants come out, across many blocks."""
+    """For any division of time, the same instants result, across many blocks."""
 
     def source() -> DrawnArrivals:
         random = Streams(1, 0).stream("traffic", 0)
@@ -79,7 +79,7 @@ def test_drawn_arrivals_do_not_depend_on_when_they_are_asked():
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_poisson_arrivals_have_their_rate(seed: int):
-    """The count of a Poisson process lies within four standard deviations of its mean."""
+    """The count of a Poisson process is within four standard deviations of its mean."""
     random = Streams(seed, 0).stream("traffic", 0)
     arrivals = DrawnArrivals(lambda count: random.exponential(SECOND / 1e5, count), 0)
     count = sum(train.count for train in arrivals.collect(SECOND, FLOW))
@@ -87,7 +87,7 @@ def test_poisson_arrivals_have_their_rate(seed: int):
 
 
 def test_streams_are_told_apart_by_scope_and_replication_only():
-    """Asking in another order, or for more streams, shifts nothing."""
+    """Another order of requests, or more streams, changes nothing."""
     one = Streams(1, 0)
     a, b = one.stream("vm", 0, 1).random(4), one.stream("vm", 0, 2).random(4)
     other = Streams(1, 0)

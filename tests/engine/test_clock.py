@@ -13,7 +13,7 @@ def entries(clock: Clock) -> int:
 
 
 def test_ties_are_served_in_the_order_they_were_entered():
-    """Two alarms at one instant ring in the order in which they were set."""
+    """Two alarms at one instant fire in the order in which they were set."""
     clock, rung = Clock(), []
     first, second = Alarm(clock, lambda _: rung.append("first")), Alarm(clock, lambda _: rung.append("second"))
     clock.at(first, 5)
@@ -23,7 +23,7 @@ def test_ties_are_served_in_the_order_they_were_entered():
 
 
 def test_advance_leaves_what_falls_due_at_the_end_for_the_next_call():
-    """The end of a run is open: what falls due there belongs to the time after it."""
+    """The end of a run is open: an event due at the end belongs to the time after it."""
     clock, rung = Clock(), []
     clock.at(Alarm(clock, lambda _: rung.append(clock.now)), 10)
     clock.advance(10)
@@ -47,7 +47,7 @@ def test_alarms_live_beside_plain_simpy_processes():
 
 
 def test_a_failed_process_is_never_silent():
-    """An exception in a process leaves advance."""
+    """An exception in a process propagates from advance."""
     clock = Clock()
 
     def process():
@@ -60,7 +60,7 @@ def test_a_failed_process_is_never_silent():
 
 
 def test_scheduled_counts_every_event_once_however_often_it_is_asked():
-    """Asking for the count does not change it."""
+    """Reading the count does not change it."""
     clock = Clock()
     for due in range(7):
         clock.at(Alarm(clock, lambda _: None), due)
@@ -74,7 +74,7 @@ def test_scheduled_counts_every_event_once_however_often_it_is_asked():
     [([10], [10]), ([10, 20], [20]), ([20, 10], [10]), ([30, 20, 40], [40]), ([10, 20, 15], [15]), ([10, 10], [10])],
 )
 def test_a_timer_rings_at_its_last_arming_and_holds_one_entry(dues: list[int], rings: list[int]):
-    """Whatever a timer is re-armed to, earlier or later, it rings once and never holds two entries."""
+    """For any re-arming, earlier or later, a timer fires once and never has two entries."""
     clock, rung = Clock(), []
     timer = Timer(clock, rung.append)
     for due in dues:
@@ -86,7 +86,7 @@ def test_a_timer_rings_at_its_last_arming_and_holds_one_entry(dues: list[int], r
 
 
 def test_a_disarmed_timer_is_silent_and_can_be_armed_again():
-    """Disarming leaves the entry; arming again uses it."""
+    """Disarming leaves the entry; arming again reuses it."""
     clock, rung = Clock(), []
     timer = Timer(clock, rung.append)
     timer.arm(10)
@@ -99,7 +99,7 @@ def test_a_disarmed_timer_is_silent_and_can_be_armed_again():
 
 
 def test_a_timer_may_arm_itself_from_its_own_action():
-    """Periodic work is a timer that arms itself."""
+    """Periodic work is a timer that re-arms itself."""
     clock, rung = Clock(), []
 
     def action(now: int) -> None:
@@ -124,14 +124,14 @@ def test_withdraw_keeps_the_order_of_the_rest():
 
 
 def test_withdrawing_what_is_not_scheduled_is_an_error():
-    """There is nothing to take out."""
+    """There is nothing to remove."""
     clock = Clock()
     with pytest.raises(ValueError, match="not scheduled"):
         clock.withdraw(Alarm(clock, lambda _: None))
 
 
 def test_simpys_own_run_serves_alarms_and_processes():
-    """``run``, ``step`` and ``peek`` go by the agenda, too."""
+    """``run``, ``step`` and ``peek`` also use the agenda."""
     clock, seen = Clock(), []
 
     def process():
@@ -156,7 +156,7 @@ def test_an_empty_clock_has_nothing_to_step_to():
 
 @pytest.mark.parametrize(("due", "rings"), [(5, [5]), (15, [10]), (-3, [0])])
 def test_a_timer_armed_by_an_instant_rings_then_at_the_latest(due: int, rings: list[int]):
-    """Sooner where it was armed for later, now where the instant is past, and else as it was armed."""
+    """Earlier if it was armed for later, now if the instant is past, otherwise unchanged."""
     clock, rung = Clock(), []
     timer = Timer(clock, rung.append)
     timer.arm(10)
@@ -167,7 +167,7 @@ def test_a_timer_armed_by_an_instant_rings_then_at_the_latest(due: int, rings: l
 
 
 def test_a_started_process_is_at_its_first_yield_already():
-    """Its first delay has its place among what is scheduled before and after; nothing is scheduled for its beginning."""
+    """Its first delay is ordered among earlier and later events; no event is scheduled for its beginning."""
     clock, seen = Clock(), []
 
     def process():
@@ -185,7 +185,7 @@ def test_a_started_process_is_at_its_first_yield_already():
 
 
 def test_a_process_that_cannot_start_fails_at_once():
-    """The error is that of whoever starts it, and is not raised a second time when time goes on."""
+    """The error is raised to the caller that starts it, and not again when time advances."""
     clock = Clock()
 
     def process():

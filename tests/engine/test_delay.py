@@ -1,4 +1,4 @@
-"""Delays of processes: whole picoseconds, however the number is written."""
+"""Delays of processes: whole picoseconds for any notation of the number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hostsim.engine.delay import ms, ns, ps, s, us
         (us(10), 10_000_000),
         (ms(3), 3_000_000_000),
         (s(1), 1_000_000_000_000),
-        (us(0.1), 100_000),  # as it is written, though no float is a tenth
+        (us(0.1), 100_000),  # as written, although no float equals a tenth
         (s("1e-12"), 1),
         (us(Decimal("12.5")), 12_500_000),
         (ms(Fraction(1, 8)), 125_000_000),
@@ -31,7 +31,7 @@ from hostsim.engine.delay import ms, ns, ps, s, us
     ],
 )
 def test_a_delay_is_a_whole_number_of_picoseconds(delay: int, expected: int) -> None:
-    """Of every unit, and of numbers of every kind."""
+    """For every unit and every numeric type."""
     assert (type(delay), delay) == (int, expected)
 
 
@@ -47,13 +47,13 @@ def test_a_delay_is_a_whole_number_of_picoseconds(delay: int, expected: int) -> 
     ],
 )
 def test_what_is_not_one_is_refused(number: object, message: str) -> None:
-    """With the call as it was written, and with what to write instead."""
+    """With the call as written, and with its replacement."""
     with pytest.raises(ValueError, match=message):
         us(number)
 
 
 def test_the_clock_refuses_delays_that_are_not_whole() -> None:
-    """Whichever way an event of SimPy's is scheduled; integers of other libraries are integers."""
+    """For any way of scheduling a SimPy event; integers of other libraries are integers."""
     clock = Clock()
     clock.timeout(np.int64(5))
     assert clock.peek() == 5

@@ -1,4 +1,4 @@
-"""The agenda: entries in order, moved and taken out wherever they stand."""
+"""The agenda: entries in order, moved and removed at any position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Noted(Entry):
 
 
 def test_entries_fall_due_by_instant_then_priority_then_in_the_order_of_their_entry():
-    """Instants first; at one instant what is urgent, then who came first."""
+    """By instant; at one instant urgent entries first, then in order of insertion."""
     event_queue, rung = EventQueue(), []
     late, second, third, urgent = (Noted(rung) for _ in range(4))
     event_queue.enter(late, 7)
@@ -57,7 +57,7 @@ def test_whatever_is_entered_moved_and_withdrawn_the_order_is_that_of_a_sorted_l
 
 
 def test_an_entry_that_was_taken_out_can_be_entered_again():
-    """Nothing of its former place is left."""
+    """Nothing of its former position is left."""
     event_queue, rung = EventQueue(), []
     entry = Noted(rung)
     event_queue.enter(entry, 5)

@@ -30,7 +30,7 @@ def instants(trains) -> list[int]:
     times=st.lists(st.integers(0, 10**10), max_size=6),
 )
 def test_every_packet_is_a_little_late_whoever_looks_and_when(rate, start, amplitude, times) -> None:
-    """Looking often or once gives the same packets, in order, each late by no more than the amplitude or half an interval."""
+    """Frequent observation or a single one give the same packets, in order, each late by at most the amplitude or half an interval."""
     times = [*sorted(times), 10**10]
     often, once = arrivals(rate, start, amplitude), arrivals(rate, start, amplitude)
     found = np.array(instants([train for now in times for train in often.collect(now, FLOW)]), dtype=np.int64)
@@ -47,7 +47,7 @@ def test_every_packet_is_a_little_late_whoever_looks_and_when(rate, start, ampli
 
 
 def test_the_lateness_of_a_sender_is_uniform_and_held_for_a_tick() -> None:
-    """At 10 kpps ten packets are late by the same, and the mean over a second is half the amplitude."""
+    """At 10 kpps ten packets have the same lateness, and the mean over a second is half the amplitude."""
     trains = arrivals(10_000.0, 0, 20 * US).collect(SECOND, FLOW)
     assert {train.count for train in trains[:-1]} == {HOLD // (100 * US)}
     late = [train.ready % (100 * US) for train in trains]
@@ -56,7 +56,7 @@ def test_the_lateness_of_a_sender_is_uniform_and_held_for_a_tick() -> None:
 
 
 def test_no_jitter_draws_nothing() -> None:
-    """The random stream stays where it was."""
+    """The random stream is unchanged."""
     random = np.random.default_rng(1)
     assert [Jitter(0, random).draw() for _ in range(3)] == [0, 0, 0]
     assert random.random() == np.random.default_rng(1).random()

@@ -53,7 +53,7 @@ def test_events_happen_in_order_up_to_the_last_instant(dues: list[int]):
 
 @given(trains(), st.data())
 def test_a_ring_admits_drops_and_gives_what_python_counts(train: tuple[int, int, int], data: st.DataObject):
-    """One train, looked at once: how many packets are here, find room, are taken, and when the first of the rest is here."""
+    """One train, observed once: how many packets have arrived, find room, are taken, and when the rest begins."""
     count, ready, step = train
     near = st.integers(-1, 1).map(lambda more: max(1, count + more))
     capacity = data.draw(near | st.integers(1, 2 * MOST_PACKETS))
@@ -75,7 +75,7 @@ def test_a_ring_admits_drops_and_gives_what_python_counts(train: tuple[int, int,
 
 @given(st.integers(0, END), st.integers(-LONGEST, LONGEST), st.integers(1, 20))
 def test_a_latency_log_counts_and_adds_up_as_python_does(first: int, step: int, count: int):
-    """Sums pass 2^63, latencies below 0 and beyond the last bucket count in the outer ones."""
+    """Sums exceed 2^63; latencies below 0 and beyond the last bucket count in the outer ones."""
     values = [first + step * i for i in range(count) if abs(first + step * i) <= END]
     log = LatencyLog()
     log.add(first, step, len(values))
@@ -102,7 +102,7 @@ def test_a_timer_fires_once_at_the_last_time_set(dues: list[int]):
 
 
 def test_a_delay_beyond_the_last_instant_is_an_error():
-    """A process of a user's own is a door as well; compiled or not, it says so."""
+    """A user's process is also checked; it raises the error compiled or not."""
     clock = Clock()
     clock.timeout(END)
     with pytest.raises(ValueError, match="ends after the last time of the clock"):
@@ -115,7 +115,7 @@ def test_a_delay_beyond_the_last_instant_is_an_error():
     st.integers(1, 1000) | st.integers(1, END) | st.integers(2**31 - 2, 2**31 + 2),
 )
 def test_a_scaled_amount_is_what_python_counts(amount: int, factor: int, divisor: int):
-    """On both sides of where products are made of machine integers."""
+    """On both sides of the limit for products of machine integers."""
     assert scaled(amount, factor, divisor) == amount * factor // divisor
     assert scaled_up(amount, factor, divisor) == -(-amount * factor // divisor)
 

@@ -25,7 +25,7 @@ def test_a_level_integrates_over_time():
     )
 )
 def test_trains_are_counted_like_their_packets(trains: list[tuple[int, int, int]]):
-    """Counting a train in bulk equals counting its packets one by one, and every value falls in its bucket."""
+    """Counting a train in bulk equals counting packets one by one, and every value falls in its bucket."""
     trains = [(first, step, count) for first, step, count in trains if first + step * (count - 1) > 0]
     by_train, by_packet = LatencyLog(), LatencyLog()
     values = []
@@ -43,7 +43,7 @@ def test_trains_are_counted_like_their_packets(trains: list[tuple[int, int, int]
 
 
 def test_a_negative_latency_is_remembered():
-    """A packet read before it came is a broken model, and is seen."""
+    """A packet read before its arrival is a broken model, which is detected."""
     log = LatencyLog()
     log.add(100, -60, 3)
     log.flush()
@@ -51,7 +51,7 @@ def test_a_negative_latency_is_remembered():
 
 
 def test_slices_merge_when_full_and_keep_the_counters():
-    """However long a run, at most 256 slices are kept; cumulative counters at their boundaries stay exact."""
+    """For any run length at most 256 slices are kept; cumulative counters at their boundaries stay exact."""
     clock = Clock()
     probe = Probe(clock, 10)
     probe.watch("time", ("passed",), ("clock",), lambda now: ([now],))

@@ -1,4 +1,4 @@
-"""Trains and rings: batches that keep their packets' instants."""
+"""Trains and rings: batches that keep the instants of their packets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def train(count: int, ready: int, step: int, arrived: int = 0, gap: int = 0) -> 
 
 
 def test_a_ring_holds_only_what_is_here_by_now():
-    """Packets stamped later are on their way, not in the ring."""
+    """Packets with later stamps are on their way, not in the ring."""
     ring = Ring(10)
     ring.push(train(4, 100, 10))
     assert [t.count for t in ring.take(10, 119)] == [2]
@@ -28,7 +28,7 @@ def test_a_ring_holds_only_what_is_here_by_now():
 
 
 def test_a_full_ring_drops_the_last():
-    """What finds no descriptor is dropped; what was there stays in order."""
+    """Packets without a descriptor are dropped; the others stay in order."""
     ring = Ring(3)
     ring.push(train(5, 0, 10, arrived=7, gap=2))
     ring.settle(100)
@@ -37,16 +37,16 @@ def test_a_full_ring_drops_the_last():
 
 
 def test_slots_are_free_again_once_taken():
-    """A packet that comes after a take finds the slot of one taken."""
+    """A packet that arrives after a take gets the slot of a taken one."""
     ring = Ring(2)
     ring.push(train(3, 0, 10))
-    ring.take(1, 10)  # two are here, one is taken, the third comes at 20
+    ring.take(1, 10)  # two have arrived, one is taken, the third arrives at 20
     ring.settle(20)
     assert (ring.held, ring.dropped) == (2, 0)
 
 
 def test_splitting_keeps_births_of_irregular_trains():
-    """Both halves of a train know when each of their packets arrived."""
+    """Both halves of a train keep the arrival of each of their packets."""
     whole = Train(FLOW, 4, 0, 1, 10, 0, [10, 13, 14, 20])
     front = whole.split(3)
     assert front.timestamps == [10, 13, 14]
@@ -54,7 +54,7 @@ def test_splitting_keeps_births_of_irregular_trains():
 
 
 def test_absorb_leaves_packets_of_several_frames_alone():
-    """A frame, and behind it one packet of four that large receive offload made: two packets, five frames."""
+    """A frame, followed by one packet that large receive offload made of four frames: two packets, five frames."""
     one, four = train(1, 0, 0, arrived=10, gap=10), train(1, 0, 0, arrived=20, gap=10)
     four.frames = 4
     assert not one.merge(four)
@@ -62,7 +62,7 @@ def test_absorb_leaves_packets_of_several_frames_alone():
 
 
 def test_absorb_joins_only_what_follows_without_a_gap():
-    """A lost packet in between keeps two trains apart."""
+    """A lost packet in between keeps two trains separate."""
     one = train(3, 0, 0, arrived=0, gap=10)
     assert not one.merge(train(2, 0, 0, arrived=40, gap=10))
     assert one.merge(train(2, 0, 0, arrived=30, gap=10))
@@ -70,7 +70,7 @@ def test_absorb_joins_only_what_follows_without_a_gap():
 
 
 def test_absorb_joins_the_parts_of_an_irregular_train_again():
-    """Whoever looked at a ring between two packets has left no trace in what a poll takes."""
+    """An observation between two packets does not change the packets of a later poll."""
     one = Train(FLOW, 4, 0, 0, 10, 0, [10, 13, 14, 20])
     front = one.split(3)
     assert not front.merge(train(1, 0, 0, arrived=15, gap=0))
@@ -87,7 +87,7 @@ def test_nth_knows_when_the_ring_will_hold_that_many():
 
 
 class NaiveRing:
-    """A ring that looks at every packet at every instant: what the closed form must equal, one producer at a time."""
+    """A ring that processes every packet at every instant, as a reference for the closed form with one producer at a time."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity, self.dropped = capacity, 0
@@ -112,7 +112,7 @@ class NaiveRing:
     ),
 )
 def test_a_ring_equals_one_that_looks_at_every_packet(capacity: int, actions: list[tuple[int, int, int, int, int]]):
-    """Taken packets, their order and the number dropped are those of packet-by-packet bookkeeping."""
+    """Taken packets, their order and the number of drops equal packet-by-packet bookkeeping."""
     ring, naive = Ring(capacity), NaiveRing(capacity)
     now = last = arrived = 0
     for count, ahead, step, wait, limit in actions:
@@ -129,7 +129,7 @@ def test_a_ring_equals_one_that_looks_at_every_packet(capacity: int, actions: li
 
 
 def test_a_ring_with_room_never_drops():
-    """A quarter of a million packets that are all taken in time: each comes out, and none is counted as dropped."""
+    """A quarter of a million packets that are all taken in time: each is delivered, and none is counted as dropped."""
     ring = Ring(4)
     for instant in range(0, 250_000, 2):
         ring.push(train(2, instant, 1))

@@ -1,4 +1,4 @@
-"""Rings whose producers change their mind, overtake each other, or want to know of their losses."""
+"""Rings whose producers recall packets, overtake each other, or need reports of losses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def timestamps(trains: list[Train]) -> list[int]:
 
 
 def test_recall_gives_back_what_is_not_here_yet():
-    """Two of four packets are here: they stay, the others were never pushed."""
+    """Two of four packets have arrived and stay; the others count as never pushed."""
     ring, mine = Ring(10), train(4, 100, 10, arrived=1)
     ring.push(mine)
     back = ring.recall([mine], 115)
@@ -30,7 +30,7 @@ def test_recall_gives_back_what_is_not_here_yet():
 
 
 def test_recall_leaves_what_others_pushed():
-    """Only the trains that were named come back, in the order of their pushes."""
+    """Only the named trains come back, in the order of their pushes."""
     ring = Ring(10)
     mine, other, later = train(1, 100, 0, arrived=1), train(1, 110, 0, arrived=2), train(1, 120, 0, arrived=3)
     for each in (mine, other, later):
@@ -41,7 +41,7 @@ def test_recall_leaves_what_others_pushed():
 
 
 def test_what_is_here_is_not_recalled():
-    """Nor what was dropped for want of room."""
+    """Nor dropped packets."""
     ring, mine = Ring(2), train(3, 100, 0)
     ring.push(mine)
     assert ring.recall([mine], 100) == []
@@ -49,7 +49,7 @@ def test_what_is_here_is_not_recalled():
 
 
 def test_drops_are_told_packet_by_packet():
-    """The first train loses its end, the second all it has; what is told is what is counted."""
+    """The first train loses its end, the second everything; the report equals the count."""
     ring, told = Ring(3), []
     ring.on_drop = told.append
     ring.push(train(5, 0, 1, arrived=10))
@@ -61,7 +61,7 @@ def test_drops_are_told_packet_by_packet():
 
 
 def test_a_train_that_overtakes_is_let_in_first():
-    """What was pushed later for an earlier instant is here at its instant, and told as the first to come."""
+    """A later push for an earlier instant arrives at its instant, and is reported as the first."""
     ring = Ring(10)
     ring.push(train(1, 500, 0, arrived=1))
     ring.push(train(1, 100, 0, arrived=2))
@@ -74,7 +74,7 @@ def test_a_train_that_overtakes_is_let_in_first():
 
 
 def test_a_train_cut_by_now_keeps_its_place():
-    """Half of a train is still to come; one behind it that is all here does not wait for it."""
+    """Half of a train has not arrived; a complete one behind it does not wait."""
     ring = Ring(10)
     ring.push(train(2, 100, 100, arrived=1))
     ring.push(train(1, 150, 0, arrived=3))
@@ -83,7 +83,7 @@ def test_a_train_cut_by_now_keeps_its_place():
 
 
 def test_the_rests_of_two_trains_may_change_places():
-    """Both have begun; the second's next packet is here before the first's."""
+    """Both have begun; the second's next packet arrives before the first's."""
     ring = Ring(10)
     ring.push(train(2, 0, 200, arrived=1))
     ring.push(train(2, 0, 100, arrived=11))
@@ -94,7 +94,7 @@ def test_the_rests_of_two_trains_may_change_places():
 
 
 class NaiveRing:
-    """Every packet by itself: in at its instant, packets of a look in the order of their pushes."""
+    """Every packet separately: in at its instant, packets of an observation in the order of their pushes."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -134,7 +134,7 @@ class NaiveRing:
     ),
 )
 def test_several_producers_that_overtake_and_recall_equal_packets_one_by_one(capacity, actions):
-    """Whatever the order of instants, looks and recalls: the same packets taken, dropped, recalled, in the same order."""
+    """For any order of instants, observations and recalls: the same packets are taken, dropped and recalled, in the same order."""
     ring, naive, told = Ring(capacity), NaiveRing(capacity), []
     ring.on_drop = told.append
     pushed: list[Train] = []

@@ -1,4 +1,4 @@
-"""The event queue of SimPy's stock environment, held against the clock's own."""
+"""The event queue of SimPy's stock environment, compared with the clock's own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hostsim.engine.stock_event_queue import StockEventQueue
 
 
 def played(event_queue: EventQueue, seed: int) -> list[object]:
-    """What happens on a clock whose timers, alarms and processes do as they please, and where the clock is in between."""
+    """Events on a clock whose timers, alarms and processes act at random, and the clock's time in between."""
     draw, clock, seen = random.Random(seed), Clock(event_queue), []
     timers = [Timer(clock, lambda now, place=place: act(now, f"timer {place}")) for place in range(5)]
     alarms = [Alarm(clock, lambda _, place=place: act(clock.now, f"alarm {place}")) for place in range(5)]
@@ -48,7 +48,7 @@ def played(event_queue: EventQueue, seed: int) -> list[object]:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_everything_happens_at_the_same_time_and_in_the_same_order(seed: int):
-    """Entered, hastened, withdrawn, stepped: every instant, every count."""
+    """Entered, moved earlier, removed, stepped: every instant, every count."""
     stock = StockEventQueue()
     assert type(stock.environment) is simpy.Environment
     assert played(stock, seed) == played(EventQueue(), seed)
@@ -56,7 +56,7 @@ def test_everything_happens_at_the_same_time_and_in_the_same_order(seed: int):
 
 
 def test_what_is_not_scheduled_cannot_be_withdrawn():
-    """As with the other queue; and an empty one has nothing to step to."""
+    """As with the other queue; and an empty one cannot step."""
     clock = Clock(StockEventQueue())
     with pytest.raises(ValueError, match="not scheduled"):
         clock.withdraw(Alarm(clock, lambda _: None))
@@ -65,7 +65,7 @@ def test_what_is_not_scheduled_cannot_be_withdrawn():
 
 
 def test_a_long_run_can_be_interrupted():
-    """A checkpoint before the first event, and one each piece."""
+    """A checkpoint before the first event, and one per piece."""
     clock, checks = Clock(StockEventQueue()), []
     for due in range(3 * PIECE):
         clock.at(Alarm(clock, lambda _: None), due)

@@ -1,4 +1,4 @@
-"""A headless Chromium that tests drive: clicks, keys, widths and screenshots over the DevTools protocol, through a pipe."""
+"""A headless Chromium for tests: clicks, keys, widths and screenshots over the DevTools protocol, through a pipe."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Browser:
         os.close(self._from)
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """The answer to a command; events until then are kept."""
+        """The reply to a command; events until then are stored."""
         self._number += 1
         number = self._number
         message = {"id": number, "method": method, "params": parameters}
@@ -86,7 +86,7 @@ class Browser:
         return message
 
     def open(self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """Open a file in a window of a size, and wait until its script is done."""
+        """Open a file in a window of a given size, and wait until its script has finished."""
         self.events.clear()
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -102,18 +102,18 @@ class Browser:
         return found["result"].get("value")
 
     def wait(self, condition: str) -> None:
-        """Wait, frame by frame, until an expression holds."""
+        """Wait, frame by frame, until an expression is true."""
         frames = """new Promise(done => { let left = 3000; const look = () => {
             let holds = false; try { holds = %s; } catch { holds = false; }
             if (holds) done(true); else if (!left--) done(false); else requestAnimationFrame(look); }; look(); })"""
         assert self.run(frames % f"Boolean({condition})"), condition
 
     def settle(self) -> None:
-        """Wait until everything that a change causes has been drawn."""
+        """Wait until all effects of a change have been drawn."""
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))")
 
     def box(self, selector: str) -> dict[str, float]:
-        """The box of an element that is scrolled into view."""
+        """The box of an element, scrolled into view."""
         script = f"(() => {{ const found = document.querySelector({json.dumps(selector)});"
         script += (
             "found.scrollIntoView({block: 'center', behavior: 'instant'}); const box = found.getBoundingClientRect();"
@@ -172,7 +172,7 @@ class Browser:
         return found
 
     def faults(self) -> list[str]:
-        """Exceptions and errors of the page since it was opened, and everything that it fetched."""
+        """Exceptions and errors of the page since it was opened, and all its requests."""
         found = []
         for event in self.events:
             match event.get("method"):

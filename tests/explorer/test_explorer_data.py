@@ -1,4 +1,4 @@
-"""The data of an explorer: the numbers of curves and comparisons, in a page of at most 3 MB that fetches nothing."""
+"""The data of an explorer: the numbers of curves and comparisons, in a page of at most 3 MB without requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def moved():
 
 
 def test_means_and_intervals_are_those_of_a_curve():
-    """The page draws what `Results.curve` gives, failed runs left out."""
+    """The page draws the output of `Results.curve`, without failed runs."""
     found = results()
     data = explorer_data(Side(found, "these"))
     column = unpacked(data["columns"][0]["loss"])
@@ -44,7 +44,7 @@ def test_means_and_intervals_are_those_of_a_curve():
 
 
 def test_measures_of_subjects_are_columns_with_their_subject():
-    """Beside those of the host, which come first."""
+    """After those of the host, which come first."""
     made = table()
     data = explorer_data(Side(results(table=made.assign(**{"loss of feed": made["loss"] + 1})), "these"))
     assert data["subjects"] == ["", "feed"]
@@ -56,7 +56,7 @@ def test_measures_of_subjects_are_columns_with_their_subject():
 
 
 def test_differences_are_those_of_a_comparison():
-    """Paired by replication, after less before."""
+    """Paired by replication, after minus before."""
     now, before = moved(), results()
     data = explorer_data(Side(now, "now"), Side(before, "before"))
     column = unpacked(data["differences"]["loss"])
@@ -111,7 +111,7 @@ def test_a_page_is_one_file_and_text_of_users_is_text():
 
 
 def test_a_notebook_shows_the_page_in_a_frame(tmp_path):
-    """The same page that is saved."""
+    """The same page as the saved one."""
     made = results().explore()
     assert made.save(tmp_path / "explore.html").read_text() == made.html
     assert made._repr_html_().startswith('<iframe title="Explorer of small"')

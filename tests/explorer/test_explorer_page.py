@@ -1,4 +1,4 @@
-"""The explorer in a real browser: what a user clicks, drags and types changes what the page shows."""
+"""The explorer in a real browser: clicks, drags and typing change the page."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def chrome(tmp_path_factory):
 
 @pytest.fixture
 def browser(chrome) -> Browser:
-    """The browser; the page that a test has opened had no fault and fetched nothing."""
+    """The browser; the opened page had no error and made no request."""
     yield chrome
     assert chrome.faults() == []
 
@@ -67,7 +67,7 @@ def rows(browser: Browser, table: str = "#points") -> list[list[str]]:
 
 
 def place_of(browser: Browser, chart: str, point: int) -> tuple[float, float]:
-    """Where a point of a chart is in the window."""
+    """Position of a chart's point in the window."""
     box = browser.run(
         f"(() => {{ const chart = {chart}; chart.box.scrollIntoView({{block: 'center', behavior: 'instant'}});"
         f"const box = chart.box.getBoundingClientRect(), at = chart.pixels()[{point}]; return [box.x + at[0], box.y + at[1]]; }})()"
@@ -77,7 +77,7 @@ def place_of(browser: Browser, chart: str, point: int) -> tuple[float, float]:
 
 
 def test_a_point_shows_its_value_and_opens_by_a_click(browser, page, tiny):
-    """Hovering gives the mean of the curve, its interval and the bottleneck; a click its worlds, time lines and distribution."""
+    """Hovering shows the mean of the curve, its interval and the bottleneck; a click shows worlds, time lines and distribution."""
     browser.open(page)
     curve = tiny.curve(x="receivers", y="host_cpu", by="rate")
     at = place_of(browser, "explorer.curves[0]", 0)
@@ -99,7 +99,7 @@ def test_a_point_shows_its_value_and_opens_by_a_click(browser, page, tiny):
 
 
 def test_time_lines_and_distribution_are_those_of_the_record(browser, page, tiny):
-    """A select chooses the counter; what a chart draws is what the run has."""
+    """A select chooses the counter; a chart draws the data of the run."""
     browser.open(page)
     browser.run("explorer.curves[0].box.focus()")
     browser.key("ArrowRight")
@@ -142,7 +142,7 @@ def test_a_subject_has_its_own_measures(browser, folder):
 
 
 def test_measure_axis_lines_and_slider_change_the_curve(browser, page, tiny):
-    """And the lines that are handed out draw the same figure in Python."""
+    """And the displayed Python lines draw the same figure."""
     browser.open(page)
     browser.choose("#y", "delivered")
     browser.choose("#x", "rate")
@@ -196,7 +196,7 @@ def test_the_table_is_searched_and_sorted(browser, page):
 
 
 def test_values_of_axes_and_limits_of_measures_filter_points(browser, page):
-    """By keyboard alone as well; a filter is listed and taken off."""
+    """Also by keyboard; a filter is listed and removed."""
     browser.open(page)
     browser.click("#shown summary")
     browser.click("#show-\\@receivers-0")
@@ -227,7 +227,7 @@ def test_a_stored_view_comes_back(browser, page):
 
 
 def test_brushes_filter_ten_thousand_points(browser, folder):
-    """Over two measures, then over an axis beside them; what is left is what the table has there."""
+    """Over two measures, then over an axis; the remaining points are those of the table."""
     found = large()
     (folder / "large.html").write_text(large_page())
     browser.open(folder / "large.html")
@@ -262,7 +262,7 @@ def test_brushes_filter_ten_thousand_points(browser, folder):
 
 
 def test_two_results_stand_side_by_side_with_their_differences(browser, compared):
-    """Three charts on two equal scales; the table has the paired difference, and the most moved comes first."""
+    """Three charts with two equal scales; the table has the paired difference, with the largest change first."""
     browser.open(compared)
     assert browser.run("explorer.curves.length") == 3
     widths = browser.run("explorer.curves.map(one => [one.chart.getWidth(), one.box.clientWidth])")
@@ -307,7 +307,7 @@ def test_results_without_axes_or_figures_have_a_page(browser, folder):
     ("width", "dark", "two"), [(1280, False, False), (1280, True, True), (390, False, True), (390, True, False)]
 )
 def test_axe_finds_nothing(browser, page, compared, width, dark, two):
-    """On a desk and on a telephone, light and dark, with a point open and a filter set; and nothing is cut off."""
+    """On desktop and phone, light and dark, with a point open and a filter set; nothing is cut off."""
     browser.open(compared if two else page, width=width, dark=dark)
     browser.click("#points tbody button")
     browser.wait("!document.querySelector('#point').hidden && document.querySelector('#point-body table')")
@@ -325,7 +325,7 @@ def test_axe_finds_nothing(browser, page, compared, width, dark, two):
 
 
 def test_the_theme_is_chosen(browser, page):
-    """By a button, against that of the system."""
+    """By a button, against the system's setting."""
     browser.open(page)
     paper = "getComputedStyle(document.body).backgroundColor"
     light = browser.run(paper)

@@ -1,4 +1,4 @@
-"""What an undisturbed sweep leaves, made once."""
+"""Output of an undisturbed sweep, made once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.faults import sweep
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """All that may be compared of it."""
+    """Everything of it that is comparable."""
     folder = sweep.write(tmp_path_factory.mktemp("undisturbed"))
     status, told = sweep.run(folder, "--jobs", "1")
     assert status == 0, told

@@ -1,4 +1,4 @@
-"""A run that ends well, and whose record kills the worker that has it when that is asked for it: once."""
+"""A run that succeeds, and whose record kills its worker when it is fetched, once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.campaign.toy_runs import toy_record
 
 
 class Fatal:
-    """A fact that kills the process in which it is pickled first, and leaves a file."""
+    """A fact that kills the process that pickles it first, and leaves a file."""
 
     def __init__(self, file: str) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""A sweep small enough to be disturbed often, the command that runs it, and all that may be compared of what it leaves."""
+"""A sweep small enough for repeated disturbance, the command that runs it, and its comparable output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(folder: Path) -> Path:
 
 
 def command(*options: str) -> list[str]:
-    """The command, in two workers unless options say otherwise."""
+    """The command, with two workers unless options say otherwise."""
     jobs = () if {"--jobs", "--cluster"} & set(options) else ("--jobs", "2")
     return [sys.executable, "-m", "hostsim", "run", "tiny.yaml", *jobs, *options]
 
@@ -45,7 +45,7 @@ def command(*options: str) -> list[str]:
 def start(
     folder: Path, *options: str, path: Path | None = None, before: Callable[[], object] | None = None
 ) -> subprocess.Popen[str]:
-    """The command, running, in a session of its own.
+    """The running command, in its own session.
 
     Args:
         folder: where it runs.
@@ -55,7 +55,7 @@ def start(
     """
 
     def prepare() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a program started in the background is deaf to Ctrl-C
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a program started in the background ignores Ctrl-C
         if before is not None:
             before()
 
@@ -85,7 +85,7 @@ sys.addaudithook(_hear)
 
 
 def when_stored(folder: Path, runs: int, action: str) -> Path:
-    """A folder of modules with which a command does something to itself once it has stored so many runs, and is about to store another.
+    """A folder of modules with which a command does something to itself after a number of stored runs, before storing another.
 
     From outside it may come too late: a sweep takes a second, and the process of the tests may have to wait as long for a processor.
     """
@@ -95,25 +95,25 @@ def when_stored(folder: Path, runs: int, action: str) -> Path:
 
 
 def run(folder: Path, *options: str, **how: Any) -> tuple[int, str]:
-    """The command to its end: its exit status and what it says on stderr."""
+    """The command until its end: exit status and stderr."""
     process = start(folder, *options, **how)
     _, told = process.communicate(timeout=3600)
     return process.returncode, told
 
 
 def stored(folder: Path) -> list[Path]:
-    """The files of the runs that are kept."""
+    """The files of the stored runs."""
     return sorted((folder / "results" / "runs").rglob("*.parquet"))
 
 
 def wait_for(folder: Path, runs: int, process: subprocess.Popen[str]) -> None:
-    """Blocks until so many runs are kept, or the command has ended."""
+    """Blocks until a number of runs is stored, or the command has ended."""
     while len(stored(folder)) < runs and process.poll() is None:
         time.sleep(0.005)
 
 
 def content(folder: Path) -> dict[str, Any]:
-    """All that a sweep has left, by file, times of the wall clock apart."""
+    """Output of a sweep by file, without wall-clock times."""
     found: dict[str, Any] = {}
     for file in stored(folder):
         table = pq.read_table(file)

@@ -1,4 +1,4 @@
-"""A Dask cluster: workers of other code, a scheduler that is lost, no worker at all, an installation that does not fit."""
+"""A Dask cluster: workers with different code, a lost scheduler, no worker, an unsuitable installation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def begin() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 def scheduler(begin: Callable[..., subprocess.Popen[str]], folder: Path) -> tuple[subprocess.Popen[str], str]:
-    """A scheduler that listens, at a port of its choice, and its address, which it writes into a file in the folder."""
+    """A scheduler that listens at a port of its choice, and its address, which it writes to a file in the folder."""
     file = folder / "scheduler.json"
     process = begin("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
     while True:
@@ -65,7 +65,7 @@ def worker(begin: Callable[..., subprocess.Popen[str]], address: str, path: Path
 
 
 def wait_for_line(process: subprocess.Popen[str], words: str) -> str:
-    """All that a command says on stderr until it has said these words."""
+    """Everything that a command writes to stderr up to the given words."""
     assert process.stderr is not None
     told = ""
     for line in process.stderr:
@@ -88,7 +88,7 @@ def other_code(folder: Path) -> Path:
 
 @pytest.mark.slow  # `make long-tests` runs it, in CI as well
 def test_a_worker_of_other_code_that_joins_late_makes_no_result(tmp_path: Path, begin, undisturbed) -> None:
-    """It was the only one when the sweep began; a worker of this code that joins later does all runs."""
+    """It was the only one when the sweep began; a worker with this code that joins later does all runs."""
     _, address = scheduler(begin, tmp_path)
     folder = sweep.write(tmp_path / "here")
     process = sweep.start(folder, "--cluster", address)
@@ -105,7 +105,7 @@ def test_a_worker_of_other_code_that_joins_late_makes_no_result(tmp_path: Path, 
 def test_a_worker_lost_between_the_end_of_a_run_and_its_fetch_is_noticed(
     tmp_path: Path, begin, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The command says that it waits for a worker, and the next one does the run again."""
+    """The command reports that it waits for a worker, and the next worker repeats the run."""
     _, address = scheduler(begin, tmp_path)
     worker(begin, address)
 
@@ -133,7 +133,7 @@ def test_a_worker_lost_between_the_end_of_a_run_and_its_fetch_is_noticed(
 
 @pytest.mark.slow  # `make long-tests` runs it, in CI as well
 def test_a_lost_scheduler_ends_with_3_and_the_same_command_goes_on(tmp_path: Path, begin) -> None:
-    """One sentence, no traceback, and what had finished is kept."""
+    """One sentence, no traceback, and finished runs are stored."""
     process, address = scheduler(begin, tmp_path)
     worker(begin, address)
     folder = sweep.write(tmp_path)
@@ -177,7 +177,7 @@ def test_without_a_worker_the_command_says_so_and_ends_at_ctrl_c(tmp_path: Path,
     ],
 )
 def test_an_import_that_fails_says_why(tmp_path: Path, module: str, text: str, words: str) -> None:
-    """A package that is not installed is something else than one that does not fit."""
+    """A missing package is reported differently from an unsuitable one."""
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / f"{module}.py").write_text(text + "\n")
     status, told = sweep.run(sweep.write(tmp_path), "--cluster", "local", path=tmp_path / "modules")

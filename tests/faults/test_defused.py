@@ -1,4 +1,4 @@
-"""What a stranger may write into names and results: it runs nowhere, not in a page, a notebook, a spreadsheet or a terminal."""
+"""Attacks in names and results never execute: not in a page, a notebook, a spreadsheet or a terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ sys.addaudithook(_hear)
 
 
 class _Page(HTMLParser):
-    """Tags, and attributes that would run something."""
+    """Tags, and attributes that would execute something."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ expect:
 
 
 def test_names_are_text_in_the_report(named: Path) -> None:
-    """No tag and no attribute of theirs is in the page, and they can be read in it."""
+    """None of their tags and attributes are in the page, but their text is readable."""
     text = (named / "results/tiny/report.html").read_text()
     page = _Page()
     page.feed(text)
@@ -97,7 +97,7 @@ def test_names_are_text_in_a_notebook(named: Path) -> None:
 
 
 def test_names_are_text_in_a_spreadsheet(named: Path) -> None:
-    """No cell and no heading begins as a formula does."""
+    """No cell or heading begins like a formula."""
     with (named / "results/tiny/table.csv").open(newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     odd = [cell for cell in cells if cell[:1] in {"=", "+", "-", "@", "\t", "\r"}]
@@ -112,7 +112,7 @@ class _Attack:
 
 @pytest.mark.slow
 def test_no_pickle_is_read_from_disk(tmp_path: Path) -> None:
-    """Neither in a sweep nor in a report, not even of a table that carries one as pyarrow once unpacked it."""
+    """Neither in a sweep nor in a report, not even from a table with one in the form that pyarrow once executed."""
     folder = sweep.write(tmp_path)
     hook = tmp_path / "hook"
     hook.mkdir()

@@ -1,4 +1,4 @@
-"""Ctrl-C ends any command within 2 s of processor time, whatever it is doing.
+"""Ctrl-C ends any command within 2 s of processor time, in any phase.
 
 No test presses at a moment that a fast machine could be past: a command presses itself at an event, or works for longer than anyone waits.
 """
@@ -19,7 +19,7 @@ from hostsim.cli.status import GRACE_S
 from tests.faults import sweep
 
 ALLOWED_S = GRACE_S + 0.5
-"""Processor time from Ctrl-C to the end, on the machine of the fixture `slowness`: a step between two looks for a signal takes longer on a slow one."""
+"""Processor time from Ctrl-C to the end, on the machine of the fixture `slowness`: steps between two checks for a signal take longer on a slow one."""
 WORKS_S = 2.0
 """Processor time after which a command has begun its work, on that machine."""
 TICK = os.sysconf("SC_CLK_TCK")
@@ -34,7 +34,7 @@ def _hear(event, arguments):
         os.killpg(0, signal.SIGINT)
 sys.addaudithook(_hear)
 """
-"""Ctrl-C, to the whole group as a terminal sends it, whenever a command begins to import that module; the processor time so far on stdout."""
+"""Ctrl-C to the whole group, as from a terminal, when a command begins to import a module; prints the processor time so far."""
 DEAF = """
 import signal, sys
 import hostsim.__main__ as entry, hostsim.cli.app as cli, hostsim.cli.status as interrupt
@@ -66,7 +66,7 @@ entry.main()
 
 
 def used(process: subprocess.Popen[str]) -> float:
-    """Processor time of a process and of its children that have ended, in seconds; infinite where it has ended itself."""
+    """Processor time of a process and its ended children, in seconds; infinite if it has ended itself."""
     try:
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -75,7 +75,7 @@ def used(process: subprocess.Popen[str]) -> float:
 
 
 def workers_used(process: subprocess.Popen[str]) -> float:
-    """Processor time so far of the children that are alive: it is counted at their end."""
+    """Processor time so far of the living children, which is only counted at their end."""
     total = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -86,7 +86,7 @@ def workers_used(process: subprocess.Popen[str]) -> float:
 
 
 def end(process: subprocess.Popen[str]) -> tuple[int, float]:
-    """Exit status of a process, and its processor time and that of its children."""
+    """Exit status of a process, and its processor time including children."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.stdout is not None
@@ -95,11 +95,11 @@ def end(process: subprocess.Popen[str]) -> tuple[int, float]:
 
 
 def hear_ctrl_c() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a program started in the background is deaf to Ctrl-C
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a program started in the background ignores Ctrl-C
 
 
 def start(folder: Path, *arguments: str, path: Path | None = None) -> subprocess.Popen[str]:
-    """Python at work in a folder, in a session of its own, with a folder of modules before all others; stderr goes to a file."""
+    """Python at work in a folder, in its own session, with a folder of modules before all others; stderr goes to a file."""
     with (folder / "stderr").open("w") as stderr:
         return subprocess.Popen(
             [sys.executable, *arguments],
@@ -120,7 +120,7 @@ def write_scenarios(folder: Path) -> None:
 
 
 def check_end(folder: Path, process: subprocess.Popen[str], before: float, allowed_s: float) -> None:
-    """Status 130 and one word, within so much processor time of Ctrl-C, which came after ``before``."""
+    """Status 130 and one word, within the allowed processor time after Ctrl-C, which came after ``before``."""
     status, after = end(process)
     told = (folder / "stderr").read_text()
     assert status == 130, told
@@ -163,7 +163,7 @@ SLOW = pytest.mark.slow
 def test_a_command_that_begins_ends_soon_after_ctrl_c(
     tmp_path: Path, slowness: float, command: str, module: str
 ) -> None:
-    """While it reads modules, loads, plans: at the import of a module that it comes by in this phase."""
+    """While it reads modules, loads, plans: at an import in this phase."""
     write_scenarios(tmp_path)
     process, before = press_itself(tmp_path, module, *command.split())
     check_end(tmp_path, process, before, ALLOWED_S * slowness)
@@ -189,7 +189,7 @@ def test_a_command_that_begins_ends_soon_after_ctrl_c(
     ],
 )
 def test_a_command_at_work_ends_soon_after_ctrl_c(tmp_path: Path, slowness: float, command: str) -> None:
-    """Each would go on for minutes or hours, so that no moment comes too late, on whatever machine; one that comes too early is of the other test."""
+    """Each would run for minutes or hours, so that no moment is too late on any machine; too early ones belong to the other test."""
     write_scenarios(tmp_path)
     process = start(tmp_path, "-m", "hostsim", *command.split())
     while (before := used(process) + workers_used(process)) < WORKS_S * slowness:
@@ -200,7 +200,7 @@ def test_a_command_at_work_ends_soon_after_ctrl_c(tmp_path: Path, slowness: floa
 
 @pytest.mark.parametrize("presses", [1, 2])
 def test_what_holds_an_interrupt_back_ends_with_the_process(tmp_path: Path, presses: int) -> None:
-    """A command that goes on whenever it is interrupted: at the second Ctrl-C, or for want of one when its time is over."""
+    """A command that continues after every interrupt: it ends at the second Ctrl-C, or when its time is over."""
     grace_s = 0.2 if presses == 1 else 10_000.0
     process = start(tmp_path, "-c", DEAF, str(grace_s))
     assert process.stdout is not None
@@ -208,7 +208,7 @@ def test_what_holds_an_interrupt_back_ends_with_the_process(tmp_path: Path, pres
     for _ in range(presses):
         left_s.append(float(process.stdout.readline()))
         os.kill(process.pid, signal.SIGINT)
-    left_s += map(float, process.stdout)  # it prints what is left of its time whenever it goes on
+    left_s += map(float, process.stdout)  # it prints its remaining time whenever it continues
     status, _ = end(process)
     assert (status, (tmp_path / "stderr").read_text()) == (130, "interrupted\n")
     assert left_s[0] == 0
@@ -216,7 +216,7 @@ def test_what_holds_an_interrupt_back_ends_with_the_process(tmp_path: Path, pres
 
 
 def test_an_interrupt_that_comes_in_a_finaliser_ends_the_process(tmp_path: Path) -> None:
-    """Where the interpreter prints and forgets an exception."""
+    """Where the interpreter prints and ignores an exception."""
     process = start(tmp_path, "-c", SWALLOWED)
     assert process.stdout is not None
     process.stdout.readline()

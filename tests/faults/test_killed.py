@@ -1,4 +1,4 @@
-"""Processes that are killed or interrupted: nothing finished is lost, and the same command resumes."""
+"""Killed or interrupted processes: nothing finished is lost, and the same command resumes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.faults import sweep
 
 
 def _kill_at_random(folder: Path, times: int) -> None:
-    """Kills the command and its workers until so many kills have come before its end, each a random time after a random number of stored runs."""
+    """Kills the command and its workers a number of times before its end, each time after a random number of stored runs and a random delay."""
     draw = random.Random(times)
     begun = time.monotonic()
     while times:
@@ -41,7 +41,7 @@ def _kill_at_random(folder: Path, times: int) -> None:
 @pytest.mark.slow  # with a toy in place of runs: `tests/campaign/test_driver.py`
 @pytest.mark.parametrize("times", [1, 50])
 def test_killed_at_random_moments(tmp_path: Path, undisturbed: dict[str, str], times: int) -> None:
-    """SIGKILL to the whole process group, again and again; then once to the end."""
+    """SIGKILL to the whole process group, repeatedly; then once to the end."""
     folder = sweep.write(tmp_path)
     _kill_at_random(folder, times)
     status, told = sweep.run(folder)
@@ -51,7 +51,7 @@ def test_killed_at_random_moments(tmp_path: Path, undisturbed: dict[str, str], t
 
 @pytest.mark.slow
 def test_a_killed_worker_leaves_a_partial_result_that_says_so(tmp_path: Path, undisturbed: dict[str, str]) -> None:
-    """Its run is a failed row, `(partial)` stands wherever the result shows, the status is 3, and the next command completes it."""
+    """Its run is a failed row, `(partial)` is in all output, the status is 3, and the next command completes it."""
     folder = sweep.write(tmp_path)
     hook = sweep.when_stored(tmp_path / "hook", 1, "[worker.kill() for worker in multiprocessing.active_children()]")
     status, told = sweep.run(folder, path=hook)
@@ -71,9 +71,9 @@ def test_a_killed_worker_leaves_a_partial_result_that_says_so(tmp_path: Path, un
 @pytest.mark.slow
 @pytest.mark.parametrize("presses", [1, 2])
 def test_ctrl_c(tmp_path: Path, undisturbed: dict[str, str], presses: int) -> None:
-    """Once or twice: status 130, one line, no traceback; what had finished is kept."""
+    """Once or twice: status 130, one line, no traceback; finished runs are stored."""
     folder = sweep.write(tmp_path)
-    # as a terminal does: everybody in the group hears it
+    # like a terminal: the whole group gets it
     hook = sweep.when_stored(tmp_path / "hook", 2, f"[os.killpg(0, signal.SIGINT) for _ in range({presses})]")
     status, told = sweep.run(folder, path=hook)
     assert status == 130, told
@@ -87,7 +87,7 @@ def test_ctrl_c(tmp_path: Path, undisturbed: dict[str, str], presses: int) -> No
 
 
 def test_ctrl_c_before_anything_has_begun(tmp_path: Path) -> None:
-    """Also while modules are read there is no traceback."""
+    """There is no traceback either while modules are read."""
     folder = sweep.write(tmp_path)
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
@@ -97,7 +97,7 @@ def test_ctrl_c_before_anything_has_begun(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_two_sweeps_on_one_folder_at_once(tmp_path: Path, undisturbed: dict[str, str]) -> None:
-    """Neither hurts the other; both end well."""
+    """Neither disturbs the other; both succeed."""
     folder = sweep.write(tmp_path)
     both = [sweep.start(folder) for _ in range(2)]
     told = [process.communicate(timeout=3600)[1] for process in both]
@@ -119,7 +119,7 @@ time.time_ns = lambda: int(_back() * 1e9)
 
 @pytest.mark.slow
 def test_a_clock_that_goes_back(tmp_path: Path, undisturbed: dict[str, str]) -> None:
-    """A sweep that begins in 2040 and goes on in 1999, on clocks that run backwards."""
+    """A sweep that begins in 2040 and continues in 1999, on clocks that run backwards."""
     folder = sweep.write(tmp_path)
     clock = tmp_path / "clock"
     clock.mkdir()

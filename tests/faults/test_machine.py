@@ -1,4 +1,4 @@
-"""A machine that has too little: memory, time, disk, permissions; and files in the results folder that do not belong there."""
+"""Scarce resources: memory, time, disk, permissions; and foreign files in the results folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _completes(folder: Path, undisturbed: dict[str, str]) -> None:
 @pytest.mark.slow  # with a toy in place of runs: `tests/campaign/test_executor.py`
 @pytest.mark.skipif(sys.platform != "linux", reason="not run: this system keeps no limits of memory")
 def test_runs_that_need_more_memory_than_they_may_fail_as_rows(tmp_path: Path, undisturbed: dict[str, str]) -> None:
-    """Every run of it: the sweep ends with status 3 and a whole table; without the limit it completes."""
+    """Every run fails: the sweep ends with status 3 and a complete table; without the limit it succeeds."""
     folder = sweep.write(tmp_path)
     status, told = sweep.run(folder, "--max-memory", "1 MB", "--axis", "receivers=2", "--replications", "2")
     assert status == 3, told
@@ -39,7 +39,7 @@ def test_runs_that_need_more_memory_than_they_may_fail_as_rows(tmp_path: Path, u
 
 
 def test_a_run_that_takes_longer_than_it_may_fails_as_a_row(tmp_path: Path) -> None:
-    """A run that would take minutes is given a second, in one job as well, whose process could not end it."""
+    """A run that would take minutes is limited to a second, also with one job, whose own process could not end it."""
     folder = sweep.write(tmp_path)
     options = ("--set", "run.length=2000 s", "--axis", "receivers=3", "--replications", "1", "--jobs", "1")
     status, told = sweep.run(folder, *options, "--max-time", "1 s")
@@ -50,7 +50,7 @@ def test_a_run_that_takes_longer_than_it_may_fails_as_a_row(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_limit_on_the_size_of_files(tmp_path: Path, undisturbed: dict[str, str]) -> None:
-    """As on a full disk a file cannot grow: no half of it stays, and the status says that it did not end well."""
+    """As on a full disk a file cannot grow: no half of it remains, and the status reports the failure."""
     folder = sweep.write(tmp_path)
     status, told = sweep.run(folder, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)))
     assert status == 2, told
@@ -78,7 +78,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.slow
 def test_a_full_disk(tmp_path: Path, small_disk: Path, undisturbed: dict[str, str]) -> None:
-    """What was written before stays whole; on a disk with room the sweep goes on from there."""
+    """Files written before stay complete; on a disk with space the sweep continues from there."""
     folder = sweep.write(tmp_path / "work")
     (folder / "results").symlink_to(small_disk)
     status, told = sweep.run(folder)
@@ -93,17 +93,17 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path, undisturbed: dict[str, st
 
 
 def _without_privileges() -> None:
-    """Takes from root the right to write where nobody may."""
+    """Removes root's right to write to protected files."""
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     drop_from_bounding_set = 24
-    for capability in (1, 2):  # to pass over permissions of files
+    for capability in (1, 2):  # to ignore permissions of files
         if os.geteuid() == 0 and prctl(drop_from_bounding_set, capability, 0, 0, 0):
             raise OSError(ctypes.get_errno(), "cannot give up a capability")
 
 
 @pytest.mark.slow
 def test_a_folder_that_may_only_be_read(tmp_path: Path, undisturbed: dict[str, str]) -> None:
-    """It is said, before or after the first run; with permission the sweep runs."""
+    """It is reported, before or after the first run; with permission the sweep runs."""
     folder = sweep.write(tmp_path)
     (folder / "results").mkdir()
     (folder / "results").chmod(0o555)
@@ -125,7 +125,7 @@ def test_a_folder_that_may_only_be_read(tmp_path: Path, undisturbed: dict[str, s
 
 @pytest.mark.slow
 def test_files_that_do_not_belong_there(tmp_path: Path, undisturbed: dict[str, str]) -> None:
-    """Torn, empty, foreign, of an older version, of another run, with a flipped bit: each is said, and run again."""
+    """Truncated, empty, foreign, older, of another run, with a flipped bit: each is reported, and run again."""
     folder = sweep.write(tmp_path)
     assert sweep.run(folder)[0] == 0
     torn, empty, foreign, older, swapped, flipped, table, *_ = files = sweep.stored(folder)

@@ -1,4 +1,4 @@
-"""The draft: a scenario that loads once its unknown keys have values, beside measurements that `calibrate` and `check` read."""
+"""The draft: a scenario that loads once its unknown keys have values, and measurements for `calibrate` and `check`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def write(folder: Path, *names: str) -> Draft:
 
 
 def test_a_draft_with_answers_is_a_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was stated is in force, and its measurements are expectations of it."""
+    """The stated values are effective, and the measurements are its expectations."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "commands-7.txt", "esxtop.csv")
     for name in ("hardware.yaml", "scenario.yaml"):
@@ -75,7 +75,7 @@ def test_a_draft_with_gaps_is_refused_by_its_keys(tmp_path: Path, monkeypatch: p
 
 
 def test_all_that_was_read_is_a_table(tmp_path: Path) -> None:
-    """File by file in the order of lines and columns, with what each was used for."""
+    """By file, line and column, each with its use."""
     write(tmp_path, "nicinfo.txt", "esxtop.csv")
     with (tmp_path / "found.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -115,7 +115,7 @@ def test_a_long_capture_becomes_as_much_as_a_trace_may_have(tmp_path: Path, monk
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    """A draft that a user has worked on stays; the message names it."""
+    """An edited draft stays; the message names it."""
     (tmp_path / "scenario.yaml").write_text("mine")
     with pytest.raises(InputError, match=r"is there and is not overwritten; given \S+scenario.yaml"):
         write(tmp_path, "nicinfo.txt")
@@ -126,7 +126,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     "vm", ["a: {b}", "x\\n- !!python/object", "=cmd()|'x'!A1", "\U0001f600 \u202e", "'\"#", "-", "a\nx: 1"]
 )
 def test_names_of_strangers_stay_names(tmp_path: Path, vm: str) -> None:
-    """A VM may have any name: it is no YAML, no formula of a spreadsheet, and nothing that a terminal obeys."""
+    """A VM may have any name: it is never YAML, a spreadsheet formula, or a terminal command."""
     capture, stats = tmp_path / "esxtop.csv", tmp_path / "net-stats.json"
     capture.write_text((INPUTS / "esxtop.csv").read_text().replace("db 2", vm.replace('"', '""')))
     stats.write_text((INPUTS / "net-stats.json").read_text().replace("web.01", json.dumps(vm)[1:-1]))
@@ -147,7 +147,7 @@ def test_names_of_strangers_stay_names(tmp_path: Path, vm: str) -> None:
 
 
 def test_vms_and_switches_of_similar_names_stay_apart(tmp_path: Path) -> None:
-    """A space and a hyphen are the same in the draft: the second VM has a number, and keeps it in every file."""
+    """A space and a hyphen are equal in the draft: the second VM gets a number, and keeps it in every file."""
     text = (INPUTS / "net-stats.json").read_text()
     web = next(line for line in text.splitlines() if '"web.01.eth0"' in line)
     other = web.replace("web.01", "web 01").replace("DvsPortset-0", "DvsPortset 0")
@@ -162,7 +162,7 @@ def test_vms_and_switches_of_similar_names_stay_apart(tmp_path: Path) -> None:
 
 
 def test_a_switch_without_uplinks_is_listed_as_unknown() -> None:
-    """A VM is on it; hostsim has no switch without uplinks, so that a person decides."""
+    """A VM is on it; hostsim has no switch without uplinks, so the user decides."""
     draft = Draft("host", read_host_files([INPUTS / "esxtop-two-switches.csv"]))
     assert "scenario.yaml: network.inside.uplinks" in draft.unknown
     text = draft.scenario()
@@ -171,7 +171,7 @@ def test_a_switch_without_uplinks_is_listed_as_unknown() -> None:
 
 
 def test_a_nic_has_the_name_of_a_nic(tmp_path: Path) -> None:
-    """An uplink whose name would be YAML is no NIC of the draft."""
+    """An uplink whose name would be YAML is not a NIC of the draft."""
     file = tmp_path / "net-stats.json"
     file.write_text((INPUTS / "net-stats.json").read_text().replace('"name": "vmnic5"', '"name": "x: 1\\n  y"'))
     draft = Draft("host", read_host_files([file]))

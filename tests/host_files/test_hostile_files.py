@@ -1,4 +1,4 @@
-"""Files of strangers: refused with a message where they cannot be read, within limits of size, and without a traceback."""
+"""Untrusted files: refused with a message if unreadable, within size limits, and without a traceback."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ def test_text_has_the_limit_of_all_texts(tmp_path: Path) -> None:
     ("limit", "message"), [("MOST_COLUMNS", "has too many columns"), ("MOST_CELLS", "has too many samples")]
 )
 def test_a_capture_has_so_many_numbers_at_most(monkeypatch: pytest.MonkeyPatch, limit: str, message: str) -> None:
-    """The message says what to do about it."""
+    """The message has the remedy."""
     monkeypatch.setattr(esxtop, limit, 20)
     with pytest.raises(InputError, match=f"{message}.*allowed: at most"):
         read_host_files([INPUTS / "esxtop.csv"])
 
 
 def test_a_capture_may_be_compressed(tmp_path: Path) -> None:
-    """`esxtop -b | gzip` is how it is taken."""
+    """`esxtop -b | gzip` is the usual way to take it."""
     file = tmp_path / "esxtop.csv.gz"
     file.write_bytes(gzip.compress((INPUTS / "esxtop.csv").read_bytes()))
     packed, plain = read_host_files([file]), read_host_files([INPUTS / "esxtop.csv"])
@@ -119,7 +119,7 @@ def test_a_capture_may_be_compressed(tmp_path: Path) -> None:
 
 
 def test_a_folder_gives_its_known_files(tmp_path: Path) -> None:
-    """Those of the folder and of its commands; a link, which may lead anywhere, and unknown files are passed over."""
+    """Those of the folder and of its commands; links, which may lead anywhere, and unknown files are ignored."""
     (tmp_path / "bundle" / "commands" / "deeper").mkdir(parents=True)
     commands = tmp_path / "bundle" / "commands"
     (commands / "nicinfo.sh.txt").write_bytes((INPUTS / "nicinfo.txt").read_bytes())
@@ -148,7 +148,7 @@ SAMPLES = [file.read_bytes() for file in sorted(INPUTS.iterdir())]
 def test_damaged_files_end_with_a_fault_or_a_draft(
     tmp_path: Path, sample: bytes, cut: int, noise: bytes, length: int
 ) -> None:
-    """Whatever stands where: no other exception, and a draft that is YAML."""
+    """For any content: no other exception, and a draft that is YAML."""
     import yaml
 
     from hostsim.lab.host_files.draft import Draft

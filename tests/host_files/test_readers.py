@@ -1,4 +1,4 @@
-"""Files that a host writes: each value with its line, measures by hand, and everything else kept.
+"""Files from a host: each value with its line, measures by hand, and all other numbers listed.
 
 The inputs are written for these tests, in the structure of files in public repositories.
 """
@@ -151,12 +151,12 @@ def measured(*names: str) -> dict[str, tuple[float, float | None]]:
     ],
 )
 def test_a_draft_has_what_the_file_states_with_its_line(name: str, expected: dict[str, tuple[object, int]]) -> None:
-    """And no key more: a value that is not stated has none."""
+    """And no other key: a missing value gives no key."""
     assert drafted(read(name)) == expected
 
 
 def test_esxtop_gives_measures() -> None:
-    """Worked out by hand from the four samples after the first: means over vCPUs, sums over contexts and uplinks, with Student's interval."""
+    """Calculated by hand from the four samples after the first: means over vCPUs, sums over contexts and uplinks, Student's interval."""
     got = measured("esxtop.csv")
     assert {metric: value for metric, (value, _) in got.items()} == {
         "host_cpu": 19.0,
@@ -175,7 +175,7 @@ def test_esxtop_gives_measures() -> None:
 
 
 def test_net_stats_gives_measures() -> None:
-    """Two intervals: %USED of PCPUs without the sum at the end of the list, packets by the counters of the adapter."""
+    """Two intervals: %USED of PCPUs without the sum at the list's end, packets by the adapter's counters."""
     got = measured("net-stats.json")
     assert {metric: value for metric, (value, _) in got.items()} == {
         "guest_cpu": 60.0,
@@ -191,7 +191,7 @@ def test_net_stats_gives_measures() -> None:
 
 
 def test_a_whole_capture_has_the_worlds_of_each_vm_in_its_group() -> None:
-    """The transmit context is in the group of its VM; the other worlds of the group are no vCPUs, and shadows of uplinks no uplinks."""
+    """The transmit context is in its VM's group; the group's other worlds are not vCPUs, and shadows of uplinks are not uplinks."""
     got = measured("esxtop-two-switches.csv")
     assert {metric: value for metric, (value, _) in got.items()} == {
         "host_cpu": 11.0,
@@ -207,19 +207,19 @@ def test_a_whole_capture_has_the_worlds_of_each_vm_in_its_group() -> None:
 
 
 def test_polling_contexts_of_the_enhanced_data_path_are_no_networlds() -> None:
-    """They poll at 100 % whatever their load is; the file is noted to have them."""
+    """They poll at 100 % for any load; a note says that the file has them."""
     assert measured("net-stats-ens.json")["networld_cpu"][0] == 0.02
     assert any("Enhanced Data Path" in note for note in read("net-stats-ens.json").notes)
 
 
 def test_a_row_with_an_empty_cell_is_read_where_its_columns_are_known() -> None:
-    """By the dashes below the headings; without them it is noted, and nothing of it is used."""
+    """By the dashes below the headings; without them there is a note, and nothing of it is used."""
     [note] = read("nic-lists.txt").notes
     assert "nic-lists.txt:17: the cells of vusb0 cannot be told apart" in note
 
 
 def test_counters_without_a_use_are_kept_and_listed() -> None:
-    """Every column of the capture, every number of net-stats, every line of a block; with a mark of those that have a use."""
+    """Every column of the capture, every number of net-stats, every line of a block, with a mark of the used ones."""
     found = read("esxtop.csv", "net-stats.json", "nicinfo.txt")
     rows = {(one.subject, one.name): one for one in found.readings}
     disk = rows["Virtual Disk(db 2:scsi0:0)", "Average MilliSec/Write"]
@@ -235,14 +235,14 @@ def test_counters_without_a_use_are_kept_and_listed() -> None:
 
 
 def test_a_spreadsheet_and_a_cut_off_line_do_no_harm() -> None:
-    """Cells without quotes, times without seconds; a last line that is not whole is reported."""
+    """Cells without quotes, times without seconds; an incomplete last line is reported."""
     assert measured("esxtop-from-a-spreadsheet.csv")["host_cpu"][0] == pytest.approx(24.166667)
     [note] = [note for note in read("esxtop.csv").notes if "left out, since" in note]
     assert "esxtop.csv:7: " in note
 
 
 def test_what_a_user_should_know_is_noted() -> None:
-    """Turbo, a first sample since the start of the host, vCPUs that are missing, sections that are not read."""
+    """Turbo, a first sample since the host's start, missing vCPUs, unread sections."""
     notes = "\n".join(read("net-stats.json", "esxtop-from-a-spreadsheet.csv", "session-5.txt").notes)
     assert "above their nominal clock" in notes
     assert "not read: overhead" in notes
@@ -252,7 +252,7 @@ def test_what_a_user_should_know_is_noted() -> None:
 
 
 def test_cores_of_another_generation_are_unknown(tmp_path: Path) -> None:
-    """An AMD processor and a family without a platform have no key: nothing near is taken."""
+    """An AMD processor and a family without a platform give no key: no similar one is taken."""
     text = (INPUTS / "commands-7.txt").read_text()
     for old, new in (("GenuineIntel", "AuthenticAMD"), ("Model: 85", "Model: 158")):
         file = tmp_path / "cpu.txt"
@@ -261,7 +261,7 @@ def test_cores_of_another_generation_are_unknown(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_list_of_processors_has_no_sockets(tmp_path: Path) -> None:
-    """The end of a list, as `tail` leaves it, and its first block alone: what is left out may be of another socket."""
+    """The end of a list, as from `tail`, and its first block alone: the omitted part may belong to another socket."""
     text = (INPUTS / "session-5.txt").read_text()
     first, second = text.index("CPU:0"), text.index("CPU:1")
     for part in (text[:first] + text[second:], text[:second]):
@@ -271,7 +271,7 @@ def test_a_part_of_a_list_of_processors_has_no_sockets(tmp_path: Path) -> None:
 
 
 def test_nodes_on_another_number_of_sockets_are_noted(tmp_path: Path) -> None:
-    """With the first line that states one, also where the first block does not."""
+    """With the first line that states one, also if the first block does not."""
     text = (INPUTS / "session-5.txt").read_text().replace("   Node: 0\n", "")
     file = tmp_path / "cpu.txt"
     file.write_text(text)
@@ -281,14 +281,14 @@ def test_nodes_on_another_number_of_sockets_are_noted(tmp_path: Path) -> None:
 
 
 def packets(order: str, *, magic: bytes, units: int) -> bytes:
-    """A pcap file of three packets, 10 us apart, of which the bytes are cut to four."""
+    """A pcap file of three packets, 10 us apart, truncated to four bytes each."""
     head = magic + struct.pack(order + "HHiIII", 2, 4, 0, 0, 4, 1)
     rows = [struct.pack(order + "IIII", 1_700_000_000, n * 10 * units, 4, 60 + n) + b"abcd" for n in range(3)]
     return head + b"".join(rows)
 
 
 def pcapng(order: str, *, obsolete: bool = False) -> bytes:
-    """The same as pcapng, in nanoseconds, with a block of an unknown kind before the packets, which may be of the obsolete kind."""
+    """The same as pcapng, in nanoseconds, with an unknown block before the packets, which may be of the obsolete kind."""
 
     def block(kind: int, body: bytes) -> bytes:
         length = struct.pack(order + "I", len(body) + 12)
@@ -320,7 +320,7 @@ def pcapng(order: str, *, obsolete: bool = False) -> bytes:
     ],
 )
 def test_captures_of_packets_give_arrivals(tmp_path: Path, data: bytes) -> None:
-    """Instants to the nanosecond and sizes on the wire, in both byte orders and units; a record that was cut off is left out."""
+    """Instants to the nanosecond and sizes on the wire, in both byte orders and units; a truncated record is omitted."""
     file = tmp_path / "a.pcap"
     file.write_bytes(data)
     [arrivals] = read_host_files([file]).arrivals
@@ -329,7 +329,7 @@ def test_captures_of_packets_give_arrivals(tmp_path: Path, data: bytes) -> None:
 
 
 def test_times_of_tshark_give_arrivals() -> None:
-    """Epochs with sizes, put in order; the list of packets, whose sizes are not read."""
+    """Epochs with sizes, sorted; the packet list, whose sizes are not read."""
     fields, listed = read("tshark-fields.txt", "tshark-list.txt").arrivals
     assert fields.instants_ns == (0, 100_000, 100_500)
     assert fields.octets == (242, 60, 1514)
@@ -337,7 +337,7 @@ def test_times_of_tshark_give_arrivals() -> None:
 
 
 def test_named_fields_of_tshark_give_arrivals() -> None:
-    """`-E header=y` with several fields: the time and the length are found by name, also behind a quoted separator."""
+    """`-E header=y` with several fields: time and length are found by name, also after a quoted separator."""
     [arrivals] = read("tshark-header.csv").arrivals
     assert (arrivals.instants_ns, arrivals.octets) == ((0, 100_000), (242, 60))
 
@@ -352,7 +352,7 @@ def test_worlds_of_one_name_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_series_of_several_files_are_not_mixed() -> None:
-    """The one with more samples is taken, whichever file is given first."""
+    """The one with more samples is used, for any order of files."""
     for names in (("esxtop.csv", "net-stats.json"), ("net-stats.json", "esxtop.csv")):
         assert measured(*names)["guest_cpu"][0] == 31.5
         assert measured(*names)["guest_costop"][0] == 0.0

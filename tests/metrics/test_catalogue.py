@@ -15,7 +15,7 @@ PERCENTILES = [metric for metric in CATALOGUE.values() if metric.kind == "percen
 
 
 def record(latencies: int, before: int = 0) -> RunRecord:
-    """A run with so many latencies of one microsecond in its window, and some before."""
+    """A run with a number of latencies of one microsecond in its window, and some before."""
     edges = np.array([0, 1_000_000, 2_000_000], dtype=np.int64)
     counts = np.array([[[0, 0]], [[0, before]], [[0, before + latencies]]], dtype=np.int64)
     sums = counts.sum(axis=2) * 1_500_000
@@ -34,7 +34,7 @@ def test_the_percentiles_and_what_they_need() -> None:
 
 @pytest.mark.parametrize("metric", PERCENTILES, ids=lambda metric: metric.name)
 def test_a_percentile_of_too_few_is_not_told(metric) -> None:
-    """One less than enough in the window is none, however many came before it."""
+    """One less than enough in the window gives none, for any number before it."""
     unit = 1 if metric.unit == "us" else 1e-3
     assert unit <= metric.evaluate(record(metric.least)) <= 2 * unit
     assert math.isnan(metric.evaluate(record(metric.least - 1, before=10**6)))
@@ -43,7 +43,7 @@ def test_a_percentile_of_too_few_is_not_told(metric) -> None:
 
 @pytest.mark.parametrize("statistic", ["mean", "p50", "p95", "p99"])
 def test_the_raw_response_time_is_finite_where_the_settled_one_is_not(statistic: str) -> None:
-    """Requests pile up to the end of the run; where they do not, both are the same number."""
+    """Requests accumulate to the end of the run; if they do not, both are the same number."""
     raw, settled = CATALOGUE[f"response_time_{statistic}"], CATALOGUE[f"settled_response_{statistic}"]
     assert settled.raw == raw.name
     rising = answered_record([10 + time // 2 for time in range(128)], cut=0)
@@ -67,7 +67,7 @@ def test_a_mean_needs_one() -> None:
 
 
 def test_every_metric_has_a_label_of_its_own() -> None:
-    """None is just its name in words but those whose name is a word, and no two are alike."""
+    """No label only repeats the name, except one-word names, and no two are equal."""
     labels = {name: label_of(name) for name in CATALOGUE}
     assert len(set(labels.values())) == len(labels)
     assert [name for name, label in labels.items() if label == spelt(name)] == []

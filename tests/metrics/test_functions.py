@@ -1,4 +1,4 @@
-"""Measures are read from the counters of the measured window, and say nothing where there are none."""
+"""Measures are read from counters of the measured window, and undefined without observations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.campaign.toy_runs import answered_record, requests_record
 
 
 def record(**counters: tuple[int, ...]) -> RunRecord:
-    """A run of one second of warm-up and two measured: what each entity's counter grew by in these, ten times that before."""
+    """A run of one second of warm-up and two measured ones: growth of each entity's counter in these, and ten times that before."""
     series = {}
     for name, grown in counters.items():
         before, after = np.array(grown, dtype=np.int64) * 10, np.array(grown, dtype=np.int64) * 11
@@ -54,12 +54,12 @@ NICS = {"nic__rx_frames": (4_000, 0, 2_000), "nic__tx_packets": (1_000, 0, 0)}
     ],
 )  # fmt: skip
 def test_a_measure_is_read_from_the_window(metric: str, expected: float, counters: dict[str, tuple[int, ...]]) -> None:
-    """Percent, Gbit/s, thousands and millions a second, kB; what came before the window does not count."""
+    """Percent, Gbit/s, thousands and millions per second, kB; events before the window do not count."""
     assert CATALOGUE[metric].evaluate(record(**counters)) == pytest.approx(expected)
 
 
 def test_a_nics_throughput_is_what_wires_carry() -> None:
-    """A frame for one, a frame for four of them, and packets between VMs, which no wire carries; over two ports."""
+    """A frame of one packet, one of four, and packets between VMs, which no wire carries; over two ports."""
     found = record(flow__octets=(1_000_000_000, 2_000_000_000, 7_000_000_000), **NICS)
     receivers = Series(("one", "four", "local"), np.array([[1, 4, 0]] * 3, dtype=np.int64))
     found = replace(found, series={**found.series, "flow.receivers": receivers})
@@ -78,14 +78,14 @@ DROPPED = {
 
 @pytest.mark.parametrize("place", DROPPED)
 def test_loss_sees_each_place_of_drops_alone(place: str) -> None:
-    """Three dropped there and nowhere else, seven that got to their end; no other share sees them."""
+    """Three dropped there and nowhere else, seven delivered; no other share counts them."""
     found = record(guest__read=(5,), flow__out=(2,), **{DROPPED[place]: (2, 1)})
     shares = {name: CATALOGUE[name].evaluate(found) for name in ("loss", *DROPPED)}
     assert shares == {"loss": 30, **dict.fromkeys(DROPPED, 0), place: 30}
 
 
 def test_the_shares_of_the_catalogue_add_up_to_the_loss() -> None:
-    """Each counter with another number; a share that is in the catalogue is a place of drops."""
+    """Each counter with another number; a share in the catalogue is a place of drops."""
     counters = {counter: (2**number,) for number, counter in enumerate(DROPPED.values())}
     found = record(guest__read=(37,), **counters)
     assert {name for name in CATALOGUE if name.startswith("loss_")} == set(DROPPED)
@@ -93,13 +93,13 @@ def test_the_shares_of_the_catalogue_add_up_to_the_loss() -> None:
 
 
 def test_what_is_dropped_in_the_window_is_no_more_than_all_that_ended_there() -> None:
-    """A receiver that reads nothing any more loses all, whenever it was sent; nothing offered has no loss."""
+    """A receiver that stops reading loses everything, whenever it was sent; without an offered load there is no loss."""
     assert CATALOGUE["loss"].evaluate(record(guest__socket_dropped=(1_001,), flow__intended=(1_000,))) == 100
     assert math.isnan(CATALOGUE["loss"].evaluate(record(flow__intended=(3,))))
 
 
 def test_a_packet_that_a_guest_could_not_forward_is_lost_and_not_delivered() -> None:
-    """Of 100 taken 60 are to go on; of these 45 leave, and 15 are dropped."""
+    """60 of 100 taken packets are to be forwarded; of these 45 leave, and 15 are dropped."""
     forwards = record(guest__read=(100,), flow__to_forward=(60,), flow__forwarded=(45,), flow__dropped_out=(15,))
     assert CATALOGUE["delivered"].evaluate(forwards) == 85 / 2
     assert CATALOGUE["loss"].evaluate(forwards) == 15
@@ -126,7 +126,7 @@ def test_work_is_lost_where_too_much_of_it_waits() -> None:
     ],
 )
 def test_nothing_to_measure_on_is_no_number(metric: str, counters: dict[str, tuple[int, ...]]) -> None:
-    """No such part, or nothing that went through it."""
+    """No such part, or nothing that passed it."""
     assert math.isnan(CATALOGUE[metric].evaluate(record(**counters)))
 
 
@@ -146,19 +146,19 @@ RESPONSES = ("settled_response_mean", "settled_response_p50", "settled_response_
     ],
 )
 def test_what_still_rises_at_the_end_of_a_run_has_no_bound(times_ms: list[int], cut: int, is_bounded: bool) -> None:
-    """Requests that pile up take as long as one looks."""
+    """Response times of accumulating requests grow with the observation time."""
     for metric in RESPONSES:
         assert math.isfinite(CATALOGUE[metric].evaluate(answered_record(times_ms, cut=cut))) is is_bounded
 
 
 def noise(draw: np.random.Generator, each: float) -> RunRecord:
-    """Four seconds of a stable host: in each of 64 slices as many requests as ``each`` says, on average; 10 ms long on average, at random."""
+    """Four seconds of a stable host: in each of 64 slices a mean of ``each`` requests, with a mean of 10 ms, at random."""
     slices = [np.minimum(draw.exponential(10, draw.poisson(each)), 999.0).tolist() for _ in range(64)]
     return requests_record(slices, slice_ms=62)
 
 
 def test_noise_of_an_idle_host_is_finite() -> None:
-    """Hardly a request is under way at a time: a line through their times that rises is chance, whatever it rises by; it does for some of so many seeds."""
+    """Less than one request is in progress on average: a rising line through their times is chance, and occurs for some of many seeds."""
     draw = np.random.default_rng(7)
     runs = [noise(draw, each) for each in (2, 4) for _ in range(200)]
     for metric in ("settled_response_mean", "settled_response_p50", "settled_response_p95"):
@@ -172,13 +172,13 @@ def test_noise_of_an_idle_host_is_finite() -> None:
 
 @pytest.mark.parametrize(("requests", "is_bounded"), [(1, True), (10, False)])
 def test_a_rise_is_worth_a_request_more_under_way(requests: int, is_bounded: bool) -> None:
-    """By 6 ms through the second half of a run: at 100 requests a second that is half a request, at 1,000 six."""
+    """By 6 ms through the second half of a run: at 100 requests per second that is half a request, at 1,000 six."""
     run = requests_record([[10 + 0.1 * number] * requests for number in range(128)])
     assert math.isfinite(CATALOGUE["settled_response_mean"].evaluate(run)) is is_bounded
 
 
 def test_a_rise_of_a_percentile_is_that_of_the_requests_above_it() -> None:
-    """Those that take longer than the 99th percentile are 50 a second of 5,000: by 9 ms slower they are not one more under way, by 44 ms they are two."""
+    """Requests above the 99th percentile are 50 per second of 5,000: 9 ms more are less than one additional request, 44 ms are two."""
     for rise, is_bounded in ((10, True), (50, False)):
         slices = [[5.0] * 49 + [20 + rise * number / 64] for number in range(128)]
         assert math.isfinite(CATALOGUE["settled_response_p99"].evaluate(requests_record(slices))) is is_bounded
@@ -194,14 +194,14 @@ def test_a_rise_of_a_percentile_is_that_of_the_requests_above_it() -> None:
     ],
 )
 def test_where_a_percentile_has_no_bound_no_higher_one_and_no_mean_has_one(slow: int, bounded: tuple[str, ...]) -> None:
-    """That many of 200 requests pile up, and the others take 300 ms: the mean rises by less than a tenth where few do."""
+    """The given number of 200 requests accumulates, and the others take 300 ms: the mean rises by less than a tenth if few do."""
     slices = [[300.0] * (200 - slow) + [320 + 2 * number] * slow for number in range(128)]
     record = requests_record(slices)
     assert {metric for metric in RESPONSES if math.isfinite(CATALOGUE[metric].evaluate(record))} == set(bounded)
 
 
 def test_a_percentile_that_is_too_noisy_to_be_judged_has_no_bound_above_one_that_has_none() -> None:
-    """The times of a fiftieth jump up and down while the rest piles up; and the 99th of a stretch of 320 requests is not estimable."""
+    """The times of a fiftieth fluctuate while the rest accumulates; and the 99th percentile of a part with 320 requests is not estimable."""
     slices = [[10 + number] * 98 + [200 + 700 * (number // 16 % 2)] * 2 for number in range(128)]
     assert CATALOGUE["settled_response_p99"].evaluate(requests_record(slices)) == math.inf
     few = requests_record([[10 + number] * 40 for number in range(128)])
@@ -209,7 +209,7 @@ def test_a_percentile_that_is_too_noisy_to_be_judged_has_no_bound_above_one_that
 
 
 def test_a_percentile_that_does_not_rise_is_told_beside_one_that_does() -> None:
-    """Where one request in ten piles up, the median of all does not."""
+    """If one request in ten accumulates, the median of all does not."""
     record = answered_record([10 + time for time in range(128)])
     counts = record.histograms["flow.response"].counts
     counts[:, 0, 5] += np.arange(129) * 4500

@@ -1,4 +1,4 @@
-"""Runs the random mutants: each against tests of its module and fingerprints, then against all tests of policy, engine and model.
+"""Runs the random mutants: each against tests of its module and fingerprints, then all of policy, engine and model.
 
 ``python -m tests.mutation`` runs those drawn mutants that have no result yet and stores each result at once, so that it may be
 stopped and started again. ``--again`` also repeats those that survived, after tests have been added.
@@ -23,11 +23,11 @@ LEAST_KILLED = 0.9
 FINGERPRINTS = "tests/test_fingerprint.py::test_a_small_host_does_what_it_did"
 ALL = ["tests/policy", "tests/engine", "tests/model", "tests/theory/test_seeded_faults.py", "tests/verification"]
 CPU_S = {"near": 100, "all": 400}
-"""Seconds of CPU time, several times what the tests take without a fault: a mutant that takes longer does not end."""
+"""Seconds of CPU time, several times the tests' normal time: a slower mutant counts as endless."""
 
 
 def near_tests(path: str) -> list[str]:
-    """Return the test files that bear the name of a module, then fingerprints, then the other test files that import it."""
+    """Return the test files named after a module, then fingerprints, then other test files that import it."""
     stem, module = Path(path).stem, path.removesuffix(".py").replace("/", ".")
     files = sorted(file for folder in ALL for file in _test_files(ROOT / folder))
     named = [file for file in files if stem in file.stem]
@@ -41,7 +41,7 @@ def _test_files(place: Path) -> list[Path]:
 
 
 def run(mutant: Mutant, copy: PlantedCopy, *, quick: bool) -> dict[str, str]:
-    """Return the outcome of one mutant: killed and the test that did it, timed out, or survived."""
+    """Return the outcome of one mutant: killed, with the killing test; timed out; or survived."""
     tiers = [("near", near_tests(mutant.path))] + ([] if quick else [("all", ALL)])
     text = (copy.folder / mutant.path).read_text(encoding="utf-8")
     outcome, killer = "survived", ""
@@ -59,7 +59,7 @@ def run(mutant: Mutant, copy: PlantedCopy, *, quick: bool) -> dict[str, str]:
 
 
 def stored() -> dict[str, dict[str, str]]:
-    """Return the stored results by the key of the mutant; of several, the last."""
+    """Return the stored results by mutant key; the last one of several."""
     if not RESULTS.exists():
         return {}
     lines = RESULTS.read_text(encoding="utf-8").splitlines()
@@ -67,7 +67,7 @@ def stored() -> dict[str, dict[str, str]]:
 
 
 def main() -> int:
-    """Run what is missing, tidy the stored results, and return 1 when too few are killed."""
+    """Run missing mutants, tidy the stored results, and return 1 if too few are killed."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--count", type=int, default=DRAWN)
@@ -107,7 +107,7 @@ def main() -> int:
 
 
 def summary(mutants: list[Mutant], stale: set[str]) -> int:
-    """Keep the results of those drawn only, in their order, and print the figures."""
+    """Keep the results of drawn mutants only, in order, and print the figures."""
     known = stored()
     results = [known[mutant.key] for mutant in mutants if mutant.key in known]
     RESULTS.write_text("".join(json.dumps(result) + "\n" for result in results), encoding="utf-8")

@@ -446,16 +446,16 @@ _COST_HOSTS = {
     "direct": ("reserved_far",),
     "work": ("preemption", "reschedule_ipi"),
 }  # fmt: skip
-"""Costs that the fingerprint of ``dense`` does not notice, by a host that does."""
+"""Costs that the fingerprint of ``dense`` does not cover, with a host that does."""
 
 
 _LEAST = {"nehalem": 1.04}
-"""Factors of those that may not be 5 % more, for that is out of their range."""
+"""Factors that cannot be raised by 5 %, because that is out of their range."""
 UNUSED = {
     *("opteron-k10", "haswell", "broadwell", "skylake-sp", "cascade-lake", "ice-lake-sp", "sapphire-rapids"),
     *("emerald-rapids", "zen2", "zen3", "zen4"),
 }
-"""Processor families of which no host of the tests is."""
+"""Processor families that no test host has."""
 
 
 def cost_faults() -> tuple[Fault, ...]:
@@ -477,4 +477,4 @@ def cost_faults() -> tuple[Fault, ...]:
 
 
 FAULTS = (*_TIES, *_DROPS, *_TIMERS, *_DRAWS, *_SIGNS, *_WAKES, *_RULES)
-"""The named faults; those of costs apart."""
+"""The named faults, without those of costs."""

@@ -1,4 +1,4 @@
-"""Runs pytest in forked children of a process that has imported all libraries but hostsim: half of a short run is their import.
+"""Runs pytest in forked children of a process that has imported all libraries except hostsim.
 
 Commands are read from standard input, one JSON object a line: ``arguments`` of pytest and seconds of CPU time, ``cpu_s``. The
 answer to each is the exit status, negative where a signal ended the child.
@@ -12,7 +12,7 @@ import sys
 import traceback
 
 MEMORY = 4 << 30
-"""Bytes of address space: a fault that makes a list grow for ever ends as an error."""
+"""Bytes of address space: a fault that makes a list grow forever ends as an error."""
 LIBRARIES = (
     "pytest",
     "hypothesis.strategies",
@@ -24,7 +24,7 @@ LIBRARIES = (
     "fractions",
 )
 REWRITTEN = "ignore::pytest.PytestAssertRewriteWarning"
-"""Libraries that are plugins of pytest need no rewriting of their assertions."""
+"""Libraries that are pytest plugins need no rewriting of their assertions."""
 
 
 def run(arguments: list[str], cpu_s: int) -> int:
@@ -48,7 +48,7 @@ def run(arguments: list[str], cpu_s: int) -> int:
 def main() -> None:
     """Serve until standard input ends."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what pytest prints goes with the errors
+    os.dup2(2, 1)  # pytest's output goes with the errors
     for library in LIBRARIES:
         importlib.import_module(library)
     for line in sys.stdin:

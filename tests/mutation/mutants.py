@@ -1,4 +1,4 @@
-"""Random mutants of policy, engine and model: small edits of the source, each of which some test should detect.
+"""Random mutants of policy, engine and model: small edits of the source, each of which a test should detect.
 
 A candidate is one edit of one place: a comparison or an arithmetic operator replaced by another, a numeric constant changed, a
 statement dropped. Left alone are assertions, for they are checks themselves, texts of errors, and statements without which a name or an attribute
@@ -82,7 +82,7 @@ class Mutant:
 
     @cached_property
     def priority(self) -> float:
-        """Return its place in the draw."""
+        """Return its position in the draw."""
         return random.Random(f"{SEED} {self.key}").random()
 
 
@@ -130,7 +130,7 @@ def _edited(tree: ast.Module, path: str) -> Iterator[tuple[Mutant, Callable[[], 
 
 
 def _places(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, tuple[ast.AST, str, int | None], ast.AST]]:
-    """Iterate over the nodes that may be edited: scope, statement, place in the parent, node."""
+    """Iterate over the editable nodes: scope, statement, place in the parent, node."""
 
     def walk(
         parent: ast.AST, scope: str, statement: ast.stmt | None
@@ -176,7 +176,7 @@ def _binds(node: ast.AST, scope: str) -> bool:
 
 
 def _edits(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Return the edits of a node, at most one; which of several replacements is random, by its text."""
+    """Return the edits of a node, at most one; the choice of the replacement is random, by its text."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS:
         options = _COMPARISONS[type(node.ops[0])]
         operator = random.Random(f"{SEED} {ast.unparse(node)}").choice(options)()
@@ -213,7 +213,7 @@ def _apply(node: ast.AST, place: tuple[ast.AST, str, int | None], replacement: a
 
 
 def _header(node: ast.AST) -> str:
-    """Return the source of a statement, of a compound one without its body."""
+    """Return the source of a statement, without the body of a compound one."""
     if isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.FunctionDef | ast.ClassDef | ast.Match):
         body = {"cases": node.cases[:0]} if isinstance(node, ast.Match) else {"body": [ast.Pass()]}
         more = {"orelse": []} if isinstance(node, ast.If | ast.For | ast.While) else {}
@@ -225,12 +225,12 @@ def _header(node: ast.AST) -> str:
 
 
 def equivalents() -> dict[str, str]:
-    """Return the candidates that compute what the original computes, with the reason of each."""
+    """Return the candidates that compute the same as the original, each with the reason."""
     return yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or {}
 
 
 def drawn(root: Path, count: int = DRAWN) -> list[Mutant]:
-    """Draw mutants evenly from all candidates but the equivalent ones."""
+    """Draw mutants evenly from all candidates except equivalent ones."""
     excluded = equivalents()
     kept = [mutant for mutant in candidates(root) if mutant.key not in excluded]
     return sorted(kept, key=lambda mutant: mutant.priority)[:count]

@@ -1,4 +1,4 @@
-"""A copy of the source tree in which one fault at a time is planted, and the outcome of tests that run there."""
+"""A copy of the source tree with one fault at a time, and the outcome of tests that run there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conftest import PROFILE, ROOT
 from tests.writable_copy import copy_tree
 
 COPIED = ("hostsim", "tests", "scenarios", "docs", "pyproject.toml")
-"""The parts of the tree that tests of the model read."""
+"""Parts of the tree that tests of the model read."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Outcome:
 
 
 class PlantedCopy:
-    """A copy of the source tree, to plant faults in.
+    """A copy of the source tree for planting faults.
 
     Args:
         folder: where to put it; an empty folder.
@@ -50,7 +50,7 @@ class PlantedCopy:
         for name in COPIED:
             copy_tree(root / name, folder / name, ".pytest_cache", "build")
         self._output = folder / "output.txt"
-        # forks of the server end without cleaning up, so that the folder that `tests.conftest` makes is theirs together
+        # forks of the server end without cleanup, so they share the folder made by `tests.conftest`
         own = {"HOSTSIM_PURE": "1", "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"}
         environment = {**os.environ, **own, "MPLCONFIGDIR": str(folder / f"{PROFILE}copy")}
         with self._output.open("w", encoding="utf-8") as output:
@@ -78,11 +78,11 @@ class PlantedCopy:
 
     def _write(self, file: Path, text: str) -> None:
         file.write_text(text, encoding="utf-8")
-        if file.suffix == ".py":  # byte code is valid for a length and a second, which both texts may share
+        if file.suffix == ".py":  # byte code is cached by length and second, which both texts may share
             Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
 
     def run(self, tests: Sequence[str], *, cpu_s: int, options: Sequence[str] = ("-x",)) -> Outcome:
-        """Run tests of the copy on its sources, not on compiled modules, within some seconds of CPU time."""
+        """Run tests of the copy on its sources, not on compiled modules, within a number of seconds of CPU time."""
         report = self.folder / "report.xml"
         report.unlink(missing_ok=True)
         fixed = ["-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", "-m", "slow or not slow"]

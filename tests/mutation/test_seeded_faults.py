@@ -1,4 +1,4 @@
-"""Every seeded fault makes the tests fail that it names; and a fault that cannot be planted is an error.
+"""Every seeded fault makes its named tests fail; a fault that cannot be planted is an error.
 
 All of them are slow; `SAMPLE` is run with all other tests.
 """
@@ -17,7 +17,7 @@ from tests.mutation.faults import FAULTS, Fault, cost_faults
 from tests.mutation.planted_copy import ROOT, Outcome, PlantedCopy
 
 CPU_S = 120
-"""Seconds of CPU time for the tests of one fault, many times what they take."""
+"""Seconds of CPU time for the tests of one fault, many times their normal time."""
 SAMPLE = (
     "tie: an admitted world waits in the last of the shortest queues",
     "drop: a full ring drops one packet too few",
@@ -31,14 +31,14 @@ ALL = (*FAULTS, *cost_faults())
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlantedCopy]:
-    """A copy of the source tree, in which nothing is planted."""
+    """A copy of the source tree without a fault."""
     made = PlantedCopy(tmp_path_factory.mktemp("planted"))
     yield made
     made.close()
 
 
 def planted(fault: Fault) -> str:
-    """Return the text of the fault's file with the fault in it."""
+    """Return the text of the fault's file with the fault."""
     text = (ROOT / fault.path).read_text(encoding="utf-8")
     found = text.count(fault.old)
     if found != 1:
@@ -47,7 +47,7 @@ def planted(fault: Fault) -> str:
 
 
 def check(fault: Fault, copy: PlantedCopy) -> None:
-    """Plant a fault and demand that each of its tests fails in an assertion."""
+    """Plant a fault and require that each of its tests fails in an assertion."""
     with copy.planted(fault.path, planted(fault)):
         outcome = copy.run(fault.tests, cpu_s=CPU_S, options=())
     assert not outcome.errors, f"{fault.name}: tests do not begin: {outcome.errors}"
@@ -67,13 +67,13 @@ def test_a_sample_of_seeded_faults_is_detected(fault: Fault, copy: PlantedCopy) 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [fault for fault in ALL if fault.name not in SAMPLE], ids=lambda fault: fault.name)
 def test_every_seeded_fault_is_detected(fault: Fault, copy: PlantedCopy) -> None:
-    """Each of the tests that it names fails."""
+    """Each of its named tests fails."""
     check(fault, copy)
 
 
 @pytest.mark.slow
 def test_without_a_fault_all_these_tests_pass(copy: PlantedCopy) -> None:
-    """A test that fails anyway would find every fault."""
+    """A test that always fails would find every fault."""
     outcome = copy.run(sorted({test for fault in ALL for test in fault.tests}), cpu_s=10 * CPU_S)
     assert outcome.passed > len(FAULTS) // 2
     assert outcome == Outcome(outcome.passed, {}, {})
@@ -93,7 +93,7 @@ def test_there_are_forty_faults_and_one_for_each_cost() -> None:
 
 
 def test_a_stale_fault_is_an_error(copy: PlantedCopy) -> None:
-    """Its old text is in no file: it says so instead of passing."""
+    """Its old text is in no file: it is an error instead of a pass."""
     stale = Fault("stale", "hostsim/units.py", "no such text", "", ())
     with pytest.raises(pytest.fail.Exception, match=r"its old text occurs 0 times in hostsim/units.py"):
         check(stale, copy)

@@ -1,4 +1,4 @@
-"""A host is drawn as it is built, and every text of users is text."""
+"""A host is drawn as it is built, and all user texts are escaped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def splitrx():
 
 
 def test_worlds_stand_where_they_are_at_home(splitrx):
-    """Twenty VMs on two nodes, their receive contexts with them, the NetPoll on the NIC's node."""
+    """Twenty VMs on two nodes with their receive contexts, and the NetPoll on the NIC's node."""
     frame = splitrx.host({"split": "1"}).worlds.set_index(["node", "kind"])["count"]
     assert frame.to_dict() == {
         (0, "netpoll"): 1,
@@ -38,7 +38,7 @@ def test_worlds_stand_where_they_are_at_home(splitrx):
 
 
 def test_the_drawing_names_what_there_is(splitrx):
-    """Sockets, PCPUs, VMs, worlds, switch, NIC, traffic; and it is well-formed."""
+    """Sockets, PCPUs, VMs, worlds, switch, NIC, traffic; the drawing is well-formed."""
     host = splitrx.host({"split": "1"})
     drawing = ET.fromstring(host.svg)  # noqa: S314  our own
     text = " ".join(drawing.itertext())
@@ -69,7 +69,7 @@ def test_names_of_users_are_no_markup(splitrx):
 
 
 def test_a_passed_through_nic_is_its_vms(splitrx):
-    """And one that nobody uses is said to be unused."""
+    """And an unused one is labelled as unused."""
     del splitrx
     nics = {nic.name: nic for nic in hostsim.load("directpath-udp").host({"path": "directpath"}).nics}
     assert (nics["vmnic0"].passed, nics["vmnic0"].link) == (True, "netperf")
@@ -78,7 +78,7 @@ def test_a_passed_through_nic_is_its_vms(splitrx):
 
 
 def test_a_native_host_drives_its_nics(tmp_path):
-    """The drawing does not speak of a VM that a NIC is passed through to."""
+    """The drawing does not mention a VM for a passed-through NIC."""
     (tmp_path / "alone.yaml").write_text(NATIVE)
     host = hostsim.load(tmp_path / "alone.yaml").host()
     assert (host.hypervisor, host.switches, host.nics[0].link) == (False, (), "kernel")
@@ -96,7 +96,7 @@ def test_shipped_scenarios_have_a_page_and_a_drawing(name):
 
 
 def test_a_host_elsewhere_is_refused(splitrx):
-    """With the nearest axis, and the file that says what may stand there."""
+    """With the nearest axis, and the allowed values by file."""
     with pytest.raises(hostsim.InputError, match="did you mean 'receivers'"):
         splitrx.host({"receiver": 3})
     with pytest.raises(hostsim.InputError, match="-1"):

@@ -1,4 +1,4 @@
-"""Progress in a notebook: a line that is written over, and none where nothing is to be run."""
+"""Progress in a notebook: one line that is overwritten, and none if nothing is to be run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hostsim.views.notebook.progress import KIND, NotebookProgress, is_notebook
 
 
 def test_a_sweep_has_one_line_that_is_written_over() -> None:
-    """Another one that was kept whole has none."""
+    """Another plan that was fully stored has none."""
     InteractiveShell.instance()
     with capture_output() as shown:
         show = NotebookProgress()

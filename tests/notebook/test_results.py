@@ -1,4 +1,4 @@
-"""Results, verdicts and differences as a notebook shows them: plots by name, HTML with every text escaped."""
+"""Results, verdicts and differences in a notebook: plots by name, HTML with every text escaped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.sample_results import BOUNDED, VERDICTS, results, verdict
 
 
 def test_bounds_and_ranges_of_known_reds_survive_a_folder(tmp_path: Path) -> None:
-    """The page of results that were read is that of those that were written."""
+    """The page of results that were read equals that of the written ones."""
     awaits = verdict("moved", value=2.0, state=VerdictState.FAIL, known=True, awaiting="calibration")
     write(results(verdicts=Verdicts((*BOUNDED, awaits))), tmp_path)
     kept = open_results(tmp_path)
@@ -33,7 +33,7 @@ def test_bounds_and_ranges_of_known_reds_survive_a_folder(tmp_path: Path) -> Non
 
 
 def test_answers_are_plotted_from_a_folder(tmp_path: Path) -> None:
-    """By name and as a figure of its own; unknown names are refused with the nearest."""
+    """By name and as a separate figure; unknown names are refused with the nearest."""
     figures = (AnswersSpec("steps", ("passes", "missing")), FigureSpec("loss", "receivers", "loss"))
     write(results(figures=figures), tmp_path)
     kept = open_results(tmp_path)
@@ -69,7 +69,7 @@ def test_parts_of_what_shows_itself_show_themselves() -> None:
 
 
 def test_verdicts_are_counted_by_kind_and_never_added_up() -> None:
-    """What is in band and what is known red are counts of their own."""
+    """In band and known red are separate counts."""
     page = results().verdicts._repr_html_()
     assert "7 expectations: 3 in band, 1 undecided, 1 known red, 1 red, 1 missing" in page
     heads = re.findall(r"<th [^>]*>(.*?)</th>", page)
@@ -79,7 +79,7 @@ def test_verdicts_are_counted_by_kind_and_never_added_up() -> None:
 
 
 def test_a_certain_difference_is_bold() -> None:
-    """The interval that excludes 0; texts are escaped, and without a certain one the table says so."""
+    """The interval that excludes 0; texts are escaped, and without a certain difference the table says so."""
     certain, open_ = (
         PairedDifference("loss", "%", {"name": "<i>"}, 1.0, 3.0, Interval(2.0, low, 4.0, 3), 0.5) for low in (1.0, -1.0)
     )

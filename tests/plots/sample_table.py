@@ -1,4 +1,4 @@
-"""A table and verdicts to draw: loss that grows with the receivers, ten times as fast by default as when split."""
+"""A table and verdicts to draw: loss that grows with the receivers, ten times as fast by default as with splitRx."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hostsim.results.metrics.catalogue import CATALOGUE
 
 
 def table(rates: tuple[str, ...] = ("40 kpps",), replications: int = 3) -> pd.DataFrame:
-    """Loss of ten times the receivers by default, of as many when split; the replication is added."""
+    """Loss of ten times the receivers by default, and once with splitRx, plus the replication."""
     rows = [
         {"point": f"{receivers}{split}{rate}", "replication": r, "seed": 1}
         | {"receivers": receivers, "split": split, "rate": rate}
@@ -25,6 +25,6 @@ def table(rates: tuple[str, ...] = ("40 kpps",), replications: int = 3) -> pd.Da
 
 
 def verdict(form: Form, low: float | None, high: float | None, published: str = "2") -> Verdict:
-    """A verdict that accepts these values."""
+    """A verdict with these accepted values."""
     expectation = Expectation("a claim", form, Band(low, high), "VMs", published, is_claim=True)
     return Verdict(expectation, "a scenario", 2.0, 1.9, 2.1, VerdictState.PASS)

@@ -1,4 +1,4 @@
-"""Answers of expectations, a row each: what is simulated, what is published, what is absent, what the axis says."""
+"""Answers of expectations, one row each: simulated, published and absent values, and the axis label."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def numbers(ax: Axes) -> list[str]:
 
 
 def test_each_answer_is_a_row_in_the_order_of_the_figure():
-    """At its value, whatever the order of the verdicts, with the verdict's own interval, where it has one."""
+    """At its value, for any order of verdicts, with the verdict's own interval, if there is one."""
     ax = draw_answers(FIGURE, STEPS[::-1])
     assert simulated(ax) == [(20, 0), (180, 1)]
     intervals = [made.get_segments()[0] for made in ax.collections if isinstance(made, LineCollection)]
@@ -76,7 +76,7 @@ def test_each_answer_is_a_row_in_the_order_of_the_figure():
 
 
 def test_a_row_has_the_label_of_the_claim():
-    """Or the name that the figure gives it; ids are for tables."""
+    """Or the name in the figure; ids are for tables."""
     one = verdict("net.default", band=Band(18, 22))
     named = replace(one, expectation=replace(one.expectation, label="rate by default"))
     assert names(draw_answers(AnswersSpec("f", ("net.default",)), [named])) == ["rate by default"]
@@ -85,7 +85,7 @@ def test_a_row_has_the_label_of_the_claim():
 
 
 def test_numbers_are_beside_the_axes():
-    """Those simulated and those published; zero, too; an absent answer is said to be absent."""
+    """Simulated and published ones, also zero; an absent answer is labelled as absent."""
     ax = draw_answers(FIGURE, [verdict("net.default", 0.0, (0.0, 0.0)), verdict("net.tuned", 182.25, (182.0, 183.0))])
     assert numbers(ax) == ["0", "about 20", NO_ANSWER, "182.2", "about 20"]
     assert {text.xy[0] for text in ax.texts} == {1}
@@ -103,7 +103,7 @@ def test_a_bound_has_an_arrowhead_and_no_interval(bound, sign, marker):
 
 
 def test_published_numbers_are_diamonds_with_the_accepted_range():
-    """Words have no diamond, an open end has an arrow, and an expectation of your own has neither."""
+    """Words have no diamond, an open end has an arrow, and your own expectation has neither."""
     claims = [
         replace(one, expectation=replace(one.expectation, published=text))
         for one, text in zip(STEPS, ("20", "", "80"), strict=True)
@@ -141,13 +141,13 @@ def test_published_numbers_are_diamonds_with_the_accepted_range():
     ],
 )
 def test_the_axis_says_what_all_answers_are(verdicts, expected):
-    """A place on an axis and its condition, a metric, or no more than the unit."""
+    """A place on an axis with its condition, a metric, or only the unit."""
     figure = AnswersSpec("f", tuple(entry.expectation.name for entry in verdicts))
     assert draw_answers(figure, verdicts).get_xlabel() == expected
 
 
 def test_names_are_wrapped_and_each_row_has_its_height():
-    """No letter is lost; axes that are given keep their figure's size."""
+    """No letter is lost; given axes keep their figure's size."""
     long = ("e1000, rings of 256 entries, " * 3, *(f"one more {n}" for n in range(5)))
     ax = draw_answers(AnswersSpec("f", long), [])
     assert names(ax)[0].count("\n") == 1
@@ -160,14 +160,14 @@ def test_names_are_wrapped_and_each_row_has_its_height():
 
 
 def test_a_figure_of_answers_is_drawn_like_any_other_and_the_same_every_time():
-    """The table is not looked at."""
+    """The table is ignored."""
     first, second = (as_svg(draw(table(), FIGURE, published=STEPS).get_figure(root=True)) for _ in range(2))
     assert first == second
     assert "Largest rate (kpps)" in first
 
 
 def test_answers_stand_on_one_scale_or_are_refused():
-    """Places on one axis by the unit of its steps, whatever unit their claims are written in; other numbers by their unit."""
+    """Places on one axis are in the unit of its steps, whatever the unit of their claims; other numbers by their unit."""
     pps = verdict("in pps", form=Find(True, "rate", 1, 9, "loss", 0.01, {}, "pps"))
     share = verdict("a share", form=At("host_cpu", {}), unit="%")
     vcpu = verdict("of a vCPU", form=At("guest_cpu", {}), unit="% of a vCPU")

@@ -1,4 +1,4 @@
-"""Bar charts: parts in their order, both ends of each input, hosts that meet an interval."""
+"""Bar charts: parts in order, both ends of each input, hosts that overlap an interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BARS = [("before", {"vCPUs": 50.0, "NetPoll": 10.0}), ("after", {"vCPUs": 40.0, 
 
 
 def test_parts_stand_on_each_other_and_keep_their_look():
-    """The second bar has no NetPoll: what follows moves up."""
+    """The second bar has no NetPoll, so the following parts move up."""
     ax = draw_stacked_bars(BARS, "CPU time (%)")
     containers = {container.get_label(): container for container in ax.containers}
     assert list(containers) == ["vCPUs", "NetPoll", "splitRx"]
@@ -26,7 +26,7 @@ def test_parts_stand_on_each_other_and_keep_their_look():
 
 
 def test_a_figure_is_as_high_as_its_bars_need():
-    """Two bars are not blown up, twenty are not squeezed; given axes stay as they are."""
+    """Two bars are not stretched, twenty are not squeezed; given axes are unchanged."""
     two, twenty = (draw_stacked_bars(BARS * n, "x").figure.get_figheight() for n in (1, 10))
     assert twenty - two == pytest.approx(18 * 0.34)
     ax = draw_stacked_bars(BARS, "x")
@@ -34,7 +34,7 @@ def test_a_figure_is_as_high_as_its_bars_need():
 
 
 def test_long_names_leave_room_for_the_bars():
-    """Names that would take it are written in several lines; legend and all are on the paper."""
+    """Long names are wrapped; the legend and everything else are within the figure."""
     name = "moderation=62 us, coalescing=disabled, sensitivity=normal, and more words than have room beside the bars"
     parts = dict.fromkeys(("wire", "moderation", "netpoll wait", "coalescing", "transmit"), 10.0)
     ax = draw_stacked_bars([(name, parts)], "mean time of a round trip (us)", make=shown_figure)

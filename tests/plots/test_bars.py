@@ -1,4 +1,4 @@
-"""Bars, two panels and logarithmic axes: what stands where, and how one is told from another."""
+"""Bars, two panels and logarithmic axes: positions, and distinct looks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def words(ax: Axes) -> list[str]:
 
 
 def ranges(ax: Axes) -> list[list[float]]:
-    """Accepted ranges, as the marks of reference values show them."""
+    """Accepted ranges, as marked by reference values."""
     return [list(line.get_ydata()) for line in ax.get_lines() if line.get_zorder() == 5]
 
 
@@ -53,7 +53,7 @@ def named(ax: Axes) -> list[str]:
 
 
 def curves(ax: Axes) -> list[Line2D]:
-    """Lines with markers; caps of error bars are none."""
+    """Lines with markers; caps of error bars have none."""
     return [line for line in ax.get_lines() if line.get_marker() in ("o", "s")]
 
 
@@ -62,7 +62,7 @@ def with_cpu(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_bars_stand_in_groups_at_the_values_of_x_one_a_series():
-    """Side by side without overlap, groups one apart whatever the numbers, each as high as the mean."""
+    """Side by side without overlap, groups one apart for any numbers, each as high as the mean."""
     ax = draw(table(), BARS)
     default, split = ax.containers[0], ax.containers[2]
     assert [bar.get_height() for bar in default] == [11, 21, 41]
@@ -74,7 +74,7 @@ def test_bars_stand_in_groups_at_the_values_of_x_one_a_series():
 
 
 def test_error_bars_are_the_intervals_and_one_replication_has_none():
-    """Student's interval, cut at 0 since a measure is not negative."""
+    """Student's interval, cut at 0 since the measure is not negative."""
     (ends,) = draw(table(), BARS).containers[1].lines[2]
     interval = student([11, 10, 12])
     assert ends.get_segments()[0][:, 1] == pytest.approx([interval.low, interval.high])
@@ -84,7 +84,7 @@ def test_error_bars_are_the_intervals_and_one_replication_has_none():
 
 
 def test_names_of_platforms_are_categories_and_long_ones_have_several_lines():
-    """In the order of the sweep; a word that is too long is written at a slant."""
+    """In the order of the sweep; a word that is too long is slanted."""
     short = draw(table(rates=("esxi-5.5", "esxi-6.0")), FigureSpec("f", "rate", "loss", kind="bar"))
     assert [tick.get_text() for tick in short.get_xticklabels()] == ["esxi-5.5", "esxi-6.0"]
     rates = tuple(f"a driver with a name of several words, {n}" for n in range(3))
@@ -123,7 +123,7 @@ def test_a_longer_legend_makes_the_figure_higher_and_leaves_a_given_one_alone():
 
 
 def test_published_values_are_marks_on_their_own_bar():
-    """A diamond at the number, beside the middle of the bar, and a line over the accepted range; words have no diamond. One name in the legend."""
+    """A diamond at the number, beside the middle of the bar, and a line over the accepted range; words have no diamond. One legend entry."""
     at = At("loss", {"receivers": 2, "split": "0", "rate": "40 kpps"})
     line = Worst(tuple(At("loss", {"receivers": n, "split": "1", "rate": "40 kpps"}) for n in (1, 4)))
     ax = draw(table(), BARS, published=[verdict(at, 18, 30, "24"), verdict(line, 1, 9, "few")])
@@ -139,7 +139,7 @@ def test_published_values_are_marks_on_their_own_bar():
 
 @pytest.mark.parametrize(("low", "high"), [(38, None), (None, 50)])
 def test_an_open_end_has_an_arrow(low, high):
-    """From the end of the range that is there, and the figure has room for that."""
+    """From the existing end of the range, and the figure has space for it."""
     at = At("loss", {"receivers": 4, "split": "0", "rate": "40 kpps"})
     ax = draw(table(), BARS, published=[verdict(at, low, high, "38+")])
     (arrow,) = ax.texts
@@ -150,7 +150,7 @@ def test_an_open_end_has_an_arrow(low, high):
 
 
 def test_a_published_ratio_is_a_multiple_of_the_simulated_reference():
-    """Where both points are on the figure: 3 times the mean of 21 when the loss is published to be 3 times that by default."""
+    """If both points are in the figure: 3 times the mean of 21, for a published loss of 3 times the default."""
     ratio = Ratio("loss", {"split": "1"}, {"split": "0"}, {"receivers": 2, "rate": "40 kpps"})
     ax = draw(table(), BARS, published=[verdict(ratio, 2.0, 4.0, "3")])
     assert (ranges(ax), diamonds(ax)) == ([[42, 84]], [63])
@@ -160,7 +160,7 @@ def test_a_published_ratio_is_a_multiple_of_the_simulated_reference():
 
 
 def test_what_is_about_another_point_or_a_threshold_puts_no_mark_on_bars():
-    """Groups stand at no number, so a threshold has no place among them."""
+    """Groups have no numeric position, so a threshold has no place among them."""
     elsewhere = At("loss", {"receivers": 2, "split": "0", "rate": "30 kpps"})
     threshold = Find(True, "receivers", 1, 9, "loss", 0.01, {"split": "0", "rate": "40 kpps"})
     ax = draw(table(), BARS, published=[verdict(elsewhere, 1, 2), verdict(threshold, 1, 2)])
@@ -186,7 +186,7 @@ def test_a_second_metric_has_a_panel_of_its_own(kind):
 
 
 def test_two_panels_divide_the_place_of_given_axes():
-    """The legend is above the first, and other axes stay."""
+    """The legend is above the first, and other axes are unchanged."""
     figure = Figure(layout="constrained")
     place, other = figure.subplots(1, 2)
     spec = FigureSpec("f", "receivers", "loss", ("split",), {}, "bar", "host_cpu")
@@ -208,7 +208,7 @@ def test_both_panels_have_the_published_values_of_their_measure():
 
 
 def test_bars_are_markers_on_a_logarithmic_axis():
-    """It has no 0 for them to stand on; ticks are plain numbers."""
+    """There is no 0 as their base; ticks are plain numbers."""
     ax = draw(table(), replace(BARS, log="y"))
     assert ax.get_yscale() == "log"
     assert not [one for one in ax.containers if isinstance(one, BarContainer)]
@@ -218,14 +218,14 @@ def test_bars_are_markers_on_a_logarithmic_axis():
 
 
 def test_a_logarithmic_x_axis_has_the_values_of_the_sweep_as_ticks():
-    """Of a few values; lines stay lines."""
+    """For a few values; lines stay lines."""
     ax = draw(table(), FigureSpec("f", "receivers", "loss", ("split",), log="x"))
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
     assert list(ax.get_xticks()) == [1, 2, 4]
 
 
 def test_a_stack_is_one_metric_on_the_other():
-    """Each with a look and a name of its own; the axis has their unit. One that is nowhere measured takes no room."""
+    """Each with its own look and name; the axis has their unit. One without any value has no height."""
     spec = FigureSpec("f", "receivers", "loss", (), {"split": "1"}, "bar", stack=("loss_nic", "host_cpu"))
     ax = draw(with_cpu(table()), spec)
     bars = [container for container in ax.containers if len(container)]

@@ -1,4 +1,4 @@
-"""Figures of differences, ratios and derived measures, with limits as lines and what was published on them."""
+"""Figures of differences, ratios and derived measures, with limits as lines and published values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def legend(ax: Axes) -> list[str]:
 
 
 def test_a_difference_is_paired_by_replication() -> None:
-    """The replication is added to both sides, so that it cancels: the interval has no width."""
+    """The replication is added to both sides and cancels: the interval has zero width."""
     frame = curve_frame(table(), SAVED)
     assert list(frame["mean"]) == [9, 18, 36]
     assert list(frame["low"]) == list(frame["high"]) == [9, 18, 36]
@@ -31,7 +31,7 @@ def test_a_difference_is_paired_by_replication() -> None:
 
 
 def test_a_ratio_is_paired_by_replication_and_has_no_unit() -> None:
-    """It is the mean of the ratios, not the ratio of the means."""
+    """The mean of the ratios, not the ratio of the means."""
     frame = curve_frame(table(), GAIN)
     expected = student([(10.0 + r) / (1.0 + r) for r in range(3)])
     assert frame["mean"][0] == pytest.approx(expected.mean)
@@ -40,20 +40,20 @@ def test_a_ratio_is_paired_by_replication_and_has_no_unit() -> None:
 
 
 def test_the_reference_of_a_series_is_no_line_of_its_own() -> None:
-    """It would differ from itself by nothing."""
+    """Its difference from itself would be zero."""
     ax = draw(table(), FigureSpec("saved", "receivers", "loss", ("split",), less={"split": "1"}))
     assert [line.get_label() for line in ax.get_lines() if line.get_marker() == "o"] == ["split = 0"]
 
 
 def test_a_run_without_its_pair_is_left_out() -> None:
-    """A failed replication on one side takes the other with it."""
+    """A failed replication on one side removes the other side's, too."""
     rows = table()
     rows.loc[(rows["split"] == "1") & (rows["replication"] == 2), "error"] = "Traceback"
     assert list(curve_frame(rows, SAVED)["runs"]) == [2, 2, 2]
 
 
 def test_a_measure_over_another_is_divided_run_by_run() -> None:
-    """And is nowhere where the other is 0."""
+    """And is absent if the other is 0."""
     rows = table().assign(host_cpu=2.0)
     rows.loc[rows["receivers"] == 4, "host_cpu"] = 0.0
     frame = curve_frame(rows, FigureSpec("f", "receivers", "loss", at={"split": "0"}, per="host_cpu"))
@@ -63,7 +63,7 @@ def test_a_measure_over_another_is_divided_run_by_run() -> None:
 
 
 def test_a_column_of_ones_own_is_drawn_with_its_unit() -> None:
-    """Whoever adds a measure to a table need not register it anywhere."""
+    """A measure added to a table needs no registration."""
     rows = table()
     rows["cost_of_loss"] = rows["loss"] * 2
     rows.attrs["units"] = {"cost_of_loss": "EUR"}
@@ -85,13 +85,13 @@ def test_a_column_of_ones_own_is_drawn_with_its_unit() -> None:
 def test_what_was_published_is_drawn_where_it_is_about_the_same_comparison(
     figure: FigureSpec, form: Difference | Ratio, seen: bool
 ) -> None:
-    """The other way round, or against another point, it is about something else."""
+    """In reverse, or against another point, it is about something else."""
     ax = draw(table(), figure, published=[verdict(form, 8.0, 9.0, "8.5")])
     assert any("published" in name for name in legend(ax)) == seen
 
 
 def test_a_limit_is_a_line_with_its_number_and_is_on_the_axis() -> None:
-    """The figure reaches up to a limit that no point reaches."""
+    """The figure extends to a limit that no point reaches."""
     ax = draw(table(), FigureSpec("loss", "receivers", "loss", lines=(90.0,)))
     assert [(text.get_text(), text.xy[0]) for text in ax.texts] == [("90 %", 1)], "beside the axes"
     assert [90.0, 90.0] in [list(line.get_ydata()) for line in ax.get_lines()]
@@ -99,7 +99,7 @@ def test_a_limit_is_a_line_with_its_number_and_is_on_the_axis() -> None:
 
 
 def test_axes_and_values_have_the_names_that_a_sweep_gives_them() -> None:
-    """In the legend, at the ticks and under the axis."""
+    """In the legend, at the ticks and below the axis."""
     axes = {"split": AxisNames("Mode", {"0": "default", "1": "splitRxMode"}), "receivers": AxisNames("Receiving VMs")}
     lines = draw(table(), FigureSpec("f", "receivers", "loss", ("split",), axes=axes))
     assert (lines.get_xlabel(), legend(lines)) == ("Receiving VMs", ["default", "splitRxMode"])
@@ -108,7 +108,7 @@ def test_axes_and_values_have_the_names_that_a_sweep_gives_them() -> None:
 
 
 def test_a_printed_figure_has_its_width_and_no_title() -> None:
-    """A journal sets the caption; a figure that asks for no size is as wide as what it shows needs, and has its title."""
+    """A journal sets the caption; a figure without a specified size is as wide as its content needs, and has its title."""
     column, screen, page = (
         figure_of(draw(table(), figure, with_title=True))
         for figure in (

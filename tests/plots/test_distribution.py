@@ -1,4 +1,4 @@
-"""Distributions and time series of a small sweep: against its percentiles and counters."""
+"""Distributions and time series of a small sweep, against its percentiles and counters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def found(tmp_path_factory):
 
 
 def test_a_cdf_passes_through_the_percentiles(found) -> None:
-    """Of the one run at the point: half of the packets took no longer than the median, linear inside a bucket."""
+    """For the single run at the point: half of the packets took at most the median, linear inside a bucket."""
     axes = found.plot_cdf(at={"receivers": 2, "rate": 5000})
     [line] = axes.lines
     row = found.table.query("receivers == 2 and rate == 5000").iloc[0]
@@ -32,7 +32,7 @@ def test_a_cdf_passes_through_the_percentiles(found) -> None:
 
 
 def test_distributions_have_a_line_each_and_their_own_looks(found) -> None:
-    """Of several points, and of further results on the same axes, which are named in the legend."""
+    """For several points, and for further results on the same axes, which are named in the legend."""
     axes = found.plot_cdf(by="rate")
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["rate=2 kpps", "rate=5 kpps"]
     found.plot_cdf(at={"rate": 5000}, label="again", ax=axes)
@@ -44,7 +44,7 @@ def test_distributions_have_a_line_each_and_their_own_looks(found) -> None:
 
 
 def test_a_distribution_is_a_tidy_frame(found) -> None:
-    """Counts of all receivers in the window; units in attrs; the axis a number."""
+    """Counts of all receivers in the window; units in attrs; the axis is a number."""
     frame = found.distribution(by="rate", at={"receivers": 2})
     assert list(frame.columns) == ["rate", "low", "high", "count", "share", "cumulative"]
     assert frame.attrs["units"] == {"low": "us", "high": "us", "share": "%", "cumulative": "%", "rate": "pps"}
@@ -65,7 +65,7 @@ def test_histograms_of_several_runs_are_added(found) -> None:
 
 
 def test_a_time_series_is_a_share_a_rate_or_a_level(found) -> None:
-    """By the kind of the counter, slice by slice; of many entities the largest and the mean of the others."""
+    """By the counter's kind, slice by slice; of many entities the largest, and the mean of the others."""
     record = found.record({"receivers": 2, "rate": 5000})
     axes = found.plot_series("guest.interrupts", at={"receivers": 2, "rate": 5000})
     seconds, values = axes.lines[0].get_data()
@@ -93,6 +93,6 @@ def test_a_time_series_is_a_share_a_rate_or_a_level(found) -> None:
     ids=["time", "no such traffic", "axis", "kind of subject", "value", "counter", "replication"],
 )
 def test_what_is_not_there_is_refused_with_the_nearest(found, ask, words) -> None:
-    """An empty plot would say that nothing was measured."""
+    """An empty plot would suggest that nothing was measured."""
     with pytest.raises(hostsim.InputError, match=words):
         ask(found)

@@ -1,4 +1,4 @@
-"""Figures say what the table says, with labels from the catalogue and what was published drawn on them."""
+"""Figures agree with the table, with labels from the catalogue and published values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_each_combination_of_the_series_axes_is_one_line_through_the_means():
 
 
 def test_labels_come_from_the_catalogue_and_the_axes():
-    """Words and units are those of the catalogue, for any metric and any figure."""
+    """Words and units come from the catalogue, for any metric and figure."""
     ax = draw(table(), LOSS)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Receivers", "Packet loss (%)")
     assert metric_label("guest_cpu") == "Guest CPU (% of a vCPU)"
@@ -72,14 +72,14 @@ def test_quantities_stand_at_their_numbers_and_other_text_side_by_side():
 
 
 def test_an_axis_of_whole_numbers_has_no_ticks_between_them():
-    """There is no half a receiver; matplotlib would mark one between 1 and 4."""
+    """There is no half receiver; matplotlib would mark one between 1 and 4."""
     ax = draw(table(), LOSS)
     assert all(float(tick).is_integer() for tick in ax.get_xticks())
     assert len(ax.get_xticks()) > 2
 
 
 def test_an_axis_that_is_not_drawn_stands_at_its_first_value_or_where_the_figure_says():
-    """Rows of other points do not leak into a line."""
+    """Rows of other points do not enter a line."""
     both = table(rates=("30 kpps", "40 kpps"))
     both.loc[both["rate"] == "40 kpps", "loss"] += 100
     assert list(draw(both, LOSS).get_lines()[0].get_ydata()) == [11, 21, 41]
@@ -88,14 +88,14 @@ def test_an_axis_that_is_not_drawn_stands_at_its_first_value_or_where_the_figure
 
 
 def test_failed_runs_are_left_out():
-    """A failed run has no value and must not break the line."""
+    """A failed run has no value and must not interrupt the line."""
     failing = table()
     failing.loc[failing["replication"] > 0, "error"] = "Traceback"
     assert list(draw(failing, LOSS).get_lines()[0].get_ydata()) == [10, 20, 40]
 
 
 def test_the_interval_is_a_band_and_one_replication_has_none():
-    """A band that nothing was measured for would be a lie."""
+    """A band without measurements would be false."""
     assert all(band.get_paths() for band in draw(table(), LOSS).collections)
     assert not any(band.get_paths() for band in draw(table(replications=1), LOSS).collections)
 
@@ -105,14 +105,14 @@ def legend(ax: Axes) -> list[str]:
 
 
 def diamonds(ax: Axes, *, hollow: bool) -> list[tuple[float, float, str]]:
-    """Place and colour of the published (hollow) or the simulated (filled) thresholds and values."""
+    """Place and colour of the published (hollow) or simulated (filled) thresholds and values."""
     lines = [line for line in ax.get_lines() if line.get_marker() == "D" and len(line.get_xdata()) == 1]
     found = [line for line in lines if (line.get_markerfacecolor() == PAPER) == hollow]
     return [(float(line.get_xdata()[0]), float(line.get_ydata()[0]), line.get_color()) for line in found]
 
 
 def ranges(ax: Axes) -> list[tuple[list[float], list[float]]]:
-    """Accepted ranges: their ends in x and in y."""
+    """Accepted ranges: their ends in x and y."""
     lines = [line for line in ax.get_lines() if line.get_zorder() == 5]
     return [(list(map(float, line.get_xdata())), list(map(float, line.get_ydata()))) for line in lines]
 
@@ -130,7 +130,7 @@ def test_published_and_simulated_threshold_are_at_the_condition_in_the_colour_of
 
 
 def test_thresholds_with_overlapping_ranges_are_moved_apart():
-    """By points, so that both are seen."""
+    """By an offset in points, so that both are visible."""
     claims = [verdict(find({"split": split, "rate": "40 kpps"}), 1.5, 3) for split in ("0", "1")]
     ax = draw(table(), LOSS, published=claims)
     FigureCanvasAgg(ax.figure).draw()
@@ -159,7 +159,7 @@ def test_a_threshold_about_other_points_is_not_drawn():
 
 @pytest.mark.parametrize(("low", "high", "seen"), [(0.1, 0.9, False), (4.5, 9, False), (3.5, 9, True), (0, 1, True)])
 def test_a_threshold_off_the_figure_is_not_drawn(low: float, high: float, seen: bool):
-    """Receivers go from 1 to 4; a cut sweep leaves most of what was published outside."""
+    """Receivers go from 1 to 4; a shortened sweep leaves most published values outside."""
     at = {"split": "1", "rate": "40 kpps"}
     assert bool(ranges(draw(table(), LOSS, published=[verdict(find(at), low, high, "some")]))) == seen
 
@@ -177,7 +177,7 @@ def test_published_values_at_points_are_marks_beside_them():
 
 
 def test_a_published_mean_of_the_lines_is_one_mark():
-    """At the place that its points share, in no line's colour; means over several places have none."""
+    """At the common position of its points, in no line's colour; means over several positions have none."""
     at = [At("loss", {"receivers": 2, "split": split, "rate": "40 kpps"}) for split in ("0", "1")]
     ax = draw(table(), LOSS, published=[verdict(Mean(tuple(at)), 5.0, 9.0, "7")])
     assert diamonds(ax, hollow=True) == [(2, 7, INK)]
@@ -194,7 +194,7 @@ def test_unknown_names_are_input_errors_with_the_nearest_known():
 
 
 def test_the_same_table_gives_the_same_svg_with_text_as_text():
-    """Figures can be kept under version control."""
+    """Figures can be under version control."""
     first, second = (as_svg(draw(table(), LOSS).get_figure(root=True)) for _ in range(2))
     assert first == second
     assert ">Packet loss (%)</text>" in first
@@ -202,7 +202,7 @@ def test_the_same_table_gives_the_same_svg_with_text_as_text():
 
 
 def test_a_saved_figure_is_an_svg_a_png_and_a_pdf_with_the_same_bytes_every_time(tmp_path):
-    """For screens, slides and, on demand, paper; no half-written file is left behind, and no date is in any of them."""
+    """For screens, slides and, on demand, paper; no incomplete file is left, and none contains a date."""
     figures = (draw(table(), LOSS).get_figure(root=True) for _ in "ab")
     first, second = (
         save(figure, tmp_path / name / "loss", pdf=True) for figure, name in zip(figures, "ab", strict=True)
@@ -212,7 +212,7 @@ def test_a_saved_figure_is_an_svg_a_png_and_a_pdf_with_the_same_bytes_every_time
 
 
 def test_a_percentile_that_is_not_estimable_is_a_cross():
-    """Where it has too few observations there is no point but a cross, once for all lines, which the legend names."""
+    """If there are too few observations there is a cross instead of a point, once for all lines, named in the legend."""
     rows = table()
     rows["latency_p99"] = rows["loss"].where(rows["receivers"] > 1)
     ax = draw(rows, FigureSpec("latency", "receivers", "latency_p99", ("split",)))
@@ -227,7 +227,7 @@ def test_a_percentile_that_is_not_estimable_is_a_cross():
 
 
 def test_what_has_no_bound_is_marked_at_the_top():
-    """No point and no band there: an arrowhead, which the legend names, and the axis goes by what has a bound."""
+    """No point and no band there: an arrowhead, named in the legend; the axis fits the bounded values."""
     rows = table()
     rows["settled_response_p95"] = rows["loss"].where(rows["receivers"] < 4, np.inf)
     ax = draw(rows, FigureSpec("response", "receivers", "settled_response_p95", ("split",)))
@@ -243,18 +243,18 @@ def test_what_has_no_bound_is_marked_at_the_top():
 
 
 def many(count: int) -> pd.DataFrame:
-    """The sample table with as many series; of 4 receivers no response time has a bound."""
+    """The sample table with a number of series; for 4 receivers no response time is bounded."""
     one = table().query("split == '0'")
     rows = pd.concat([one.assign(split=str(number), loss=one["loss"] + number) for number in range(count)])
     return rows.assign(settled_response_p95=rows["loss"].where(rows["receivers"] < 4, np.inf))
 
 
 def test_thirty_two_lines_are_told_apart_in_the_plot_and_in_the_legend():
-    """By colour and marker, and by colour and dash; the names stand above the figure, which stays as high as it was."""
+    """By colour and marker, and by colour and dash; the names are above the figure, whose height is unchanged."""
     ax = draw(many(32), LOSS)
     for lines in ([line for line in ax.get_lines() if len(line.get_xdata()) > 1], ax.get_legend().get_lines()):
         assert len({(line.get_color(), line.get_marker()) for line in lines}) == 32
-        # matplotlib has no public word for a dash
+        # matplotlib has no public access to a dash
         assert len({(line.get_color(), str(line._dash_pattern)) for line in lines}) == 32
     figure = ax.get_figure(root=True)
     FigureCanvasAgg(figure).draw()
@@ -270,7 +270,7 @@ def test_thirty_two_bars_of_a_group_are_told_apart():
 
 
 def marks(ax: Axes) -> list[tuple[float, float, str, str]]:
-    """Where an arrowhead, or the marker below it, is seen, in points; its colour and its marker."""
+    """Visible position of an arrowhead, or of the marker below it, in points; its colour and marker."""
     FigureCanvasAgg(ax.get_figure(root=True)).draw()
     lines = [line for line in ax.get_lines() if list(line.get_ydata()) == [0.985]]
     seen = [line.get_transform().transform(line.get_xydata()[0]) * 72 / ax.get_figure(root=True).dpi for line in lines]
@@ -282,7 +282,7 @@ def marks(ax: Axes) -> list[tuple[float, float, str, str]]:
 
 @pytest.mark.parametrize("right", [None, "settled_response_p99"])
 def test_what_has_no_bound_at_the_same_place_stands_side_by_side(right: str | None):
-    """Each arrowhead has the marker of its series below it, and none is on another, whatever metric it is of."""
+    """Each arrowhead has the marker of its series below it, and none overlaps another, for any metric."""
     rows = many(7).assign(settled_response_p99=lambda table: table["settled_response_p95"])
     ax = draw(rows, FigureSpec("response", "receivers", "settled_response_p95", ("split",), right=right))
     found = [mark for axes in ax.get_figure(root=True).axes for mark in marks(axes)]
@@ -295,7 +295,7 @@ def test_what_has_no_bound_at_the_same_place_stands_side_by_side(right: str | No
 
 
 def test_looks():
-    """The first eight as they are listed; 64 of which no two share colour and marker, colour and dash, or colour and hatch; then again."""
+    """The first eight as listed; 64 of which no two share colour and marker, colour and dash, or colour and hatch; then they repeat."""
     assert [look_of(number) for number in range(8)] == list(LOOKS)
     looks = [look_of(number) for number in range(64)]
     for part in ("marker", "dash", "hatch"):
@@ -305,7 +305,7 @@ def test_looks():
 
 @pytest.mark.parametrize("kind", ["line", "bar"])
 def test_an_ensemble_has_both_intervals_with_names(kind):
-    """The prediction's is wider and lighter, beside what tells the series apart; without an ensemble nothing of it is there."""
+    """The prediction's is wider and lighter, besides the look of the series; without an ensemble it is absent."""
     rows = table(replications=5)
     rows["loss"] += np.where(rows["replication"] % 5 % 3 == 2, 7.0, 0.0)
     figure = replace(LOSS, kind=kind)

@@ -1,4 +1,4 @@
-"""Tables have what was published beside what was simulated."""
+"""Tables have published beside simulated values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RULE = Refused(
 
 
 def test_answers_have_a_row_each_in_words_of_their_condition() -> None:
-    """One whose runs nobody has made says so."""
+    """An answer without runs says so."""
     figure = TableSpec("t", ("a claim", "another"), conditions={"a claim": "two receivers: loss"})
     headings, rows = table_cells(table(), figure, [verdict(At("loss", {}), 1.0, 3.0)])
     assert headings == ("", "published", "simulated", "95 % interval", "accepted")
@@ -26,7 +26,7 @@ def test_answers_have_a_row_each_in_words_of_their_condition() -> None:
 
 
 def test_a_rule_about_refusals_has_a_row_for_each_feature() -> None:
-    """With what was tried, and both words where one of the cases went the other way."""
+    """With the tried values, and both words if one of the cases had the opposite outcome."""
     _, rows = table_cells(table(), TableSpec("t", ("a claim",)), [verdict(RULE, 1.0, 1.0)])
     assert rows == [
         ("sharing", "refused", "refused, accepted", "count=2; reserve=0"),
@@ -35,7 +35,7 @@ def test_a_rule_about_refusals_has_a_row_for_each_feature() -> None:
 
 
 def test_metrics_have_a_column_each_and_one_for_what_was_published_of_them() -> None:
-    """Rows are the values of the axis, with their names."""
+    """Rows are the axis values, with their names."""
     axes = {"split": AxisNames("", {"1": "splitRxMode"})}
     figure = TableSpec("t", (), "split", ("loss", "host_cpu"), {"receivers": 2}, axes=axes)
     about = verdict(At("loss", {"split": "1", "receivers": 2}), 1.0, 3.0, "about 2")
@@ -45,7 +45,7 @@ def test_metrics_have_a_column_each_and_one_for_what_was_published_of_them() -> 
 
 
 def test_a_drawn_table_has_a_cell_for_each_word() -> None:
-    """It is a figure like the others, to be saved beside them."""
+    """It is a figure like the others, and saved with them."""
     ax = draw(table(), TableSpec("t", (), "split", ("loss",), {"receivers": 2}))
     (drawn,) = ax.tables
     texts = [cell.get_text().get_text() for cell in drawn.get_celld().values()]

@@ -1,4 +1,4 @@
-"""A figure agrees with the verdicts on its points: paired contrasts are drawn where the intervals of two points do not show them."""
+"""A figure agrees with the verdicts on its points: paired contrasts are drawn if intervals do not show them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hostsim.views.plots.figure import draw
 LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
 ONE, TWO, FOUR = ({"receivers": count, "split": "1", "rate": "40 kpps"} for count in (1, 2, 4))
 MORE = Difference("loss", TWO, ONE)
-"""Of 2 to 4 % and 1 to 3 %, whose intervals overlap, although each replication has one more."""
+"""Of 2 to 4 % and 1 to 3 %, whose intervals overlap, although each replication differs by one."""
 TENFOLD = Ratio("loss", {"split": "0"}, {"split": "1"}, {"receivers": 4, "rate": "40 kpps"})
-"""Of 40 to 42 % and 4 to 6 %, whose intervals are apart."""
+"""Of 40 to 42 % and 4 to 6 %, whose intervals are disjoint."""
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ TENFOLD = Ratio("loss", {"split": "0"}, {"split": "1"}, {"receivers": 4, "rate":
 def test_a_contrast_is_drawn_where_figure_and_verdict_disagree(
     form: Form, ends: tuple[float, float | None, float | None], words: list[str]
 ) -> None:
-    """A certain one over intervals that overlap, and an open one over intervals that lie apart; no other."""
+    """A certain one over overlapping intervals, and an open one over disjoint intervals; no other."""
     judged = replace(verdict(form, None, None), value=ends[0], ci_low=ends[1], ci_high=ends[2])
     lines = {str(line.get_label()): line for line in draw(table(), LOSS, published=[judged]).get_lines()}
     assert [label for label in lines if label.startswith("paired")] == words
@@ -43,7 +43,7 @@ def test_a_contrast_is_drawn_where_figure_and_verdict_disagree(
 
 
 def test_bars_have_the_contrast_in_their_legend() -> None:
-    """They stand side by side, so that no line joins them."""
+    """They are side by side, so no line joins them."""
     judged = replace(verdict(MORE, None, None), value=1.0, ci_low=1.0, ci_high=1.0)
     legend = draw(table(), replace(LOSS, kind="bar"), published=[judged]).get_legend()
     assert legend is not None

@@ -1,4 +1,4 @@
-"""Several results on one axes: each with its own look, place and name."""
+"""Several results on one axes, each with its own look, place and name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def names(axes) -> list[str]:
 
 
 def test_lines_of_several_results_have_looks_and_names_of_their_own() -> None:
-    """The first keep theirs and get a name as well; the scale fits all of them."""
+    """The first ones keep theirs and get a name as well; the scale fits all of them."""
     axes = draw(table(), LOSS, name="before")
     alone = [(line.get_color(), line.get_linestyle()) for line in axes.get_lines()]
     faster = table().assign(loss=lambda rows: 10 * rows["loss"])
@@ -39,7 +39,7 @@ def test_lines_of_several_results_have_looks_and_names_of_their_own() -> None:
 
 
 def test_bars_of_several_results_stand_side_by_side() -> None:
-    """None hides another one, and a bar that somebody else has drawn stays."""
+    """None hides another one, and a bar drawn by other code stays."""
     axes = Figure().add_subplot()
     axes.bar([9], [1], label="mine")
     figure = FigureSpec("loss", "receivers", "loss", kind="bar")
@@ -54,7 +54,7 @@ def test_bars_of_several_results_stand_side_by_side() -> None:
 
 
 def test_two_measures_in_one_unit_are_named() -> None:
-    """The label of the axis is what they share."""
+    """The axis label is what they have in common."""
     figure = FigureSpec("loss", "receivers", "loss")
     axes = draw(table(), figure, name="mine")
     busy = table().assign(host_cpu=1.0)
@@ -64,7 +64,7 @@ def test_two_measures_in_one_unit_are_named() -> None:
 
 
 def test_cleared_axes_are_new_and_nothing_is_kept_alive() -> None:
-    """Drawing on them is as on a figure of one's own, and a dropped figure is freed."""
+    """Drawing on them works as on a separate figure, and a discarded figure is freed."""
     figure = Figure()
     axes = figure.add_subplot()
     draw(table(), LOSS, ax=axes, name="one")
@@ -91,7 +91,7 @@ def test_cleared_axes_are_new_and_nothing_is_kept_alive() -> None:
     ],
 )
 def test_what_cannot_share_axes_is_refused(other, words) -> None:
-    """And what is drawn stays as it is."""
+    """And the existing drawing is unchanged."""
     axes = draw(table(), LOSS)
     before = axes.get_lines()
     with pytest.raises(InputError, match=words):

@@ -1,4 +1,4 @@
-"""The figure of a warm-up shows the series that it was found by and where it was cut."""
+"""The figure of a warm-up shows the series that determined it, and the cut."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECOND = 10**12
 
 
 def record(*flags: str, **changes: object) -> RunRecord:
-    """Ten seconds of two PCPUs, all busy in the first two and half busy then; 1,000 packets a second."""
+    """Ten seconds of two PCPUs, fully busy in the first two and half busy then; 1,000 packets per second."""
     busy = np.array([1.0] * 2 + [0.5] * 8)
     values = np.concatenate([[0], np.cumsum(busy * SECOND)]).astype(np.int64)
     series = {
@@ -28,7 +28,7 @@ def record(*flags: str, **changes: object) -> RunRecord:
 
 
 def test_each_series_is_drawn_with_the_cut_and_the_level_after_it():
-    """Busy in percent of all PCPUs, packets a second; nothing was dropped."""
+    """Busy time in percent of all PCPUs, packets per second; nothing was dropped."""
     panels = draw_warm_up(record()).get_axes()
     assert [axes.get_ylabel() for axes in panels] == ["busy (%)", "read (pps)", "dropped (pps)"]
     assert len(panels) == len(SETTLED)
@@ -42,7 +42,7 @@ def test_each_series_is_drawn_with_the_cut_and_the_level_after_it():
 
 
 def test_the_title_names_the_run_the_cut_and_the_flag():
-    """A reader knows what to look at again."""
+    """A reader knows which run to inspect."""
     title = draw_warm_up(record()).get_axes()[0].get_title(loc="left")
     assert title == "rate = 40 kpps, replication 3\nwarm-up 2 of 10 s"
     flagged = draw_warm_up(record("warm-up")).get_axes()[0].get_title(loc="left")

@@ -49,7 +49,7 @@ def ticking_point():
 
 
 def test_a_point_carries_its_plug_ins_to_another_process(tmp_path):
-    """As text: the other process has no such file, and makes the same of it."""
+    """As text: the other process has no such file, and builds the same from it."""
     spec = ticking_point()
     done = subprocess.run(
         [sys.executable, "-c", USES], input=pickle.dumps(spec), capture_output=True, check=True, cwd=tmp_path
@@ -58,7 +58,7 @@ def test_a_point_carries_its_plug_ins_to_another_process(tmp_path):
 
 
 def test_a_plug_in_that_fails_on_a_worker_fails_its_run(tmp_path, monkeypatch):
-    """Where it was read it did not: the record has file and line all the same."""
+    """It did not where it was read: the record has file and line anyway."""
     file = tmp_path / "flaky.py"
     file.write_text(TICKING.read_text() + "\nimport os\nos.environ['HOME']\n")
     plugins = loaded(file)
@@ -73,7 +73,7 @@ def test_a_plug_in_that_fails_on_a_worker_fails_its_run(tmp_path, monkeypatch):
 
 
 def test_the_hash_of_a_point_counts_plug_ins_and_policies_only_where_there_are_any():
-    """Runs that were stored before there were any stay where they are found."""
+    """Runs stored before plug-ins existed are still found."""
     plain = point(traffic={"stream": multicast(1)})
     assert plain.digest() == "a992b1698877f3a4f15abe7529faa9f0"
     spec = ticking_point()
@@ -89,7 +89,7 @@ def test_the_hash_of_a_point_counts_plug_ins_and_policies_only_where_there_are_a
 
 
 def test_a_policy_is_made_of_what_the_shipped_one_is_and_its_settings():
-    """One that is not of the role's class is refused when the host is built."""
+    """An object of another class than the role's is refused when the host is built."""
     spec, shipped = ticking_point(), object
     lottery = registry_of(spec.plugins).of("scheduler")["lottery"].factory
     assert policy_maker(spec, "scheduler", lottery, shipped)(spec.settings, 1).tickets == 7
@@ -144,7 +144,7 @@ def test_a_plug_in_that_is_not_there_is_told(named, fault):
 
 
 def test_two_plug_ins_may_not_register_one_name(tmp_path):
-    """Nobody could say which one a scenario means."""
+    """It would be ambiguous which one a scenario means."""
     other = tmp_path / "other.py"
     other.write_text(TICKING.read_text() + "\n")
     with pytest.raises(InputError, match=r"other\.py:.*'ticks' a second time: the plug-in ticking registers it too"):
@@ -152,7 +152,7 @@ def test_two_plug_ins_may_not_register_one_name(tmp_path):
 
 
 def test_an_installed_plug_in_is_found_by_its_entry_point(tmp_path, monkeypatch):
-    """When it is named, and with the version of its package in the key of its runs."""
+    """When it is named; the key of its runs has the version of its package."""
     about = tmp_path / "own_tick-2.5.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: own-tick\nVersion: 2.5\n")
@@ -183,7 +183,7 @@ policies: {coalescing: {name: packets_or_time, packets: 5, timeout: 10 ms}, stee
 
 
 def test_a_coalescing_scheme_and_a_steering_rule_are_those_of_a_scenario(tmp_path):
-    """An interrupt for each five packets, as none waits for 10 ms; and the first VM uses the default queue, which NetQueue leaves to strangers."""
+    """An interrupt for every five packets, as none waits for 10 ms; and the first VM uses the default queue, which NetQueue leaves to others."""
     record = run(COUNTED, tmp_path, plugins=read_plugins([EXAMPLES / "packets_or_time.py"]))
     found = {
         name: record.series[name].values[-1].tolist() for name in ("guest.interrupts", "queue.arrived", "port.received")

@@ -19,9 +19,9 @@ class TicksSpec(Sourced):
     to: Names
     """Groups of VMs."""
     every: PositiveDuration
-    """Time from one tick to the next."""
+    """Time between ticks."""
     last: Annotated[int, Field(ge=1)] = 1000
-    """Ticks; the one after raises an error."""
+    """Number of ticks; the next one raises an error."""
 
 
 def ticks(env, host, peer):
@@ -37,11 +37,11 @@ class WatchSettings(Spec):
     """Settings of the watch."""
 
     every: PositiveDuration
-    """Time from one look to the next."""
+    """Time between observations."""
 
 
 def watch(env, host, settings):
-    """Look at the host, and change nothing."""
+    """Observe the host without changing it."""
     while True:
         yield env.timeout(settings.every)
 
@@ -54,7 +54,7 @@ class LotterySettings(Spec):
 
 
 class Lottery(ProportionalShare):
-    """Draws the vCPU that goes first."""
+    """Draws the next vCPU at random."""
 
     def __init__(self, settings, lead, own):
         super().__init__(settings, lead)

@@ -1,4 +1,4 @@
-"""Large receive offload: when it is given up for a while."""
+"""Large receive offload: when it is suspended for a while."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hostsim.model.policy.aggregation import USE_RATIO, Backoff
 
 
 def test_lro_stays_on_while_it_makes_fewer_packets():
-    """Two frames a packet, stretch after stretch."""
+    """Two frames per packet in every stretch."""
     backoff = Backoff(3000, 8, 100, 8)
     for _ in range(50):
         backoff.count(20, 10)
@@ -17,7 +17,7 @@ def test_lro_stays_on_while_it_makes_fewer_packets():
 
 
 def test_lro_goes_off_for_so_many_stretches_where_it_does_not_pay():
-    """A packet a frame over 100 frames: the next 800 go by themselves, then it is tried again."""
+    """A packet per frame over 100 frames: the next 800 are delivered separately, then it is tried again."""
     backoff = Backoff(3000, 8, 100, 8)
     backoff.count(99, 99)
     assert backoff.on
@@ -30,7 +30,7 @@ def test_lro_goes_off_for_so_many_stretches_where_it_does_not_pay():
 
 
 def test_the_ratio_is_taken_over_a_whole_stretch():
-    """Two thirds exactly still pays; one packet more does not."""
+    """Exactly two thirds are still worthwhile; one packet more is not."""
     just, above = Backoff(3000, 8, 99, 8), Backoff(3000, 8, 99, 8)
     just.count(99, 66)
     above.count(99, 67)
@@ -39,7 +39,7 @@ def test_the_ratio_is_taken_over_a_whole_stretch():
 
 @given(st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), max_size=80))
 def test_it_is_off_only_after_a_stretch_that_did_not_pay(counts: list[tuple[int, int]]):
-    """Every switch to off follows a stretch with too many packets, and lasts its frames out."""
+    """Every suspension follows a stretch with too many packets, and lasts for its number of frames."""
     backoff = Backoff(3000, 8, 100, 2)
     frames = packets = left = 0
     for came, made in counts:

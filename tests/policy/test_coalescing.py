@@ -1,4 +1,4 @@
-"""When somebody is interrupted or woken, and the names of the schemes that decide on it."""
+"""Instants of interrupts and wake-ups, and the names of the schemes that determine them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def test_interrupts_are_paced() -> None:
     [(16, 4 * MS, 1), (17, 4 * MS, 2), (80, 4 * MS, 5), (10_000, 4 * MS, 40), (160, 40 * MS, 1), (200, 40 * MS, 2)],
 )
 def test_the_depth_is_the_packet_rate_over_the_ceiling(packets: int, window: int, depth: int) -> None:
-    """Of 4,000 interrupts a second there are 16 in 4 ms; it is rounded up, and 40 at most."""
+    """4,000 interrupts per second are 16 in 4 ms; the depth is rounded up, and at most 40."""
     law = CoalescingDepth(4000, 40, 4, 4 * MS, window)
     law.count(packets, window)
     assert law.depth == depth
 
 
 def test_a_low_rate_has_a_depth_of_one() -> None:
-    """At a ceiling of 500 a second, four packets in 4 ms are for two interrupts, and three for three."""
+    """At a ceiling of 500 per second, four packets in 4 ms give two interrupts, and three give three."""
     law = CoalescingDepth(500, 40, 4)
     law.count(4, 4 * MS)
     assert law.depth == 2
@@ -47,7 +47,7 @@ def test_a_low_rate_has_a_depth_of_one() -> None:
 
 
 def test_the_interrupts_of_an_e1000_are_at_equal_distances() -> None:
-    """Of 8,000 a second each comes 125 us after the last at the earliest."""
+    """At 8,000 per second each comes at the earliest 125 us after the last."""
     scheme = InterruptThrottling(8000)
     assert scheme.due(5 * US) == 5 * US
     scheme.raised(5 * US, 0)
@@ -62,7 +62,7 @@ def test_a_scheme_without_a_row_is_named_with_those_that_have_one() -> None:
 
 @pytest.mark.parametrize("setting", ["Net.CoalesceScheme", "ethernetX.coalescingScheme"])
 def test_every_choice_of_the_platform_is_a_scheme(setting: str) -> None:
-    """What a scenario may write can be built."""
+    """Every scheme that a scenario may name can be built."""
     platform = Parts(data_root()).platform("esxi", ("platform",)).spec
     choices = (platform.advanced | platform.vmx)[setting].choices
     assert set(choices or ()) == set(COALESCING_SCHEMES) - {"throttled"}  # an e1000's, which no setting names

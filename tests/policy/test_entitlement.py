@@ -1,4 +1,4 @@
-"""What reservations, limits and shares give to each: the documented arithmetic, and against an independent way to work it out."""
+"""Effects of reservations, limits and shares, by documented arithmetic and an independent computation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pool(*children: Consumer, shares: float = 4000, reservation: float = 0.0, li
 
 
 def shared_out(capacity: float, *children: Consumer) -> None:
-    """Work out everything for the consumers of a host."""
+    """Compute everything for the consumers of a host."""
     root = Consumer(1.0, children=children)
     root.look()
     root.share_out(capacity)
@@ -52,7 +52,7 @@ def test_shares_of_siblings_and_a_new_one():
 
 
 def test_a_pool_divides_what_it_has_and_siblings_of_the_pool_lose_nothing():
-    """Shares of a pool do not grow with its VMs: each further one in it takes from those in it only."""
+    """Shares of a pool do not grow with its VMs: each further one takes only from the others in it."""
     for count in (1, 4):
         inside, outside = [vm() for _ in range(count)], [vm(4000) for _ in range(2)]
         shared_out(1.5, pool(*inside), *outside)
@@ -69,14 +69,14 @@ def test_what_a_vm_of_a_pool_does_not_demand_goes_to_its_siblings_first():
 
 
 def test_a_reservation_of_a_pool_is_divided_among_its_vms():
-    """By their shares, where none of them has one of its own."""
+    """By their shares, if none of them has its own."""
     inside = [vm(2000), vm(1000)]
     shared_out(1.0, pool(*inside, shares=1, reservation=0.6), vm(10_000))
     assert [one.guarantee for one in inside] == pytest.approx([0.4, 0.2])
 
 
 def test_a_limit_of_a_pool_is_divided_by_shares_and_demand():
-    """Also where the host is idle: caps of the VMs add up to the limit, and one that demands little leaves the rest."""
+    """Also on an idle host: caps of the VMs add up to the limit, and one with little demand leaves the rest."""
     first, second = vm(3000), vm(1000)
     shared_out(4.0, pool(first, second, limit=1.0))
     assert (first.cap, second.cap) == pytest.approx((0.75, 0.25))
@@ -101,7 +101,7 @@ def test_without_limits_nothing_is_capped():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_division_is_that_of_small_portions(seed: int):
-    """Handing out a thousandth after another, each time to the one that has least for its shares, comes to the same."""
+    """Handing out thousandths in turn, each to the one with the least relative to its shares, gives the same."""
     random = Random(seed)
     count = random.randint(1, 6)
     shares = [random.choice((500, 1000, 2000, 4000)) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Intervals that drivers' rules of adaptive interrupt moderation give, worked out by hand."""
+"""Intervals by drivers' rules of adaptive interrupt moderation, calculated by hand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_long_frames_have_long_intervals(size: int, interval: int) -> None:
 
 
 def test_the_direction_with_the_longer_frames_decides() -> None:
-    """A sender of full frames gets acknowledgements; an interrupt without frames changes nothing; a conservative driver has a least interval."""
+    """A sender of full frames receives acknowledgements; an interrupt without frames changes nothing; a conservative driver has a minimum interval."""
     rule = FrameSizeModeration(49 * US)
     rule.interrupted(0, 10, 600, 4, 4 * 1514)
     assert rule.due(0, 0) == 192 * US
@@ -42,7 +42,7 @@ def test_the_direction_with_the_longer_frames_decides() -> None:
 
 
 def test_a_class_of_latency_changes_by_one_step_and_its_interval_by_a_tenth() -> None:
-    """1,250 bytes in a microsecond, 10 Gbit/s: low latency after one interrupt, bulk from the second on, which tends to 125 us."""
+    """1,250 bytes per microsecond, 10 Gbit/s: low latency after one interrupt, bulk from the second on, which tends to 125 us."""
     rule, intervals = LatencyClasses(), []
     for _ in range(100):
         now = rule.due(0, 0)
@@ -54,7 +54,7 @@ def test_a_class_of_latency_changes_by_one_step_and_its_interval_by_a_tenth() ->
 
 @pytest.mark.parametrize(("rate", "interval"), [(1, 10), (15, 50), (25, 125)])
 def test_each_class_of_latency_has_its_interval(rate: int, interval: int) -> None:
-    """By the bytes in a microsecond of the busier direction."""
+    """By the bytes per microsecond of the busier direction."""
     rule = LatencyClasses()
     for _ in range(200):
         rule.interrupted(0, 1, 1, 1, rate * rule.due(0, 0) // US)
@@ -66,7 +66,7 @@ def test_each_class_of_latency_has_its_interval(rate: int, interval: int) -> Non
     [(300_000, 1514, 0), (425_000, 1514, 64 * US), (500_000, 1514, 128 * US), (1_000_000, 64, 0)],
 )
 def test_intervals_rise_with_the_packet_rate(rate: int, size: int, interval: int) -> None:
-    """Looked at every 250 ms; before that it is 16 us, and small frames are never held back."""
+    """Checked every 250 ms; before that it is 16 us, and small frames are never delayed."""
     rule = PacketRateModeration()
     rule.interrupted(100 * MS, rate // 10, rate // 10 * size, 0, 0)
     assert rule.due(0, 0) == 16 * US
@@ -82,7 +82,7 @@ def test_an_interrupt_announces_128_kib_at_most() -> None:
 
 
 def steady(rule: Moderation, interrupts: int, rate: int, size: int, now: int = 0) -> list[int]:
-    """Intervals after each of some interrupts of a queue that receives frames at a rate, each as soon as the rule allows; the NIC sends nothing."""
+    """Intervals after each of some interrupts of a queue that receives frames at a rate, each as early as the rule allows; the NIC sends nothing."""
     found = []
     for _ in range(interrupts):
         passed = rule.due(0, 0)
@@ -94,7 +94,7 @@ def steady(rule: Moderation, interrupts: int, rate: int, size: int, now: int = 0
 
 
 def test_an_interrupt_of_an_i40e_comes_to_announce_56_packets() -> None:
-    """Full frames at 10 Gbit/s: 50 us bring 40 of them, so that 2 us are added; after a change of either direction three interrupts go by. 70 us bring 56."""
+    """Full frames at 10 Gbit/s: 50 us bring 40 of them, so 2 us are added; after a change of either direction three interrupts are skipped. 70 us bring 56."""
     found = steady(PacketCountModeration(10e9), 300, 812_743, 1514)
     first = [52] * 5 + [54] * 5 + [56] * 5  # what is received, what is sent, three that settle
     assert found[:15] == [us * US for us in first]
@@ -126,7 +126,7 @@ def test_too_many_packets_of_an_i40e_shorten_its_interval(packets: int, size: in
 
 
 def answered(rule: PacketCountModeration, now: int, interrupts: int) -> int:
-    """Let a queue receive and send one small frame an interrupt, every 200 us; returns the end."""
+    """Let a queue receive and send one small frame per interrupt, every 200 us; returns the end."""
     for _ in range(interrupts):
         now += 200 * US
         rule.interrupted(now, 1, 60, 1, 60)
@@ -134,7 +134,7 @@ def answered(rule: PacketCountModeration, now: int, interrupts: int) -> int:
 
 
 def test_single_packets_of_an_i40e_end_at_low_latency() -> None:
-    """Both intervals rise from 50 us to 126 us in 38 steps of five interrupts; then what is sent counts as no bulk, and what is received is at half of 16 us."""
+    """Both intervals rise from 50 us to 126 us in 38 steps of five interrupts; then sent frames do not count as bulk, and received ones get half of 16 us."""
     rule = PacketCountModeration(10e9)
     now = answered(rule, 0, 5 * 37 + 1)
     assert rule.due(0, 0) == 126 * US
@@ -144,7 +144,7 @@ def test_single_packets_of_an_i40e_end_at_low_latency() -> None:
 
 
 def test_after_a_pause_an_i40e_begins_at_its_shortest() -> None:
-    """No interrupt for more than a tick: 2 us for the next, whatever has come, and half of 16 us from the one after the three that settle."""
+    """No interrupt for more than a tick: 2 us for the next, for any frames, and half of 16 us from the one after the three that settle."""
     rule = PacketCountModeration(10e9)
     steady(rule, 150, 812_743, 1514)
     assert rule.due(0, 0) == 70 * US
@@ -162,7 +162,7 @@ def test_after_a_pause_an_i40e_begins_at_its_shortest() -> None:
 
 
 def test_bulks_that_an_i40e_sends_keep_what_it_receives_from_low_latency() -> None:
-    """Full frames out and acknowledgements in: after a pause, one of these is answered at half of 16 us only until 33 frames go in an interrupt."""
+    """Full frames out and acknowledgements in: after a pause, an acknowledgement is handled at half of 16 us only until 33 frames leave per interrupt."""
     rule, now = PacketCountModeration(10e9), SECOND
     rule.interrupted(now, 1, 60, 1, 60)
     for _ in range(12):
@@ -187,7 +187,7 @@ def test_bulks_that_an_i40e_sends_keep_what_it_receives_from_low_latency() -> No
     ],
 )
 def test_each_class_of_an_older_i40e_has_its_interval(rate: int, size: int, interval: int) -> None:
-    """5, 15 and 30 bytes in a microsecond; and more than 40,000 frames a second. Looked at once in 101 interrupts."""
+    """5, 15 and 30 bytes per microsecond; and more than 40,000 frames per second. Checked once in 101 interrupts."""
     found = steady(SmoothedClasses(), 1000, rate, size)
     assert set(found[:100]) == {50 * US}
     assert found[100] == interval * US
@@ -195,7 +195,7 @@ def test_each_class_of_an_older_i40e_has_its_interval(rate: int, size: int, inte
 
 
 def test_the_slower_direction_of_an_older_i40e_decides() -> None:
-    """Acknowledgements of the lowest latency, and 30 bytes in a microsecond sent; many small frames sent are no fourth class."""
+    """Acknowledgements have the lowest latency class, and 30 bytes per microsecond are sent; many small sent frames are not a fourth class."""
     rule = SmoothedClasses()
     for _ in range(202):
         rule.interrupted(0, 1, 60, 3, 1500)
@@ -203,7 +203,7 @@ def test_the_slower_direction_of_an_older_i40e_decides() -> None:
 
 
 def test_a_thousand_interrupts_of_an_sfc_move_its_interval_by_a_quantum() -> None:
-    """Nine quanta of 6.144 us at most. Less than four frames an interrupt are one less, more than eight one more, and what lies between none."""
+    """At most nine steps of 6.144 us. Fewer than four frames per interrupt subtract one, more than eight add one, and numbers in between change nothing."""
     rule, quantum = EventScore(), 6_144 * NS
     assert rule.due(0, 0) == 9 * quantum
     for frames, expected in ((3, 8), (3, 7), (4, 7), (8, 7), (9, 8), (9, 9), (9, 9)):
@@ -216,7 +216,7 @@ def test_a_thousand_interrupts_of_an_sfc_move_its_interval_by_a_quantum() -> Non
 
 @pytest.mark.parametrize(("rate", "quanta"), [(1_000_000, 9), (1_000, 1)])
 def test_an_sfc_ends_at_its_longest_or_its_shortest(rate: int, quanta: int) -> None:
-    """55 frames an interrupt are a bulk; at a millisecond from frame to frame each has its interrupt, as in a ping-pong."""
+    """55 frames per interrupt are bulk; with a millisecond between frames each has its interrupt, as in a ping-pong."""
     rule, now = EventScore(), 0
     for _ in range(20_000):
         now = max(now + rule.due(0, 0), (now * rate // SECOND + 1) * SECOND // rate)
@@ -225,7 +225,7 @@ def test_an_sfc_ends_at_its_longest_or_its_shortest(rate: int, quanta: int) -> N
 
 
 def dense(rule: ProfileSearch, interrupts: int) -> list[int]:
-    """Waits after each of some interrupts of a queue that receives a frame every microsecond; a poll takes what came before its interrupt."""
+    """Waits after each of some interrupts of a queue that receives a frame every microsecond; a poll takes the frames before its interrupt."""
     found, now, polled = [], 0, 0
     for _ in range(interrupts):
         frames = 1 + rule.due(0, 0) // US
@@ -252,7 +252,7 @@ def test_an_mlx5_finds_the_profile_with_the_fewest_interrupts_of_a_bulk() -> Non
 
 
 def test_an_mlx5_answers_a_ping_pong_at_once() -> None:
-    """A request 12 us after each answer: 2 us of wait make more requests than 8 us, and with the first profile the search is at an end."""
+    """A request 12 us after each reply: a wait of 2 us gives more requests than 8 us, and the search ends with the first profile."""
     rule, now = ProfileSearch(), 0
     assert rule.due(5 * US, 0) == 13 * US
     for _ in range(2000):
@@ -263,7 +263,7 @@ def test_an_mlx5_answers_a_ping_pong_at_once() -> None:
 
 
 def test_a_search_of_an_mlx5_that_finds_nothing_rests_for_ten_measurements() -> None:
-    """Whatever it does, the next measurement is worse: ten steps to and fro, and after ten measurements it sets off again. Frames 10 ms apart and more wait for the period."""
+    """Every measurement is worse than the last: ten steps back and forth, and after ten measurements it starts again. Frames 10 ms apart or more wait for the period."""
     rule, now, gap, periods = ProfileSearch(), 0, 10 * MS, []
     for _ in range(22):
         for _ in range(65):
@@ -276,7 +276,7 @@ def test_a_search_of_an_mlx5_that_finds_nothing_rests_for_ten_measurements() -> 
 
 
 def test_every_rule_that_a_hardware_file_may_name_can_be_built() -> None:
-    """Table and schema have the same names, and each makes a rule with objects of its own."""
+    """Table and schema have the same names, and each makes a rule with its own objects."""
     names = [name for kind in get_args(NicSpec.model_fields["moderation"].annotation) for name in get_args(kind)]
     assert sorted(names) == sorted(MODERATION_RULES)
     for name in names:

@@ -1,4 +1,4 @@
-"""NUMA-aware I/O: when it holds, and whom it moves."""
+"""NUMA-aware I/O: when it is active, and which VMs it moves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hostsim.model.policy.numa import (
 
 
 def test_it_holds_below_the_threshold_and_never_at_zero():
-    """200 % of a core is what Net.NetNetqNumaIOCpuPinThreshold says by example."""
+    """200 % of a core is the example of Net.NetNetqNumaIOCpuPinThreshold."""
     assert (is_below_threshold(199.9, 200), is_below_threshold(200, 200), is_below_threshold(0, 0)) == (
         True,
         False,
@@ -31,7 +31,7 @@ def test_those_with_most_traffic_go_first_while_there_is_room():
 
 
 def test_who_has_no_traffic_stays():
-    """0 also stands for a VM that may not be moved."""
+    """0 also represents a VM that may not be moved."""
     assert vms_to_pull([0, 3, 0], [0.1, 0.1, 0.1], 8) == [1]
 
 
@@ -47,7 +47,7 @@ def test_between_three_quarters_and_nine_tenths_nobody_comes_or_goes(load: float
 
 
 def test_a_quiet_look_does_not_make_a_vm_small():
-    """Its mean stands against it for some looks; a busy look counts at once."""
+    """Its mean delays the decision for some checks; a busy check counts at once."""
     assert demand_estimate(0.4, 0.9) == 0.9
     mean = 0.8
     for expectation in (0.7, 0.6125):
@@ -56,7 +56,7 @@ def test_a_quiet_look_does_not_make_a_vm_small():
 
 
 def test_those_with_least_traffic_leave_until_the_node_is_not_too_full():
-    """No more than must; ties go by power-on."""
+    """No more than necessary; ties are decided by power-on order."""
     assert vms_to_return([5, 1, 3, 1], [0.5, 0.2, 0.5, 0.2], 0.5) == [1, 3, 2]
     assert vms_to_return([5, 1], [0.5, 0.5], 0.5) == [1]
     assert vms_to_return([5, 1], [0.5, 0.5], 0) == []
@@ -68,7 +68,7 @@ def test_those_with_least_traffic_leave_until_the_node_is_not_too_full():
     st.floats(0, 6),
 )
 def test_what_is_pulled_fits(vms: list[tuple[int, float]], room: float):
-    """Nobody twice, nobody without traffic, and no more than there is room for."""
+    """No VM twice, none without traffic, and no more than there is room for."""
     chosen = vms_to_pull([packets for packets, _ in vms], [load for _, load in vms], room)
     assert len(set(chosen)) == len(chosen)
     assert all(vms[position][0] for position in chosen)

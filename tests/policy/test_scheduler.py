@@ -27,7 +27,7 @@ def queue(*waiting: Schedulable) -> RunQueue[Schedulable]:
 
 
 def test_virtual_time_is_time_over_shares():
-    """What is not charged yet counts, and is charged but once."""
+    """Uncharged time counts, and is charged only once."""
     rich = world(shares=2000)
     here = queue()
     assert POLICY.vtime(rich, here, 300) == 150
@@ -37,7 +37,7 @@ def test_virtual_time_is_time_over_shares():
 
 
 def test_lag_is_bounded():
-    """A vCPU that is ahead keeps its time; one far behind is pulled up; system worlds have none to keep."""
+    """A vCPU that is ahead keeps its time; one far behind is raised; system worlds have none to keep."""
     found = []
     for one in (world(500), world(0), world(0, system=True)):
         POLICY.wake(one, 450)
@@ -46,7 +46,7 @@ def test_lag_is_bounded():
 
 
 def test_system_worlds_go_first_then_the_least_virtual_time():
-    """The first of several, in either case; who goes on without system worlds is the same with them."""
+    """The first of several, in either case; the choice without system worlds is the same with them."""
     vcpus, systems = [world(20), world(10), world(10)], [world(30, system=True), world(5, system=True)]
     assert POLICY.first(queue(*vcpus), 0) is vcpus[1]
     assert POLICY.first(queue(*vcpus, *systems), 0) is systems[0]
@@ -65,7 +65,7 @@ def test_system_worlds_go_first_then_the_least_virtual_time():
     ],
 )
 def test_who_yields_at_the_end_of_a_batch(running: Schedulable, waiting: Schedulable, stay: int, expected: bool):
-    """A vCPU to system worlds at once; else nobody before a quantum is over."""
+    """A vCPU gives way to system worlds at once, to others only after a quantum."""
     assert POLICY.yields(running, queue(waiting), stay) is expected
 
 
@@ -79,7 +79,7 @@ def test_a_vcpu_needs_its_lead():
 
 
 def test_who_is_furthest_behind_goes_on_for_who_is_furthest_ahead():
-    """In pairs, from the widest gap on, as long as the gap is a lead; each but once."""
+    """In pairs, from the widest gap on, as long as the gap is a lead; each only once."""
 
     def pairs(waiting: list[int], running: list[int], lead: int = LEAD) -> list[tuple[int, int]]:
         policy = ProportionalShare(settings(), lead)
@@ -92,7 +92,7 @@ def test_who_is_furthest_behind_goes_on_for_who_is_furthest_ahead():
 
 
 def test_a_lead_stops_above_its_threshold_and_starts_at_its_own():
-    """The slowest leads by nothing and is never held back, whatever the thresholds."""
+    """The slowest leads by nothing and is never stopped, for any thresholds."""
     assert (POLICY.costops(3 * MS), POLICY.costops(3 * MS + 1)) == (False, True)
     assert (POLICY.costarts(2 * MS + 1), POLICY.costarts(2 * MS)) == (False, True)
     none = ProportionalShare(settings(costop_threshold=0, costart_threshold=0), LEAD)
@@ -100,7 +100,7 @@ def test_a_lead_stops_above_its_threshold_and_starts_at_its_own():
 
 
 def test_proportional_share_answers_every_question_of_the_contract():
-    """A subclass of it decides what it wants to, and leaves the rest."""
+    """A subclass overrides some decisions, and inherits the rest."""
     asked = {name for name in vars(SchedulerPolicy) if not name.startswith("_")}
     assert {name for name in asked if callable(getattr(SchedulerPolicy, name))} - set(vars(ProportionalShare)) == set()
     assert len(asked) > 10

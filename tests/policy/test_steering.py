@@ -1,4 +1,4 @@
-"""The Toeplitz hash against the published verification suite, and what must hold of it whatever the key."""
+"""The Toeplitz hash against the published verification suite, and its properties for any key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_published_vectors(destination, port, source, source_port, addresses
 
 
 def by_definition(key: bytes, data: bytes) -> int:
-    """Bit by bit, as the definition reads."""
+    """Bit by bit, as in the definition."""
     bits, width, value = int.from_bytes(key, "big"), 8 * len(key), 0
     for position in range(8 * len(data)):
         if data[position // 8] >> (7 - position % 8) & 1:

@@ -1,4 +1,4 @@
-"""Where time goes, as bars and rows: at the points that are asked for, named by what tells them apart."""
+"""Time breakdown as bars and rows: at the requested points, named by their differences."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_kinds_with_several_owners_are_told_apart_and_idle_is_left_out():
 
 
 def test_more_owners_than_looks_are_not_told_apart():
-    """Two bars of the same look would say the wrong thing."""
+    """Two bars with the same look would be misleading."""
     many = pd.concat([CPU, *(CPU[CPU["owner"] == "web"].assign(owner=f"web{n}") for n in range(7))])
     (bar,) = cpu_shares(results(table=found().table, cpu=many, contexts=CONTEXTS), {"receivers": 2})
     assert bar == ("receivers=2", {"vCPUs": 85.0, "NetPoll": 2.0})
 
 
 def test_without_a_place_the_last_point_of_each_series_is_shown_and_named():
-    """An empty place asks for all points."""
+    """An empty place means all points."""
     assert [name for name, _ in cpu_shares(found())] == ["receivers=2"]
     assert [name for name, _ in cpu_shares(found(), {})] == ["receivers=1", "receivers=2"]
     with pytest.raises(InputError, match="did you mean 'receivers'"):
@@ -64,7 +64,7 @@ def test_without_a_place_the_last_point_of_each_series_is_shown_and_named():
 
 
 def test_stages_are_shown_where_there_are_round_trips():
-    """In the order of the catalogue, without the word that they all begin with."""
+    """In the order of the catalogue, without their common first word."""
     assert stage_times(found()) == []
     ((name, stages),) = stage_times(found(**dict.fromkeys(STAGES, 3.0)), {"receivers": 2})
     assert name == "receivers=2"
@@ -86,7 +86,7 @@ def test_latencies_have_their_units_and_what_cannot_be_told_is_told_in_words():
 
 
 def test_no_two_downloads_of_a_page_have_one_name(tmp_path):
-    """A figure of a scenario may be called as the breakdown of time is."""
+    """A figure of a scenario may have the same name as the breakdown of time."""
     made = replace(found(), figures=(FigureSpec("cpu-time", "receivers", "loss"),))
     page = write_report(tmp_path / "report.html", [made]).read_text()
     names = re.findall(r' download="([^"]*)"', page)

@@ -1,4 +1,4 @@
-"""The report in a real browser: it fits, fetches nothing, shows every drawing, and prints what is folded away on screen."""
+"""The report in a real browser: it fits, fetches nothing, shows every drawing, and prints folded parts."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ addEventListener("load", () => {
 </script>
 """
 FRAME = """<pre id="{width}"></pre><iframe src="{page}" style="border: 0; width: {width}px; height: 900px"></iframe>"""
-"""A window has 500 px at least; a frame has as many as it is given."""
+"""A window has at least 500 px; a frame has any given width."""
 MANY = tuple(EffectiveSetting(f"Net.Setting{number}", str(number), "a platform's default") for number in range(300))
 
 
 def measured(page: Path, text: str, *widths: int) -> dict[int, dict]:
-    """What the page looks like at each width, by a script that is put at its end; one browser shows all of them, as it takes long to start."""
+    """Layout of the page at each width, by a script appended to it; one browser shows all of them, as it starts slowly."""
     measuring, frames = (page.with_name(f"{name}-{len(widths)}.html") for name in ("measuring", "frames"))
     measuring.write_text(text.replace("</body>", MEASURE + "</body>"))
     shown = "".join(FRAME.format(page=measuring.as_uri(), width=width) for width in widths)
@@ -79,7 +79,7 @@ def browse(*arguments: str, folder: Path) -> str:
 
 
 def wide_results() -> Results:
-    """Results with what is widest: a long claim, one of the forest plot, a table of many columns, contexts, a prediction interval."""
+    """Results with the widest content: a long claim, one of the forest plot, a table of many columns, contexts, a prediction interval."""
     named = replace(VERDICTS[0], expectation=replace(VERDICTS[0].expectation, name="dense.medium." * 6 + "p95"))
     published = replace(VERDICTS[1].expectation, name="smalludp.coalesce_tx")
     predicted = replace(
@@ -105,7 +105,7 @@ def page(tmp_path_factory) -> Path:
 
 
 def test_the_page_shows_all_of_every_table_and_drawing(page):
-    """On a telephone and on a desk, with all that is folded away; nothing is fetched, no text has the colour of its paper."""
+    """On phone and desktop, with everything unfolded; nothing is fetched, and no text has the colour of its background."""
     for width, found in measured(page, page.read_text(), 320, 390, 768, 1024, 1280, 1920).items():
         assert found["inner"] == width
         assert found["fetched"] == 0, width
@@ -118,13 +118,13 @@ def test_the_page_shows_all_of_every_table_and_drawing(page):
 
 
 def test_paper_cuts_nothing_off(page):
-    """Nobody can scroll it: with the rules for paper, at the width of A4, all tables fit."""
+    """Paper cannot be scrolled: with print rules at the width of A4, all tables fit."""
     found = measured(page, page.read_text().replace("@media print", "@media all"), 720)
     assert found[720]["cut"] == []
 
 
 def test_print_shows_what_is_folded_away_on_screen(page):
-    """Three hundred settings need pages; folded away they would need none."""
+    """Three hundred settings need pages; folded they would need none."""
     pdf = page.with_name("report.pdf")
     browse(f"--print-to-pdf={pdf}", "--no-pdf-header-footer", page.as_uri(), folder=page.parent)
     content = pdf.read_bytes()

@@ -1,4 +1,4 @@
-"""Contexts as people read them: which points, which cells, where they stand on the page."""
+"""Contexts for readers: points, cells, and their place on the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.sample_results import results, table
 
 
 def found() -> Results:
-    """Contexts of both points of the sample; the first replication of the second says `node node0`."""
+    """Contexts of both points of the sample; the first replication of the second has `node node0`."""
     rows = [
         ("p1", "netpoll", "poll", "vmnic0-rx0", 0, 99.96, 0.0, 12345.6, 1e6, 0.4, 25.0),
         ("p1", "pcpu", "mean of 8", "", 1, 10.0, np.nan, 5.0, np.nan, np.nan, np.nan),
@@ -32,7 +32,7 @@ def found() -> Results:
 
 
 def test_the_last_point_of_each_series_is_the_one_to_look_at() -> None:
-    """Each once, however many figures end there; it has what limits it in its first replication, and in how many."""
+    """Each once, for any number of figures that end there, with the bottleneck of its first replication and its number of runs."""
     (point,) = last_points(found())
     assert (point.id, point.words, point.bottleneck) == ("p2", "receivers=2", "node node0")
     assert point.where == " (in 1 of 2 runs)"
@@ -49,7 +49,7 @@ def test_the_last_point_of_each_series_is_the_one_to_look_at() -> None:
 
 
 def test_points_are_found_by_their_axes() -> None:
-    """As text, as they are typed; what cannot be is told with what can."""
+    """As text, as typed; impossible values are reported with the possible ones."""
     assert [point.id for point in points_at(found(), {"receivers": "1"})] == ["p1"]
     for at, message in (
         (
@@ -64,7 +64,7 @@ def test_points_are_found_by_their_axes() -> None:
 
 
 def test_cells_are_short() -> None:
-    """Percentages with one digit, rates with none, a dash where there is nothing."""
+    """Percentages with one digit, rates with none, a dash for missing values."""
     rows = context_rows(found().contexts)
     assert rows[0] == ("netpoll", "poll", "vmnic0-rx0", "0", "100.0", "0.0", "12,346", "1,000,000", "0", "25.0")
     assert rows[2] == ("wire", "vmnic0 <receive>", "", "–", "50.0", "–", "–", "7", "–", "–")
@@ -79,7 +79,7 @@ def test_contexts_come_back_from_the_folder(tmp_path) -> None:
 
 
 def test_the_page_shows_them_folded(tmp_path) -> None:
-    """What is full stands in the summary; a scenario without contexts has no such section."""
+    """The full context is in the summary; a scenario without contexts has no such section."""
     page = write_report(tmp_path / "report.html", [found()]).read_text()
     assert "<summary>receivers=2: node node0 (in 1 of 2 runs)</summary>" in page
     assert "vmnic0 &lt;receive&gt;" in page

@@ -1,4 +1,4 @@
-"""The drawing of a verdict: inside its frame, whatever the numbers."""
+"""The drawing of a verdict stays inside its frame for any numbers."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def shapes(*args, **kwargs) -> dict[str, list[dict[str, str]]]:
 
 
 def test_a_value_in_its_band_is_drawn_inside_it():
-    """The picture says what the verdict says."""
+    """The picture agrees with the verdict."""
     drawn = shapes()
     band, dot = drawn["rect.band"][0], drawn["circle.in-band"][0]
     assert float(band["x"]) < float(dot["cx"]) < float(band["x"]) + float(band["width"])
 
 
 def test_a_value_outside_is_drawn_outside():
-    """A failing value is seen to fail."""
+    """A failing value is visible as failing."""
     drawn = shapes(value=9.0, interval=(8.5, 9.5))
     band, dot = drawn["rect.band"][0], drawn["circle.in-band"][0]
     assert float(dot["cx"]) > float(band["x"]) + float(band["width"])
 
 
 def test_without_a_value_only_the_band_is_drawn():
-    """What was not measured is not drawn."""
+    """Unmeasured values are not drawn."""
     assert set(shapes(value=None, interval=(None, None))) == {"line.axis", "rect.band"}
 
 
@@ -57,7 +57,7 @@ def test_the_line_of_a_bound_reaches_to_the_open_side(bound, interval, ends):
 @pytest.mark.parametrize("band", [(None, 1.0), (1.0, None), (0.0, 0.0), (None, None), (-1e9, 1e-9)])
 @pytest.mark.parametrize("value", [0.0, 1e12, -1e12, math.nan, None])
 def test_every_mark_lies_inside_the_frame(band, value):
-    """Open bands, single values and far outliers do not leave the picture."""
+    """Open bands, single values and far outliers stay inside the picture."""
     drawn = shapes(band=band, value=value, interval=(-math.inf, math.inf))
     rect = drawn["rect.band"][0]
     assert float(rect["x"]) >= 0
@@ -66,7 +66,7 @@ def test_every_mark_lies_inside_the_frame(band, value):
 
 
 def test_each_outcome_has_a_mark_of_its_own():
-    """They can be told apart without colours."""
+    """They are distinct without colours."""
     marks = [
         gauge(verdict(), outcome=outcome).rsplit("<", 2)[1].split(" ")[0] for outcome in ("in band", "known red", "red")
     ]

@@ -1,4 +1,4 @@
-"""The report is one file, needs nothing else, and shows what there is."""
+"""The report is one file, needs nothing else, and contains all results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class _Balance(HTMLParser):
-    """Collects the text, and the tags that are open: a page in balance leaves none."""
+    """Collects the text, and the open tags: a balanced page leaves none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ def parsed(page: str) -> _Balance:
 
 
 def test_the_page_is_in_balance_and_no_id_stands_twice(page):
-    """Figures of several scenarios live on one page."""
+    """Figures of several scenarios are on one page."""
     balance = parsed(page)
     assert balance.open == []
     assert len(balance.ids) == len(set(balance.ids))
@@ -75,7 +75,7 @@ def test_nothing_is_fetched_from_anywhere(page):
 
 
 def test_every_claim_figure_setting_warning_and_failure_is_shown(page):
-    """What the reader must know stands there."""
+    """Everything that the reader must know is there."""
     text = parsed(page).text
     for one in VERDICTS:
         assert one.expectation.name in text
@@ -105,7 +105,7 @@ def test_every_claim_figure_setting_warning_and_failure_is_shown(page):
 
 
 def test_the_page_counts_verdicts_by_kind_of_claim(tmp_path):
-    """Each kind has a row, and what the kinds mean stands below."""
+    """Each kind has a row, with its meaning below."""
     kinds = [*CLAIM_KINDS, ""]
     made = [replace(VERDICTS[0], expectation=replace(VERDICTS[0].expectation, kind=kind)) for kind in kinds]
     page = write_report(tmp_path / "r.html", [results(verdicts=(*made, VERDICTS[4]))]).read_text()
@@ -123,7 +123,7 @@ def test_the_page_counts_verdicts_by_kind_of_claim(tmp_path):
 
 
 def test_the_page_has_the_levels_of_trust_and_the_forest_plot(tmp_path):
-    """Of published claims on unchanged hosts, with the class of each level; a page of one scenario has no plot."""
+    """For published claims on unchanged hosts, with the class of each level; a page of one scenario has no plot."""
 
     def of(name, value, state, **changed):
         band = claims()[name].band
@@ -161,7 +161,7 @@ def test_a_deterministic_value_has_a_word_in_place_of_an_interval(tmp_path):
 
 
 def test_a_bound_and_the_range_of_a_known_red_are_shown(tmp_path):
-    """A value that is an end of a bracket is said to be one, a known red that drifted is not just known."""
+    """A value at the end of a bracket is labelled as such, and a known red that drifted is not just known."""
     text = parsed(write_report(tmp_path / "report.html", [results(verdicts=BOUNDED)]).read_text()).text
     for words in (
         "at least 189",
@@ -179,7 +179,7 @@ def test_text_of_users_is_escaped(page):
 
 
 def test_a_figure_of_answers_has_a_caption(tmp_path):
-    """It names the expectations, and words that are no markup stay words."""
+    """It names the expectations, and text that is not markup stays text."""
     figures = (AnswersSpec("steps", ("passes", "a < b")),)
     page = write_report(tmp_path / "report.html", [results(figures=figures)]).read_text()
     assert "<figcaption>Simulated and published: passes; a &lt; b " in page
@@ -204,7 +204,7 @@ def test_a_scenario_without_expectations_or_figures_has_a_page_too(tmp_path):
 
 
 def test_figures_and_columns_have_names_for_who_does_not_see_them(page):
-    """Every drawing says what it shows, every heading what it heads; nothing is given twice under Provenance."""
+    """Every drawing has a description, every heading content; nothing occurs twice under Provenance."""
     drawings = re.findall(r"<svg [^>]*>", page)
     assert drawings
     assert all('role="img" aria-label="' in drawing for drawing in drawings)
@@ -216,7 +216,7 @@ def test_figures_and_columns_have_names_for_who_does_not_see_them(page):
 
 
 def test_assumed_inputs_of_all_scenarios_are_one_folded_table(tmp_path):
-    """An input that several scenarios have has one row, with their names; results stand above it."""
+    """An input of several scenarios has one row with their names; results are above it."""
     page = write_report(tmp_path / "r.html", [results(), results(scenario="another")]).read_text()
     assert page.count("traffic.x.rate") == 1
     folded = page[page.index("Assumed inputs</h2>") :]
@@ -226,7 +226,7 @@ def test_assumed_inputs_of_all_scenarios_are_one_folded_table(tmp_path):
 
 
 def test_every_figure_has_its_numbers_as_a_download(page):
-    """In the page itself: a link to data fetches nothing."""
+    """In the page itself: a data link fetches nothing."""
     links = re.findall(r'<a class="data" download="([^"]*)" href="data:text/csv;charset=utf-8,([^"]*)"', page)
     assert len(links) == page.count("</figure>")
     frame = pd.read_csv(io.StringIO(unquote(dict(links)["small-loss.csv"])))
@@ -246,7 +246,7 @@ def test_a_page_of_an_own_scenario_is_about_that_scenario(tmp_path):
 
 
 def test_the_index_leads_to_every_part(page):
-    """Of each scenario, and to what all share."""
+    """For each scenario, and for the parts that all share."""
     index = page[page.index('<nav class="index"') : page.index("</nav>")]
     targets = re.findall(r'href="#([^"]*)"', index)
     assert len(targets) > 10
@@ -254,7 +254,7 @@ def test_the_index_leads_to_every_part(page):
 
 
 def test_a_known_red_has_one_mark_everywhere(tmp_path):
-    """Also where its value lies in the band: in the count, the list of scenarios, the table and the drawing."""
+    """Also if its value is in the band: in the count, the list of scenarios, the table and the drawing."""
     known = verdict("mine", state=VerdictState.OPEN, known=True, reason="no mechanism")
     page = write_report(tmp_path / "r.html", [results(verdicts=(known,)), results(verdicts=())]).read_text()
     body = page[page.index("<body>") :]
@@ -282,12 +282,12 @@ def test_units_are_printed_where_they_are_units(tmp_path, unit, published, value
 
 
 def test_a_figure_alone_is_as_wide_as_one_of_several(page):
-    """Its letters are of the size of the others', where a column of the grid is kept free beside it."""
+    """Its letters have the size of the others, next to a free grid column."""
     assert "repeat(auto-fill, " in page.partition(".figures {")[2].partition("}")[0]
 
 
 def test_no_hatch_weighs_more_than_the_figure(tmp_path):
-    """Eight parts in a bar, each with its own look: one hatch of dots took 150 kB."""
+    """Eight parts in a bar, each with its own look: one dotted hatch took 150 kB."""
     bars = [("a point", {f"part {number}": 1.0 for number in range(8)})]
     assert len(as_svg(draw_stacked_bars(bars, "time").get_figure(root=True))) < 30_000
 
@@ -303,7 +303,7 @@ def test_a_table_of_a_scenario_is_a_table_of_the_page(tmp_path):
 
 
 def test_claims_captions_and_assumptions_link_to_their_sources(tmp_path) -> None:
-    """In a few words with all of them as a tooltip, and in full at the end; an address of another kind is no link."""
+    """Briefly with all of them as a tooltip, and in full at the end; an address of another kind is not a link."""
     source = Publication("x-2015", "X & Y", author=("Ann Bee", "Cy Dee"), year=2015, address="https://example.org/x")
     evil = Publication("evil", "Evil", organization="Somebody", address="javascript:alert(1)")
     found = results(

@@ -11,7 +11,7 @@ from tests.sample_results import results
 
 
 def test_figures_are_written_after_tables_and_facts(tmp_path: Path) -> None:
-    """Under names that every file system takes."""
+    """With names that every file system accepts."""
     files = write(results(), tmp_path)
     assert [file.name for file in files] == [
         *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "runs.parquet", "results.json"),
@@ -21,7 +21,7 @@ def test_figures_are_written_after_tables_and_facts(tmp_path: Path) -> None:
 
 
 def test_a_pdf_is_drawn_on_demand_and_never_left_behind_its_table(tmp_path: Path) -> None:
-    """One that is there is replaced with the other files."""
+    """An existing one is replaced with the other files."""
     [loss] = (figure for figure in results().figures if figure.name == "loss")
     asked = draw_figures(results(figures=(loss,)), tmp_path, pdf=True)
     assert [file.name for file in asked] == ["loss.svg", "loss.png", "loss.pdf"]
@@ -32,7 +32,7 @@ def test_a_pdf_is_drawn_on_demand_and_never_left_behind_its_table(tmp_path: Path
 
 
 def test_figures_are_drawn_from_a_folder_as_from_the_results(tmp_path: Path) -> None:
-    """Those of answers too: their verdicts are in the folder."""
+    """Also figures of answers: their verdicts are in the folder."""
     figures = (AnswersSpec("steps", ("passes", "missing")), FigureSpec("loss", "receivers", "loss"))
     drawn = [file.read_bytes() for file in write(results(figures=figures), tmp_path / "run") if file.suffix == ".svg"]
     again = draw_figures(read(tmp_path / "run"), tmp_path / "plot")

@@ -31,7 +31,7 @@ EPYC = {
     "core_complex": {"cores": 8, "near": "23 ns", "far": "107 ns"},
     "memory": {"latency": "100 ns", "hop": "90 ns", "hop_in_socket": "10 ns", "channels": 2, "transfers": "3.2e9 /s"},
 }
-"""Two sockets with four NUMA nodes each, of eight cores, which are a core complex."""
+"""Two sockets with four NUMA nodes each, of eight cores, which are one core complex."""
 
 
 def test_a_socket_may_have_several_numa_nodes() -> None:
@@ -59,7 +59,7 @@ def test_parts_of_a_processor_must_fit(changes: dict[str, object], message: str)
 
 
 def test_work_runs_at_the_all_core_turbo_clock() -> None:
-    """A quarter more clock is a fifth less time for the same cycles; times that no clock changes stay."""
+    """A quarter more clock is a fifth less time for the same cycles; times independent of the clock are unchanged."""
     platform = Parts(data_root()).platform("esxi-8.0", ("platform",)).spec
     assert platform is not None
     plain = CpuSpec.model_validate(EPYC | {"clock": "2 GHz"})
@@ -70,7 +70,7 @@ def test_work_runs_at_the_all_core_turbo_clock() -> None:
 
 
 def test_new_keys_of_processors_leave_stored_runs_alone() -> None:
-    """A server that has none of them has the hash that it had before there were any; each of them changes it."""
+    """A server without them has the same hash as before they existed; each of them changes it."""
     spec = point("queue.yaml")
     before = spec.model_dump_json(include={"hardware"})
     cpu = spec.hardware.cpu
@@ -93,7 +93,7 @@ def test_new_keys_of_processors_leave_stored_runs_alone() -> None:
 
 @pytest.mark.parametrize("value", [0.9, 2.1])
 def test_two_hyperthreads_do_between_one_core_and_two(value: float) -> None:
-    """A throughput outside is refused, with what is allowed."""
+    """A throughput outside the range is refused, with the allowed values."""
     platform = Parts(data_root()).platform("esxi", ("platform",)).spec
     assert platform is not None
     factor = platform.costs.smt_throughput.model_copy(update={"value": value})

@@ -1,4 +1,4 @@
-"""Effective settings: what defaults and what is typed come to, in the model's units."""
+"""Effective settings: the result of defaults and typed values, in the model's units."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_defaults_are_those_of_the_platform(platform: PlatformSpec) -> None:
 
 
 def test_a_version_without_a_setting_does_what_the_last_one_did_that_had_it() -> None:
-    """7.0 packs and unpacks receive queues, and completes within 50 ms; neither can be set, and its own defaults hold."""
+    """7.0 packs and unpacks receive queues, and completes within 50 ms; neither can be set, and its own defaults apply."""
     seven = Parts(data_root()).platform("esxi-7.0", ("platform",)).spec
     assert seven is not None
     settings, faults, _ = host_settings(seven, {}, {})
@@ -48,7 +48,7 @@ def test_a_version_without_a_setting_does_what_the_last_one_did_that_had_it() ->
 
 
 def test_settings_reach_the_model_in_its_units(platform: PlatformSpec) -> None:
-    """Numbers may be written as text, as files and command lines do."""
+    """Numbers may be written as text, as in files and command lines."""
     settings, _, _ = host_settings(
         platform, {"Cpu.Quantum": "20", "Net.MaxPortRxQueueLen": 500}, {"netMaxPktsToProcess": 32}
     )
@@ -70,12 +70,12 @@ TIMES = {
     "Net.MaxTxCompDelay": (15, "tx_completion_delay", SECOND_PS // 1000),
     "Net.NetTuneInterval": (90, "tune_interval", SECOND_PS),
 }
-"""Settings that are times: a value, the name in the model, and picoseconds in the unit that VMware documents."""
+"""Settings that are times: a value, the name in the model, and picoseconds in the documented unit."""
 
 
 @pytest.mark.parametrize("name", TIMES)
 def test_a_time_is_read_in_its_own_unit(platform: PlatformSpec, name: str) -> None:
-    """And is the only setting of the model that it moves."""
+    """And it changes no other setting of the model."""
     value, of_model, unit_ps = TIMES[name]
     defaults, changed = (host_settings(platform, advanced, {})[0] for advanced in ({}, {name: value}))
     assert defaults is not None
@@ -83,7 +83,7 @@ def test_a_time_is_read_in_its_own_unit(platform: PlatformSpec, name: str) -> No
 
 
 def test_every_setting_that_is_a_time_is_among_them(platform: PlatformSpec) -> None:
-    """By its unit; those that are not modelled are left out."""
+    """By its unit; settings that are not modelled are omitted."""
     times = {name for name, of in platform.advanced.items() if of.modelled and of.unit in {"us", "ms", "s"}}
     assert times == {*TIMES, "Power.CStateMaxLatency"}
 
@@ -110,7 +110,7 @@ def test_every_setting_that_is_a_time_is_among_them(platform: PlatformSpec) -> N
 def test_core_states_follow_the_power_policy(
     version: str, advanced: dict[str, int | str], expected: tuple[int, float]
 ) -> None:
-    """Its default by version, and its parameters, which only the custom one obeys."""
+    """Its default by version, and its parameters, which only the custom policy uses."""
     spec = Parts(data_root()).platform(version, ("platform",)).spec
     assert spec is not None
     settings, _, _ = host_settings(spec, advanced, {})
@@ -146,14 +146,14 @@ def test_core_states_follow_the_power_policy(
     ],
 )
 def test_bad_settings_are_faults(platform: PlatformSpec, advanced: dict[str, object], expected: str) -> None:
-    """With the name as typed and what the platform allows."""
+    """With the name as typed and the platform's allowed values."""
     settings, faults, _ = host_settings(platform, advanced, {})
     assert settings is None
     assert [str(fault) for fault in faults] == [expected]
 
 
 def test_a_setting_without_effect_warns_when_it_is_moved(platform: PlatformSpec) -> None:
-    """Set to its default it says nothing."""
+    """Set to its default it gives no warning."""
     _, _, moved = host_settings(platform, {"Net.NetSchedCoalesceTxUsecs": 30}, {})
     _, _, same = host_settings(platform, {"Net.NetSchedCoalesceTxUsecs": 33}, {})
     assert (moved, same) == (["setting not modelled: Net.NetSchedCoalesceTxUsecs = 30"], [])
@@ -164,7 +164,7 @@ def test_a_setting_without_effect_warns_when_it_is_moved(platform: PlatformSpec)
     [("esxi-4.1", ""), ("esxi-5.0", ""), ("esxi-5.1", "vnics"), ("esxi-5.5", "vnics"), ("esxi-6.0", "multicast_rate")],
 )
 def test_automatic_splitrx_is_on_from_5_1_on(name: str, rule: str) -> None:
-    """By the rule of the version; a vNIC whose file says what it wants is left alone."""
+    """By the rule of the version; a vNIC with an explicit setting is unchanged."""
     spec = Parts(data_root()).platform(name, ("platform",)).spec
     assert spec is not None
     settings, off = (host_settings(spec, advanced, {})[0] for advanced in ({}, {"Net.NetSplitRxMode": 0}))
@@ -174,7 +174,7 @@ def test_automatic_splitrx_is_on_from_5_1_on(name: str, rule: str) -> None:
 
 
 def test_what_the_model_behaves_as_is_for_settings_that_are_not_modelled() -> None:
-    """A modelled one behaves as it is set."""
+    """A modelled one behaves as set."""
     with pytest.raises(ValidationError, match="is for a setting that is not modelled"):
         SettingSpec(default=1, modelled=True, behaves_as=0, meaning="a mode", source="a test")
 
@@ -258,7 +258,7 @@ def test_a_vnic_follows_the_host_until_it_says_otherwise(
 def test_bad_vmx_keys_are_faults(
     platform: PlatformSpec, guest: GuestSpec, vmx: dict[str, object], expected: str
 ) -> None:
-    """Parameters are held against the scheme that they belong to."""
+    """Parameters are checked against their scheme."""
     settings, faults, _ = vm_settings(platform, {}, vmx, guest, 1, "vms.x")
     assert settings is None
     assert [str(fault) for fault in faults] == [expected]
@@ -330,7 +330,7 @@ def made(
 
 
 def test_every_vnic_has_its_own_keys(platform: PlatformSpec, guest: GuestSpec) -> None:
-    """By number; what one sets leaves the other at its default."""
+    """By number; a setting of one leaves the other at its default."""
     vmx: dict[str, object] = {"ethernet1.emuRxMode": "1", "ethernet1.coalescingParams": 8000}
     first, second = made(platform, guest, vmx, vnics=2).vnics
     assert (first.split_rx, second.split_rx) == (False, True)
@@ -338,7 +338,7 @@ def test_every_vnic_has_its_own_keys(platform: PlatformSpec, guest: GuestSpec) -
 
 
 def test_rings_are_the_guests_until_a_scenario_sets_them(platform: PlatformSpec, guest: GuestSpec) -> None:
-    """Of every vNIC, receive and transmit apart."""
+    """For every vNIC, receive and transmit separately."""
     asked, _, _ = vm_settings(platform, {}, {}, guest, 2, "vms.x", Rings(rx=4096))
     assert asked is not None
     assert [(vnic.rx_ring, vnic.tx_ring) for vnic in made(platform, guest, {}).vnics] == [(256, 512)]
@@ -349,7 +349,7 @@ def test_rings_are_the_guests_until_a_scenario_sets_them(platform: PlatformSpec,
 def test_rss_is_a_bit_of_the_features_asked_for(
     platform: PlatformSpec, guest: GuestSpec, written: object, expected: bool
 ) -> None:
-    """4 alone or with others; where the platform does not have it the vNIC does not get it."""
+    """4 alone or with others; if the platform lacks it, the vNIC does not get it."""
     vmx = {"ethernet0.pnicFeatures": written}
     old = platform.model_copy(update={"features": platform.features.model_copy(update={"vnic_rss": False})})
     assert [made(spec, guest, vmx).vnics[0].rss for spec in (platform, old)] == [expected, False]
@@ -368,7 +368,7 @@ def test_rss_is_a_bit_of_the_features_asked_for(
 def test_transmit_contexts_follow_the_host_until_a_vnic_says_otherwise(
     platform: PlatformSpec, guest: GuestSpec, vmx: dict[str, object], host: dict[str, object], expected: str
 ) -> None:
-    """1, 2 and 3 mean the same in both places."""
+    """1, 2 and 3 have the same meaning in both places."""
     assert made(platform, guest, vmx, **host).vnics[0].tx_context == expected
 
 
@@ -381,7 +381,7 @@ def test_nodes_are_a_list_of_numbers(
 
 
 def test_nodes_that_are_no_numbers_are_faults(platform: PlatformSpec, guest: GuestSpec) -> None:
-    """The key is told as it was typed."""
+    """The key is reported as typed."""
     _, faults, _ = vm_settings(platform, {}, {"numa.nodeAffinity": "0,b"}, guest, 1, "vms.x")
     assert [str(fault) for fault in faults] == [
         (
@@ -392,7 +392,7 @@ def test_nodes_that_are_no_numbers_are_faults(platform: PlatformSpec, guest: Gue
 
 
 def test_rate_based_coalescing_goes_by_the_settings_of_the_host(platform: PlatformSpec, guest: GuestSpec) -> None:
-    """The depth's cap, the low rate, and a wait of one interval of the ceiling; off, only a scheme of the vNIC's own holds packets back."""
+    """The cap of the depth, the low rate, and a wait of one interval of the ceiling; if off, only the vNIC's own scheme delays packets."""
     advanced: dict[str, object] = {"Net.CoalesceRxQDepthCap": 8, "Net.CoalesceLowRxRate": 2, "Net.CoalesceRBCRate": 500}
     settings, _, _ = vm_settings(platform, advanced, {}, guest, 1, "vms.x")
     assert settings is not None
@@ -437,7 +437,7 @@ def test_an_e1000_goes_by_its_driver(platform: PlatformSpec, guest: GuestSpec) -
 
 
 def test_a_part_of_the_ring_is_used_up_before_descriptors_come_back(platform: PlatformSpec, guest: GuestSpec) -> None:
-    """More than an eighth of 256; at once where the guest says nothing."""
+    """More than an eighth of 256; at once if the guest gives no value."""
     for part, expected in ((None, None), (8, Refill(lot=33, rest=False))):
         settings, _, _ = vm_settings(platform, {}, {}, guest.model_copy(update={"refill_part": part}), 1, "vms.x")
         assert settings is not None
@@ -456,7 +456,7 @@ def test_the_throughput_weight_takes_calls_away(platform: PlatformSpec, weight: 
 def test_a_vm_that_is_sensitive_to_latency_is_not_coalesced(
     platform: PlatformSpec, guest: GuestSpec, given: dict[str, str]
 ) -> None:
-    """Whatever its scheme is; it has PCPUs to itself, and dynamic tuning leaves it alone."""
+    """For any scheme; it has exclusive PCPUs, and dynamic tuning does not change it."""
     made, faults, warnings = vm_settings(
         platform, {}, given | {"sched.cpu.latencySensitivity": "high"}, guest, 1, "vms.x"
     )
@@ -468,7 +468,7 @@ def test_a_vm_that_is_sensitive_to_latency_is_not_coalesced(
 
 @pytest.mark.parametrize(("version", "degree"), [("esxi", "low"), ("esxi", "medium"), ("esxi-5.1", "high")])
 def test_latency_sensitivity_has_no_effect_where_none_is_known(version: str, degree: str, guest: GuestSpec) -> None:
-    """It may be set, and warns."""
+    """It may be set, with a warning."""
     old = Parts(data_root()).platform(version, ("platform",)).spec
     assert old is not None
     made, faults, warnings = vm_settings(old, {}, {"sched.cpu.latencySensitivity": degree}, guest, 1, "vms.x")

@@ -1,4 +1,4 @@
-"""Frames: what a packet takes on the wire."""
+"""Frames: the size of a packet on the wire."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hostsim.config.nic import datagram_on_wire, packet_on_wire, segment_size
 
 
 def test_a_full_frame_carries_a_segment() -> None:
-    """1,448 B of data in 1,538 B of wire: 9.41 Gbit/s of 10."""
+    """1,448 B of data in 1,538 B on the wire: 9.41 of 10 Gbit/s."""
     assert (segment_size(1500), packet_on_wire(1500)) == (1448, 1538)
     assert (segment_size(9000), packet_on_wire(9000)) == (8948, 9038)
 

@@ -1,4 +1,4 @@
-"""Physical NICs: what the bus leaves of the wire."""
+"""Physical NICs: the wire rate that the bus allows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hostsim.config.nic import NicSpec, PcieSpec
     [(1, 8, 14.63), (2, 8, 29.26), (3, 8, 57.61), (3, 16, 115.23), (4, 4, 57.61)],
 )
 def test_a_slot_carries_what_its_generation_and_lanes_give(generation: int, lanes: int, gbits: float) -> None:
-    """Line code and headers taken off."""
+    """Without line code and headers."""
     slot = PcieSpec.model_validate({"generation": generation, "lanes": lanes})
     assert slot.bandwidth / 1e9 == pytest.approx(gbits, abs=0.005)
 
@@ -27,7 +27,7 @@ def test_a_slot_carries_what_its_generation_and_lanes_give(generation: int, lane
     ],
 )
 def test_ports_share_their_slot(pcie: dict[str, int] | None, ports: int, gbits: float) -> None:
-    """A port has the rate of its wire, or its share of the slot where that is less."""
+    """A port has the rate of its wire, or its share of the slot if that is lower."""
     nic = NicSpec.model_validate(
         {
             "model": "x",

@@ -1,4 +1,4 @@
-"""Settings by the names that administrators type: defaults, ranges; what a version of the platform has."""
+"""Settings by the names that administrators type: defaults, ranges, and availability by version."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def platform(name: str) -> PlatformSpec:
 def test_versions_switch_features_and_defaults(
     name: str, vnic_rss: bool, vxlan: bool, mlx4: str, dynamic: int, numa_io: int
 ) -> None:
-    """What came with which version; Intel's driver converts in all of them, and one cost serves them all."""
+    """First version of each feature; Intel's driver converts in all of them, and all share the costs."""
     spec = platform(name)
     assert (spec.features.vnic_rss, spec.features.vxlan) == (vnic_rss, vxlan)
     assert spec.features.vnic_parallel == (name == "esxi-6.0")
@@ -87,7 +87,7 @@ def test_versions_switch_features_and_defaults(
 def test_seven_changes_adds_and_takes_away_settings(
     section: str, name: str, before: int | None, default: int | str | None
 ) -> None:
-    """The table of facts-modern 0, row by row, against 6.0; None is a setting that the version does not have."""
+    """The table of facts-modern 0, row by row, against 6.0; None is a setting that the version lacks."""
     found = [getattr(platform(version), section).get(name) for version in ("esxi-6.0", "esxi-7.0")]
     assert [setting and setting.default for setting in found] == [before, default]
 
@@ -114,7 +114,7 @@ def test_nothing_else_differs_between_six_and_seven_but_drivers_and_memory() -> 
 def test_a_release_is_a_delta_of_listed_settings(
     release: str, changed: dict[str, int], gone: set[str], new: set[str]
 ) -> None:
-    """Some rows of the tables of settings of that release against 6.0; costs are those of 6.0."""
+    """Some rows of that release's tables of settings against 6.0; costs are those of 6.0."""
     six, later = platform("esxi-6.0"), platform(release)
     assert {name: later.advanced[name].default for name in changed} == changed
     assert not gone & later.advanced.keys()
@@ -135,7 +135,7 @@ def test_releases_differ_in_core_complexes_and_in_the_size_of_a_vm(release: str,
 
 
 def test_a_balancer_that_packs_what_it_unpacks_is_refused() -> None:
-    """It would move queues to and fro for ever."""
+    """It would move queues back and forth forever."""
     with pytest.raises(ValidationError, match="would pack queues that it has just unpacked"):
         NetQueueSpec.model_validate(
             {"period": "100 ms", "pack_below": "90 %", "unpack_above": "90 %", "open_below": "90 %"}
@@ -143,6 +143,6 @@ def test_a_balancer_that_packs_what_it_unpacks_is_refused() -> None:
 
 
 def test_numa_io_that_pulls_what_it_puts_back_is_refused() -> None:
-    """It would move VMs to and fro for ever."""
+    """It would move VMs back and forth forever."""
     with pytest.raises(ValidationError, match="would pull back VMs that it has just moved away"):
         NumaIoSpec.model_validate({"fill_below": "90 %", "relieve_above": "90 %", "fade": 8})

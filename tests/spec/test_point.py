@@ -1,4 +1,4 @@
-"""The hash of a point covers what a run depends on, and nothing else."""
+"""The hash of a point covers everything that a run depends on, and nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def of_interrupt(spec: PointSpec, **fields: object) -> PointSpec:
 
 
 def renamed(spec: PointSpec) -> PointSpec:
-    """The point with other names on its data sheets, and all its costs from elsewhere."""
+    """The point with other data sheet names, and other sources of all costs."""
     hardware = spec.hardware
     cpu = hardware.cpu.model_copy(update={"model": "another processor"})
     nics = {name: nic.model_copy(update={"model": "another adapter"}) for name, nic in hardware.nics.items()}
@@ -53,7 +53,7 @@ def test_a_cost_counts() -> None:
 
 @pytest.mark.parametrize("file", ["stream.yaml", "queue.yaml"])
 def test_what_the_hash_leaves_out_changes_no_run(file: str) -> None:
-    """All texts changed at once, every counter stays as it is."""
+    """With all texts changed at once, every counter is unchanged."""
     spec = point(file).model_copy(update={"length": 5 * MS})
     one, other = (simulate(each, point_id="", axes={}, seed=1, replication=0) for each in (spec, renamed(spec)))
     assert one.series.keys() == other.series.keys()

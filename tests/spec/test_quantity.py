@@ -57,7 +57,7 @@ def test_quantities_come_in_their_base_unit(text: str, kind: str, expected: floa
     ],
 )
 def test_anything_else_is_refused_with_what_is_allowed(text: object, expected: str) -> None:
-    """The part behind the bar says what may stand there."""
+    """The part after the bar has the allowed values."""
     with pytest.raises(ValueError, match="a number and a unit of rate") as caught:
         read_quantity(text, "rate")
     assert str(caught.value) == f"{expected}a number and a unit of rate, one of pps, kpps, Mpps, /s"
@@ -65,7 +65,7 @@ def test_anything_else_is_refused_with_what_is_allowed(text: object, expected: s
 
 @given(kind=st.sampled_from(sorted(UNITS)), text=st.text(max_size=20))
 def test_no_text_makes_it_fail_otherwise(kind: str, text: str) -> None:
-    """Whatever is written, it is a number or a refusal."""
+    """Any text is a number or a refusal."""
     try:
         value = read_quantity(text, kind)
     except ValueError as error:
@@ -92,7 +92,7 @@ def test_fields_hold_plain_numbers() -> None:
 
 @pytest.mark.parametrize("text", ["0.1 B", "64.5 B", "0.0001 kB", "0.3 KiB", "1.0000000001 GB"])
 def test_a_size_is_a_whole_number_of_bytes(text: str) -> None:
-    """Rounding would simulate something else than what is written."""
+    """Rounding would simulate another value than the written one."""
     with pytest.raises(ValidationError, match="is not a whole number of bytes"):
         TypeAdapter(Size).validate_python(text)
 
@@ -101,7 +101,7 @@ def test_a_size_is_a_whole_number_of_bytes(text: str) -> None:
     ("text", "size"), [("1.5 kB", 1500), ("0.1 kB", 100), ("4.35 kB", 4350), ("1.1 GB", 1_100_000_000)]
 )
 def test_fractions_of_larger_units_may_be_whole_bytes(text: str, size: int) -> None:
-    """Also where the product of floating point misses the number by its last digit."""
+    """Also if the floating-point product is off by its last digit."""
     assert TypeAdapter(Size).validate_python(text) == size
 
 
@@ -109,7 +109,7 @@ def test_fractions_of_larger_units_may_be_whole_bytes(text: str, size: int) -> N
     ("field", "text"), [("delay", "-1 s"), ("rate", "0 pps"), ("size", "-1 B"), ("speed", "0 bit/s")]
 )
 def test_fields_refuse_what_makes_no_sense(field: str, text: str) -> None:
-    """No negative time or size, no rate of nothing."""
+    """No negative time or size, no rate of zero."""
     given_values = {"delay": "1 s", "rate": "1 pps", "size": "1 B", "speed": "1 kbit/s", field: text}
     with pytest.raises(ValidationError) as caught:
         Link.model_validate(given_values)
@@ -131,13 +131,13 @@ def test_a_time_that_no_run_lasts_is_refused() -> None:
     ],
 )
 def test_rates_whose_gaps_no_clock_counts_are_refused(field: str, text: str, allowed: str) -> None:
-    """A gap is a time as well."""
+    """An interval is also a time."""
     with pytest.raises(ValidationError, match=re.escape(f"cannot be simulated|{allowed}")):
         Link.model_validate({"delay": "1 s", "rate": "1 pps", "size": "1 B", "speed": "1 kbit/s", field: text})
 
 
 @pytest.mark.parametrize("cost", [{"cycles": 1.1e9}, {"time": "1001 s"}])
 def test_a_cost_that_no_step_of_work_has_is_refused(cost: dict[str, object]) -> None:
-    """Thousands of packets may be worked through in one batch."""
+    """Thousands of packets may be processed in one batch."""
     with pytest.raises(ValidationError, match=r"at most 1e\+09 cycles, or 1000 s"):
         Cost.model_validate(cost | {"source": "nobody"})

@@ -1,4 +1,4 @@
-"""A second opinion: Ciw, an independent simulator of queues, where it can model the case.
+"""A second opinion: Ciw, an independent queue simulator, for the cases that it can model.
 
 Theory, hostsim and Ciw are held against each other in pairs, on short runs: each simulated interval must contain theory, and be no wider
 than 8 % of it.
@@ -21,7 +21,7 @@ MOST_HALF = 0.08
 
 
 def ciw_runs(servers: int, load: float, room: float, arrivals: int) -> list[tuple[float, float]]:
-    """Mean sojourn and share lost, of each replication; a sixteenth of each run is cut."""
+    """Mean sojourn and share lost of each replication; a sixteenth of each run is cut."""
     rate = servers * load
     network = ciw.create_network(
         arrival_distributions=[ciw.dists.Exponential(rate)],
@@ -57,7 +57,7 @@ def agrees(values: Sequence[float], answer: float) -> None:
     ],
 )
 def test_hostsim_ciw_and_theory_agree(name, servers, load, room, arrivals, answer):
-    """Two simulators that share no line of code, and a formula."""
+    """Two simulators without common code, and a formula."""
     [oracle] = [oracle for oracle in oracles() if oracle.name == name]
     finding = verify([oracle], effort=Effort(REPLICATIONS, share=1 / 20, widening=MOST_HALF / 0.01), jobs=1)[0]
     assert finding.quantity.theory == pytest.approx(answer)

@@ -1,4 +1,4 @@
-"""Faults put into the simulator on purpose: each is found by a law, by theory, or by a schedule computed by hand.
+"""Faults planted in the simulator: each is found by an invariant, by theory, or by a schedule computed by hand.
 
 (That fingerprints move with such faults is shown in `tests/test_fingerprint.py`.) Every check passes without the fault, here or in
 `test_oracles.py`: what it finds is the fault.
@@ -29,7 +29,7 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 
 def lose_a_packet(patch: pytest.MonkeyPatch) -> None:
-    """The hundredth packet that is put on a ring never gets there, and no counter says so."""
+    """The hundredth packet put on a ring is lost, and no counter has it."""
     original, pushes = Ring.push, [0]
 
     def push(self, train):
@@ -41,7 +41,7 @@ def lose_a_packet(patch: pytest.MonkeyPatch) -> None:
 
 
 def lose_a_taken_packet(patch: pytest.MonkeyPatch) -> None:
-    """The hundredth take is counted and its packets are lost on the way."""
+    """The hundredth take is counted, but its packets are lost."""
     original, takes = Ring.take, [0]
 
     def take(self, limit, now):
@@ -53,7 +53,7 @@ def lose_a_taken_packet(patch: pytest.MonkeyPatch) -> None:
 
 
 def charge_twice(patch: pytest.MonkeyPatch) -> None:
-    """A world whose batch ends is charged for it two times."""
+    """A world whose batch ends is charged twice for it."""
     original = Pcpu._end
 
     def end(self):
@@ -65,7 +65,7 @@ def charge_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def cost_twice(patch: pytest.MonkeyPatch) -> None:
-    """Every tenth burst takes twice its time: PCPU and world agree on it, and no balance is broken."""
+    """Every tenth burst takes twice its time: PCPU and world agree on it, and no balance is violated."""
     original, starts = CpuWork.start, [0]
 
     def start(self, now):
@@ -77,7 +77,7 @@ def cost_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def last_come_first_served(patch: pytest.MonkeyPatch) -> None:
-    """Of worlds that wait with equal right, the one that came last goes first."""
+    """Of waiting worlds with equal right, the last one goes first."""
     original = Node.enqueue
 
     def enqueue(self, pcpu, world, now):
@@ -100,23 +100,23 @@ def most_used_first(patch: pytest.MonkeyPatch) -> None:
 
 
 def wait_although_a_pcpu_is_idle(patch: pytest.MonkeyPatch) -> None:
-    """A PCPU that goes idle takes nothing from the others' queues."""
+    """An idle PCPU takes nothing from the others' queues."""
     patch.setattr(Node, "steal", lambda self, pcpu, now: None)
 
 
 def announce_one_late(patch: pytest.MonkeyPatch) -> None:
-    """Coalescing counts one packet more than it should."""
+    """Coalescing counts one packet too many."""
     original = Ring.nth
     patch.setattr(Ring, "nth", lambda self, count: original(self, count + 1))
 
 
 def forget_the_rate(patch: pytest.MonkeyPatch) -> None:
-    """Rate-based coalescing interrupts for every packet, whatever the rate."""
+    """Rate-based coalescing interrupts for every packet at any rate."""
     patch.setattr(CoalescingDepth, "count", lambda self, packets, at: None)
 
 
 def streams_in_order_of_asking(patch: pytest.MonkeyPatch) -> None:
-    """A component's stream depends on how many asked before it instead of on its scope."""
+    """A component's stream depends on the number of earlier requests instead of its scope."""
     original = Streams.stream
     asked: dict[Streams, int] = {}
 
@@ -137,14 +137,14 @@ def laws() -> None:
 
 
 def is_excluded_by_theory(name: str) -> bool:
-    """True when an oracle's interval, at quick fidelity, does not contain what theory says."""
+    """True if an oracle's interval, at quick fidelity, does not contain theory."""
     [oracle] = [oracle for oracle in oracles() if oracle.name == name]
     results = verify([oracle], effort=QUICK, jobs=1)
     return any(not f.interval.low <= f.quantity.theory <= f.interval.high for f in results)
 
 
 def order_of_equals(system: bool) -> list[str]:
-    """Names in order of completion: one runs, three with equal right come while it does."""
+    """Names in order of completion: one runs, and three with equal right arrive meanwhile."""
     host = bare_host(free=True)
     done: list[tuple[int, str]] = []
     worlds = [Labourer(host, name, system=system) for name in "abcd"]
@@ -158,7 +158,7 @@ def order_of_equals(system: bool) -> list[str]:
 
 
 def first_arrival(further_vms: int) -> int:
-    """First instant at which work comes at a VM, with so many further VMs that have work, too."""
+    """First instant at which work arrives at a VM, with a number of further VMs that also have work."""
     spec = point("queue.yaml", **{"vms.worker.count": str(1 + further_vms)})
     upcoming = build_host(spec, Streams(1, 0)).vcpus[0].work.upcoming()
     assert upcoming is not None
@@ -170,7 +170,7 @@ def first_arrival(further_vms: int) -> int:
 
 @pytest.mark.parametrize("fault", [lose_a_packet, lose_a_taken_packet, charge_twice])
 def test_a_law_finds_it(fault: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packets and time are conserved, and who broke that is told."""
+    """Packets and time are conserved, and the violation is reported with its place."""
     laws()
     fault(monkeypatch)
     with pytest.raises(InvariantError):
@@ -188,21 +188,21 @@ def test_a_law_finds_it(fault: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_theory_finds_it(fault: Patch, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No balance is broken; the answer is another one."""
+    """No balance is violated; the answer differs."""
     fault(monkeypatch)
     assert is_excluded_by_theory(name)  # that it is not without the fault is shown in test_oracles.py
 
 
 @pytest.mark.parametrize("system", [True, False])
 def test_a_schedule_computed_by_hand_finds_a_wrong_tie_break(system: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Equals go in the order in which they came; means of theory would not see it."""
+    """Equals go in order of arrival; means of theory would not show it."""
     assert order_of_equals(system) == ["a", "b", "c", "d"]
     last_come_first_served(monkeypatch)
     assert order_of_equals(system) == ["a", "d", "c", "b"]
 
 
 def drawn(*asked_before: tuple[str | int, ...]) -> float:
-    """First number of a component's stream when others asked for theirs before it did."""
+    """First number of a component's stream after others have requested theirs."""
     streams = Streams(1, 0)
     for scope in asked_before:
         streams.stream(*scope)
@@ -210,7 +210,7 @@ def drawn(*asked_before: tuple[str | int, ...]) -> float:
 
 
 def test_streams_do_not_shift(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More VMs leave the first one's arrivals alone; streams handed out in order of asking would move with every device."""
+    """More VMs leave the first one's arrivals unchanged; streams in order of request would change with every device."""
     assert first_arrival(0) == first_arrival(3)
     assert drawn() == drawn(("vm", 0, 99))
     streams_in_order_of_asking(monkeypatch)

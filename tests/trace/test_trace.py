@@ -1,4 +1,4 @@
-"""A watched run is the same run, and its trace file holds the state that was recorded."""
+"""A traced run is the same run, and its trace file has the recorded state."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def started(spec: PointSpec) -> Host:
 
 @pytest.mark.parametrize("name", [*SMALL, *SHIPPED])
 def test_what_is_seen_adds_up_and_changes_nothing(name: str, tmp_path: Path) -> None:
-    """Per PCPU and per world, to the picosecond; counters and histograms are those of a run that nobody watched."""
+    """Per PCPU and per world, to the picosecond; counters and histograms are those of a run without a trace."""
     spec = spec_of(name, tmp_path)
     plain, watched = started(spec), started(spec)
     plain.clock.advance(LENGTH)
@@ -81,7 +81,7 @@ def test_what_is_seen_adds_up_and_changes_nothing(name: str, tmp_path: Path) -> 
             found = [sum(s.end - s.start for s in counted[entity].spans if s.state is state) for entity in names]
             assert found == values.tolist(), f"{kind}.{counter}"
 
-    # a look may spare an event that would only find that a frame comes later
+    # an observation may save an event that would only find that a frame comes later
     assert plain.clock.scheduled() * 0.98 < watched.clock.scheduled() <= plain.clock.scheduled()
     _, again, latencies = watched.probe.collect()
     for counter, expected in series.items():
@@ -91,7 +91,7 @@ def test_what_is_seen_adds_up_and_changes_nothing(name: str, tmp_path: Path) -> 
 
 
 def test_a_window_shows_what_the_whole_run_shows_there(tmp_path: Path) -> None:
-    """Stays that reach over its ends are cut there."""
+    """Stays that extend over its ends are cut there."""
     spec = spec_of("mixed", tmp_path)
     begin, end = 3 * MS, 6 * MS
     whole = observe(spec, seed=1, replication=0, begin=0, end=LENGTH)
@@ -137,14 +137,14 @@ def test_marks_and_rings_are_those_of_the_counters(tmp_path: Path) -> None:
 
 
 def test_coalescing_holds_interrupts_back_as_long_as_its_rate_says() -> None:
-    """20,000 packets a second against 1,000 interrupts: most are held back, none for longer than the rate's own timeout."""
+    """20,000 packets per second against 1,000 interrupts: most are delayed, none longer than the rate's timeout."""
     sweep = load("first-sweep")
     seen, fast = (watch(started(point_at(sweep, {"interrupts": n}).spec), 10 * MS, 50 * MS) for n in (1000, 16000))
     held, held_fast = ([v for track in tracks(s, "held back") for _, v in track.points] for s in (seen, fast))
     assert 4000 >= max(held) > 500
     assert np.mean(held) > 4 * np.mean(held_fast)
     interrupts = sum(len(marks.points) for marks in seen.marks if marks.group == "vNICs" and marks.name == "interrupts")
-    assert interrupts <= 4 * 45  # four vNICs at 1,000 a second
+    assert interrupts <= 4 * 45  # four vNICs at 1,000 per second
 
 
 TITLE = "splitrx: receivers=20; seed 1, replication 0"
@@ -163,7 +163,7 @@ class Slice(NamedTuple):
 
 
 class Read:
-    """A trace file, read as a viewer reads it: slices closed by the next end on their track."""
+    """A trace file, read as by a viewer: each slice is closed by the next end on its track."""
 
     def __init__(self, content: bytes) -> None:
         self.parents: dict[str, str] = {}
@@ -202,7 +202,7 @@ def read(seen: Timeline) -> Read:
 
 
 def test_slices_of_a_pcpu_last_as_long_as_it_was_busy(seen: Timeline, read: Read) -> None:
-    """A nanosecond for each slice is lost by rounding, at most; and slices of a track follow each other."""
+    """Rounding loses at most a nanosecond per slice; and slices of a track follow each other."""
     for number, (node, busy) in enumerate(zip(seen.nodes, seen.busy, strict=True)):
         slices = read.slices[f"PCPUs/pcpu{number} (node {node})"]
         assert abs(sum(s.end - s.start for s in slices) - busy / NS) <= max(len(slices), 1)
@@ -211,7 +211,7 @@ def test_slices_of_a_pcpu_last_as_long_as_it_was_busy(seen: Timeline, read: Read
 
 
 def test_worlds_say_where_they_ran_and_when_they_waited(seen: Timeline, read: Read) -> None:
-    """The stays on PCPUs, told once more by world; each world has its track, in the host's order."""
+    """The stays on PCPUs, again by world; each world has its track, in the host's order."""
     assert [path.removeprefix("worlds/") for path in read.units if path.startswith("worlds/")] == [
         line.name for line in seen.worlds
     ]
@@ -248,7 +248,7 @@ def test_counters_and_interrupts_stand_under_their_parts(seen: Timeline, read: R
 
 
 def test_the_window_itself_is_a_slice_that_says_what_was_run(read: Read) -> None:
-    """Who finds the file later knows what it is."""
+    """A later reader of the file knows what it is."""
     assert read.slices["splitrx"] == [Slice(TITLE, 2_000_000, 5_000_000)]
 
 

@@ -1,4 +1,4 @@
-"""Closed forms against values that were computed elsewhere and checked by other simulations."""
+"""Closed forms against values computed elsewhere and checked by other simulations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_one_server(load, exponential, constant, half, four):
 
 @pytest.mark.parametrize(("load", "p99"), [(0.5, 9.21034), (0.7, 15.3506), (0.9, 46.0517), (0.95, 92.1034)])
 def test_quantiles_of_the_sojourn(load, p99):
-    """Exponential with the rate that is left."""
+    """Exponential with the remaining rate."""
     assert closed_form.mm1_sojourn_quantile(load, 0.99) == pytest.approx(p99, rel=1e-5)
 
 
@@ -112,7 +112,7 @@ def test_bulk_service_of_one_is_an_ordinary_queue():
     ],
 )
 def test_timer_and_count(rate, depth, timeout_us, interrupts, packets, delay_us):
-    """Rate of interrupts, packets that each announces, mean delay."""
+    """Rate of interrupts, packets per interrupt, mean delay."""
     found = closed_form.coalesced(rate, depth, timeout_us * 1e-6)
     assert found == pytest.approx((interrupts, packets, delay_us * 1e-6), rel=1e-5)
 
@@ -121,7 +121,7 @@ def test_timer_and_count(rate, depth, timeout_us, interrupts, packets, delay_us)
     ("rate", "interrupts", "packets"), [(1e3, 884.797, 1.1302), (1e4, 3671.66, 2.72356), (1e5, 4000, 25)]
 )
 def test_ticks(rate, interrupts, packets):
-    """A tick announces what came; on average it waited for half a period."""
+    """A tick announces the packets since the last one; on average they have waited half a period."""
     assert closed_form.ticked(rate, 4000) == pytest.approx((interrupts, packets, 125e-6), rel=1e-5)
 
 
@@ -136,6 +136,6 @@ def test_pacing_has_its_limits():
     [(2, 4.3, 4.7, 7.83333), (4, 4.8, 5.2, 8.66667), (8, 5.8, 6.2, 10.3333)],
 )
 def test_polling(queues, exhaustive, gated, limited):
-    """Mean waits at a load of 0.8 with a tenth of a service for every turn."""
+    """Mean waits at a load of 0.8 with a tenth of a service for every switch."""
     found = [closed_form.polling_wait(queues, 0.8, 0.1, service) for service in ("exhaustive", "gated", "limited")]
     assert found == pytest.approx([exhaustive, gated, limited], rel=1e-5)

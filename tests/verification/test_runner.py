@@ -1,4 +1,4 @@
-"""Running and comparing with theory: what passes, what does not, and that workers have no say."""
+"""Runs and comparison with theory: passes, failures, and independence of workers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def case(theory: float, most_half: float = 0.01) -> Oracle:
     ],
 )
 def test_an_interval_passes_when_it_is_narrow_and_contains_theory(values, verdict):
-    """One that is too wide is an error, whatever it contains."""
+    """An interval that is too wide is an error, whatever it contains."""
     [finding] = compare_with_theory(case(100.0), [(value,) for value in values])
     assert finding.outcome is verdict
     assert all_passed([finding]) == (verdict is OracleOutcome.PASS)
 
 
 def test_shortened_runs_may_be_wider():
-    """By the factor that is asked for, and no more."""
+    """By the given factor, and no more."""
     values = [(99.9,), (100.0,), (100.1,)]
     assert [compare_with_theory(case(100.0), values, widening)[0].outcome for widening in (1.8, 1.9)] == [
         OracleOutcome.ERROR,
@@ -44,7 +44,7 @@ def test_shortened_runs_may_be_wider():
 
 
 def test_oracles_draw_numbers_of_their_own():
-    """The name is what decides: neither the order of the catalogue nor the other oracles."""
+    """The name decides: neither the catalogue's order nor the other oracles matter."""
     drawn: list[tuple[int, int]] = []
 
     def simulate(streams, portion):
@@ -83,7 +83,7 @@ def test_rows_give_theory_interval_and_outcome():
 
 
 def test_names_are_unique_and_short_runs_are_long_enough():
-    """Each replication of a shortened run still has something to do."""
+    """Each replication of a shortened run still has work."""
     found = oracles()
     assert len({oracle.name for oracle in found}) == len(found) > 40
     assert QUICK.share / QUICK.replications > 1 / 1000
