@@ -125,7 +125,8 @@ def _run(found: Mapping[str, Any]) -> str:
 
 
 def _written(value: float) -> str:
-    return format_float_positional(float(f"{value:.3g}"), trim="-")
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 10_000 else format_float_positional(rounded, trim="-")
 
 
 def _spread(middle: float, ends: Sequence[float]) -> str:
