@@ -1,13 +1,13 @@
-# hostsim: `make reproduce` runs everything that is published, `make test` the tests. Every target sets up .venv/ first.
+# hostsim: `make reproduce` reproduces the published experiments, `make test` runs the tests. Every target first sets up .venv/.
 # Quick fidelity; FULL=1 for full. RESULTS=DIR for another results folder.
-# Its name, by the environment or the command line; one that simulates faster is preferred.
+# The interpreter, from the environment or the command line; by default the one that simulates fastest.
 PYTHON ?= $(shell .ci/find_python)
 BIN := .venv/bin
 STAMP := .venv/.installed
 ALL := .venv/.all-installed
 WHERE := .venv/lib/python3*/site-packages/_editable_impl_hostsim.pth
 RESULTS ?= results
-# Images of containers like to set it; every process would compile anew what is installed without bytecode, for seconds.
+# Container images often set this variable; every process would then compile packages without bytecode again, for seconds.
 unexport PYTHONDONTWRITEBYTECODE
 QUICK := $(if $(FULL),,--quick)
 
@@ -21,7 +21,7 @@ APART := $(addprefix tests/,$(addprefix engine/test_,arrivals.py event_queue.py 
 	test_fingerprint.py test_stock_environment.py theory/test_seeded_faults.py)
 
 COMPILED := build/.compiled
-# All that compiled modules depend on (hostsim/engine/compiled.py), with the folders, which a file that goes changes.
+# All dependencies of compiled modules (hostsim/engine/compiled.py), including folders, which change when a file is removed.
 SOURCES := $(addprefix hostsim/,errors.py units.py plugin/module.py plugin/registry.py) \
 	$(shell find hostsim/config hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
 
@@ -29,24 +29,24 @@ SOURCES := $(addprefix hostsim/,errors.py units.py plugin/module.py plugin/regis
 
 setup: $(COMPILED)
 
-# What runs and compiles: uv is a package like the others, and pip does what it cannot.
+# Packages to run and compile hostsim: uv is one of them, and pip is the fallback.
 $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hostsim needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	@rm -f $(WHERE) # an earlier one, which this locale may not read
 	$(PYTHON) -m venv .venv
 	.ci/install requirements.lock
 	.ci/install --editable .
-	@# Python reads this file by the locale, and does not start where it names a folder that the locale cannot say.
+	@# Python decodes this file by the locale, and does not start if the locale cannot represent a folder in it.
 	@for file in $(WHERE); do echo ../../../.. >"$$file"; done
 	@$(BIN)/hostsim --version >/dev/null || { echo 'hostsim is installed in .venv/ and does not start; the lines above say why' >&2; exit 1; }
 	@touch $(STAMP)
 
-# What else tests, pages and notebooks need.
+# Additional packages for tests, pages and notebooks.
 $(ALL): requirements-all.lock $(STAMP)
 	.ci/install requirements-all.lock
 	@touch $(ALL)
 
-# The hot modules as machine code, in half a minute or a minute: eight to seventeen times the speed, the same results.
+# The hot modules as machine code, in up to a minute: eight to seventeen times as fast, with the same results.
 $(COMPILED): $(STAMP) $(SOURCES)
 	@mkdir -p build
 	@HOSTSIM_PURE=1 $(BIN)/hostsim --version >/dev/null || { echo 'hostsim does not start; the lines above say why' >&2; exit 1; }
@@ -59,14 +59,14 @@ reproduce: setup
 check: setup
 	$(BIN)/hostsim check $(QUICK) --results $(RESULTS) $(CHECK)
 
-# Tests in APART take hosts apart, which compiled classes do not allow, and run the sources. All others take what is compiled where it
-# fits, as users do; that both give the same bytes is tested where it is there. WHOLE is left to `make long-tests`: whole points, long
-# ones or with policies of a user's own.
+# Tests in APART replace parts of hosts, which compiled classes do not allow, and run the sources. All others use compiled modules if
+# they match, like users; another test compares the bytes of both. `make long-tests` runs WHOLE: long whole points, and points with
+# policies of a user.
 test: setup $(ALL)
 	$(BIN)/python -m pytest -n auto --dist worksteal $(APART)
 	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE) $(APART))
 
-# Tests that take longer and that `.ci/run` has time for: whole points, compiled code, clusters.
+# Longer tests, which `.ci/run` also runs: whole points, compiled code, clusters.
 long-tests: whole-points long-code-tests
 
 whole-points: setup $(ALL)
@@ -75,20 +75,20 @@ whole-points: setup $(ALL)
 long-code-tests: setup $(ALL)
 	$(BIN)/python -m pytest -m slow tests/test_compiled.py tests/faults/test_cluster.py
 
-# Executes the notebooks and keeps their outputs; NOTEBOOKS=--check holds them against those that are kept, NOTEBOOKS=splitrx takes one.
+# Executes the notebooks and stores their outputs; NOTEBOOKS=--check compares with the stored ones, NOTEBOOKS=splitrx takes one.
 notebooks: setup $(ALL)
 	$(BIN)/python .ci/notebooks.py $(NOTEBOOKS)
 
-# Oracles against theory, and slow tests: all seeded faults are among them (docs/mutation.md).
+# Oracles against theory, and slow tests, including all seeded faults (docs/mutation.md).
 verify: setup $(ALL)
 	$(BIN)/hostsim verify
 	$(BIN)/python -m pytest -m slow
 
-# The random mutants that have no stored result yet (MUTANTS=--again: also those that survived), then the page about them.
+# The random mutants without a stored result (MUTANTS=--again: also those that survived), then the page about them.
 mutants: $(ALL)
 	$(BIN)/python -m tests.mutation $(MUTANTS)
 
-# Other examples of all tests that draw some, then files with random edits through the loaders, for an hour.
+# New examples of all property-based tests, then randomly edited files through the loaders, for an hour.
 fuzz: $(ALL)
 	$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=random
 	HOSTSIM_FUZZ_S=$(or $(SECONDS),3600) $(BIN)/python -m pytest -m slow -s tests/scenario/test_fuzz.py
@@ -101,40 +101,40 @@ lint: $(ALL)
 	$(BIN)/python .ci/prose.py
 	$(BIN)/typos
 
-# The page of constants and assumptions, after any of them has changed.
+# The page of constants and assumptions, after a change of any of them.
 cost-model: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.cost_model_page docs/cost-model.md
 
-# The page about predictions, after a first value is committed, or the model has changed: runs them all, at full fidelity.
+# The page about predictions, after a first value was committed or the model changed: runs all of them at full fidelity.
 predictions: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.predictions_page docs/predictions.md --results $(RESULTS)
 
-# The score, after the model or a claim has changed: judges every claim, at quick fidelity, to docs/claims.json, and writes all texts that count verdicts.
+# The score, after a change of the model or a claim: judges every claim at quick fidelity, to docs/claims.json, and updates all texts with counts of verdicts.
 claims: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.claim_values docs/claims.json $(QUICK) --results $(RESULTS)
 	@$(MAKE) --no-print-directory score
 
-# Those texts alone, from docs/claims.json: the forest plot, the levels of trust, the counts of README and changelog, and what the first command of the README prints.
+# Only these texts, from docs/claims.json: the forest plot, the levels of trust, the counts in README and changelog, and the output of the README's first command.
 score: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.score
 
-# The gallery of the figures of the experiments, at quick fidelity, after the model, a figure or the style has changed.
+# The gallery of the experiments' figures, at quick fidelity, after a change of the model, a figure or the style.
 gallery: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.gallery docs/explanation/gallery.md --results $(RESULTS)
 
-# The page about the joint calibration, after another one was shipped (.ci/ship_calibration.py).
+# The page about the joint calibration, after a new one was shipped (.ci/ship_calibration.py).
 calibration-page: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.calibration_page docs/calibration.md
 
-# The page about verification, after any oracle has changed: runs them all.
+# The page about verification, after a change of an oracle: runs all of them.
 verification-page: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.verification_page docs/verification.md
 
-# The page of what each setting does, after a setting or key was added, or the model has changed: runs each at both ends of its range, for a minute.
+# The page about the effect of each setting, after a setting or key was added or the model changed: runs each at both ends of its range, for a minute.
 effects-page: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.effects_page docs/effects.md
 
-# The pages of docs/ as a site in build/docs/html; sessions on them are run, and a warning is an error.
+# The pages of docs/ as a site in build/docs/html; the sessions on them are run, and warnings are errors.
 docs: $(ALL)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
 	@echo build/docs/html/index.html
@@ -143,7 +143,7 @@ docs: $(ALL)
 reference: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -c 'from pathlib import Path; from hostsim_docs.reference import write_pages; print(*write_pages(Path("docs/reference"), plain=True), sep="\n")'
 
-# Wall times, to build/bench.json; COMMANDS=1 times `make setup`, `make reproduce`, with FULL=1 and without, and `.ci/run` in new clones, too.
+# Wall times, to build/bench.json; COMMANDS=1 also times `make setup`, `make reproduce` with and without FULL=1, and `.ci/run` in new clones.
 bench: setup
 	$(BIN)/python -m tests.bench $(if $(COMMANDS),--commands)
 
