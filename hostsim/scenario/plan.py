@@ -175,6 +175,7 @@ class PointMaker:
         replications: runs of a point that an expectation needs.
         length_ps: length of these runs.
         thorough: every search makes its own runs, all of this length.
+        starts_at_first: searches of further replications start at the answer of the first.
     """
 
     def __init__(self, scenario: Scenario, fidelity: Fidelity) -> None:
@@ -182,6 +183,7 @@ class PointMaker:
         self.replications = fidelity.replications or (run.quick_replications if fidelity.quick else run.replications)
         self.length_ps = run.quick_length_ps if fidelity.quick else run.length_ps
         self.thorough = fidelity.thorough
+        self.starts_at_first = fidelity.quick and not fidelity.thorough and fidelity.ensemble is None
         swept = (run.quick_swept_length_ps, run.quick_swept_replications)
         length_ps, count = swept if fidelity.quick else (run.swept_length_ps, run.swept_replications)
         self._swept_length_ps = self.length_ps if fidelity.thorough else length_ps

@@ -92,6 +92,24 @@ class _State:
         step = min(max(round(share * self.width), 1), self.width - 1)
         return near.value + (step if far.value > near.value else -step), _Step.GUIDED
 
+    def at_answer(self, near: int, far: int) -> int | None:
+        """The next probe if the threshold is expected between two adjacent values; None once the bracket needs no such probe.
+
+        Both sides of the answer are first. If one of them contradicts it, the distance from the answer doubles until the bracket is closed.
+        """
+        for value in (near, far):
+            if self.has(value):
+                return value
+        step = 1 if far > near else -1
+        beyond, short_of = step * (self.near[-1].value - far), step * (near - self.far[-1].value)
+        if beyond >= 0:
+            value = far + step * (2 * beyond + 1)
+        elif short_of >= 0:
+            value = near - step * (2 * short_of + 1)
+        else:
+            return None
+        return value if self.has(value) else None
+
     def after(self, side: _Side, *, holds: bool) -> _State:
         """The state after a probe inside the bracket, or after a full-length run at one of its sides."""
         near, far = self.near, self.far
@@ -114,7 +132,8 @@ class Bisection:
     The condition is assumed to hold below the threshold and not above it (or the other way round); otherwise the answer has a note.
     Values far from the threshold are probed with short runs. Runs of the whole length confirm both sides of the answer; if one contradicts
     a short run, the search continues from there with whole runs. Free information is used first: runs of the previous search on the same
-    line, and points of the sweep near the middle of the bracket.
+    line, and points of the sweep near the middle of the bracket. At quick fidelity the first replication searches, and the others start
+    at its answer.
     """
 
     def __init__(
@@ -167,6 +186,8 @@ class Bisection:
     def _next(self, replication: int, done: Records) -> Task | None:
         if self._before is not None and (task := self._before._next(replication, done)) is not None:
             return task
+        if replication and self._maker.starts_at_first and self._next(0, done) is not None:
+            return None  # it starts at the answer of the first
         _, _, point = self._walk(replication, done)
         return None if point is None else self._maker.task(point, replication)
 
@@ -258,9 +279,15 @@ class Bisection:
         free = self._looked_before(replication, done)
         if done is not self._asked_of:
             self._asked_of, self._measures = done, {}
+        first = self._walk(0, done)[0] if replication and self._maker.starts_at_first else None
         looked: dict[int, Point] = {}
         silent: set[int] = set()  # values whose short run has no metric
         while (proposed := state.next(find.below)) is not None:
+            is_far = True
+            if first is not None and first.failed is None:
+                expected = state.at_answer(first.near[-1].value, first.far[-1].value)
+                if expected is not None:
+                    proposed, is_far = (expected, _Step.CONFIRM), False
             value, point = self._choose(*proposed, state, replication, free, silent)
             key = (point.id, replication)
             if key not in done:
@@ -276,8 +303,9 @@ class Bisection:
             if not math.isnan(measure):
                 looked[value] = point
                 after = state.after(_Side(value, measure, is_whole), holds=measure < find.below)
-                # free information is not a step
-                state = replace(after, small_steps=state.small_steps) if free.pop(value, None) else after
+                # free information and a look at the answer of the first replication are not steps
+                is_step = free.pop(value, None) is None and is_far
+                state = after if is_step else replace(after, small_steps=state.small_steps)
             elif is_whole:  # known to be on neither side of the threshold: continuing would be a guess
                 state = replace(state, failed=self._without_value(value))
             else:

@@ -73,14 +73,15 @@ def receivers(task: Task) -> int:
     thresholds=st.lists(st.integers(-1, 300), min_size=1, max_size=4),
     largest=st.booleans(),
     seed=st.integers(0, 1000),
+    quick=st.booleans(),
 )
 def test_every_replication_finds_its_own_threshold(
-    start: int, width: int, thresholds: list[int], largest: bool, seed: int
+    start: int, width: int, thresholds: list[int], largest: bool, seed: int, quick: bool
 ) -> None:
-    """For any monotone condition: the exact step in at most ceil(log2) + 1 runs, in any order of runs."""
+    """For any monotone condition, in any order of runs: the exact step in at most ceil(log2) + 1 runs; quick ones of the same step need two."""
     stop = start + width - 1
     scenario = scenario_with("largest" if largest else "smallest", start, stop)
-    (search,) = make_plan(scenario, Fidelity(replications=len(thresholds)), sweep=False).searches
+    (search,) = make_plan(scenario, Fidelity(quick, replications=len(thresholds)), sweep=False).searches
 
     def dropped(task: Task) -> int:
         value = receivers(task)
@@ -96,8 +97,10 @@ def test_every_replication_finds_its_own_threshold(
         for replication, threshold in enumerate(thresholds)
         if not low <= threshold < high
     }
-    for replication in range(len(thresholds)):
-        assert sum(task.replication == replication for task in ran) <= math.ceil(math.log2(width)) + 1
+    steps = math.ceil(math.log2(width)) + 1
+    for replication, threshold in enumerate(thresholds):
+        most = steps if not quick or not replication else 2 if threshold == thresholds[0] else 2 * steps + 1
+        assert sum(task.replication == replication for task in ran) <= most
 
 
 EQUAL = """\
@@ -157,6 +160,22 @@ def test_searches_on_equal_hosts_look_at_more_replications_than_points_of_the_sw
         run(search, lambda task: 0 if receivers(task) <= 50 else LIMIT, random.Random(1)) for search in (same, equal)
     )
     assert first.values == second.values == (50, 50, 50)
+
+
+def test_quick_searches_of_further_replications_widen_from_the_answer_of_the_first() -> None:
+    """Both sides of it first, in whole runs; beyond a side that contradicts it, the distance doubles."""
+    thresholds = (40, 40, 34, 44)
+    (search,) = make_plan(scenario_with("largest", 1, 127), Fidelity(quick=True, replications=4), sweep=False).searches
+    answer, ran = run(search, lambda task: LIMIT * (receivers(task) > thresholds[task.replication]), random.Random(1))
+    assert answer.values == thresholds
+    looked = [[receivers(task) for task in ran if task.replication == replication] for replication in (1, 2, 3)]
+    assert looked == [[40, 41], [40, 39, 37, 33, 35, 34], [40, 41, 42, 44, 48, 46, 45]]
+    (slow,) = make_plan(
+        scenario_with("largest", 1, 127), Fidelity(quick=True, replications=4, thorough=True), sweep=False
+    ).searches
+    again, every = run(slow, lambda task: LIMIT * (receivers(task) > thresholds[task.replication]), random.Random(1))
+    assert again.values == thresholds
+    assert next(receivers(task) for task in every if task.replication == 1) == 64
 
 
 def test_the_condition_is_below_and_not_at_the_limit() -> None:
