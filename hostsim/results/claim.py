@@ -227,9 +227,9 @@ def _rounded(number: float) -> float:
 
 LEVELS = {
     "Trust it for": "the whole 95 % interval lies in the accepted band",
-    "Within 20 % for": "it lies within 20 % of the published value",
-    "Direction only for": "it meets the published direction or limit, or lies on the published side of 1",
-    "Do not use it for": "everything else: missed or undecided. A topic has the level of its worst claim",
+    "Within 20 % for": "the whole interval lies within 20 % of the published value",
+    "Direction only for": "the interval meets the published direction or limit, or lies on the published side of 1",
+    "Do not use it for": "all other claims, which are missed or undecided. A topic has the level of its worst claim",
 }
 """The levels from best to worst, each with its meaning; `level` is the rule."""
 READING = (
@@ -335,5 +335,5 @@ def topics(found: Iterable[tuple[Claim, Verdict]]) -> Mapping[str, str]:
         for (title, topic), of in worst.items():
             if of == index:
                 parts.setdefault(title, []).append(topic)
-        lines[name] = "; ".join(f"{', '.join(each)} ({title})" for title, each in parts.items()) or "nothing"
+        lines[name] = "; ".join(f"{title} ({', '.join(each)})" for title, each in parts.items()) or "nothing"
     return lines

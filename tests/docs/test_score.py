@@ -77,7 +77,7 @@ def test_all_texts_have_one_count() -> None:
     assert all(f"{count} " in sentence for count in counts.values() if count)
     lines = made["docs/index.md", "score"].split("\n- **")[1:]
     assert [line.partition("**")[0] for line in lines] == list(LEVELS)
-    named = re.findall(r"(?:for\*\* |; |, )([^,;()]+)", " ".join("".join(lines).split("\n\n")[0].split()))
+    named = re.findall(r"(?:\(|, )([^,;()]+)", " ".join("".join(lines).split("\n\n")[0].split()))
     topics = {(claim.experiment, claim.topic) for claim in claims().values()}
     assert sorted(word.strip() for word in named) == sorted(topic for _, topic in topics)
 

@@ -139,7 +139,7 @@ def test_the_page_has_the_levels_of_trust_and_the_forest_plot(tmp_path):
     assert [name for _, name, _ in lines] == list(LEVELS)
     nothing = "nothing"
     assert [words for *_, words in lines] == [
-        *("receivers without loss (splitRxMode)", nothing, nothing, "loss with 36 receivers by default (splitRxMode)")
+        *("splitRxMode (receivers without loss)", nothing, nothing, "splitRxMode (loss with 36 receivers by default)")
     ]
     rows = re.findall(r'<div><span title="(.+?)">.+?</span>(<svg.+?</svg>)<span class="n">(.+?)</span>', page)
     assert [(name, value) for name, _, value in rows] == [

@@ -85,5 +85,5 @@ def test_a_topic_has_the_level_of_its_worst_claim() -> None:
     near = verdict("scale", "VMs", "40", (38, 42), 46)
     rows = [(claim("rate, sent"), good), (claim("rate, received"), near), (claim("size"), near)]
     rows += [(claim("other"), good), (claim("own", "mine"), good)]
-    assert list(topics(rows).values()) == ["other (VXLAN); own (mine)", "rate, size (VXLAN)", "nothing", "nothing"]
+    assert list(topics(rows).values()) == ["VXLAN (other); mine (own)", "VXLAN (rate, size)", "nothing", "nothing"]
     assert list(topics(rows)) == list(LEVELS)
