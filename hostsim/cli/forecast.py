@@ -104,7 +104,7 @@ def _as_last(last: Results, missing: Iterable[Task], searched: int) -> float:
 
     A run of the sweep takes the mean of its point; each other run the mean of the runs that are not in the table.
     """
-    points = {run.point: frozenset(json.loads(run.axes).items()) for run in last.runs.itertuples()}
+    points = {run.point: frozenset(json.loads(str(run.axes)).items()) for run in last.runs.itertuples()}
     spent: dict[frozenset[tuple[str, Scalar]], list[float]] = {}
     finished = last.table[last.table["error"] == ""]
     for point, wall_s in zip(finished["point"], finished["wall_s"], strict=True):
