@@ -21,30 +21,20 @@ from hostsim.results.expect import Band, Expectation, Find, Ratio
 from hostsim.results.figure import AnswersSpec, TableSpec
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
-from hostsim.scenario.plan import Fidelity, point_at
-from hostsim.scenario.planner import make_plan
+from hostsim.scenario.plan import point_at
 from hostsim.scenario.shipped_data import claims, known_red, measurements, predictions, shipped
 from hostsim.units import MS
+from tests.loaded import loaded
 from tests.writable_copy import copy_tree
 
 PACKAGE = Path(hostsim.__file__).parent
 ROOT = PACKAGE.parent
 
 
-@pytest.mark.parametrize("name", [*shipped(), *predictions()])
-def test_a_shipped_scenario_loads_under_its_own_name_from_any_folder(name, tmp_path, monkeypatch):
-    """No shipped scenario has a fault; its name is that of its file."""
-    monkeypatch.chdir(tmp_path)
-    scenario = load(name)
-    assert scenario.name == name
-    assert scenario.question.endswith("?")
-    assert make_plan(scenario, Fidelity(quick=True)).tasks
-
-
 @pytest.mark.parametrize("name", shipped())
 def test_a_shipped_scenario_expects_claims_as_published_and_draws_what_there_is(name):
     """Claims are those of the scoreboard with its bands; figures name measures and axes, or expectations."""
-    scenario = load(name)
+    scenario = loaded(name)
     for expectation in scenario.expectations:
         if expectation.is_claim:
             claim = claims()[expectation.name]
@@ -68,7 +58,7 @@ def test_a_shipped_scenario_expects_claims_as_published_and_draws_what_there_is(
 
 def test_no_claim_is_checked_twice_and_known_red_ones_are_checked():
     """Each row of the scoreboard belongs to one scenario."""
-    checked = [entry.name for name in shipped() for entry in load(name).expectations if entry.is_claim]
+    checked = [entry.name for name in shipped() for entry in loaded(name).expectations if entry.is_claim]
     assert len(checked) == len(set(checked))
     assert set(known_red()) <= set(checked)
 
@@ -100,7 +90,7 @@ def ends(band: Band) -> tuple[float, float]:
 @pytest.mark.parametrize("name", shipped())
 def test_the_brackets_of_shipped_searches_reach_past_their_bands(name):
     """Each claim on a threshold, or on a ratio of two whose other side is in its band, can fail at each end of its band."""
-    expectations = {expectation.name: expectation for expectation in load(name).expectations}
+    expectations = {expectation.name: expectation for expectation in loaded(name).expectations}
     faults = [
         fault
         for expectation in expectations.values()
@@ -118,7 +108,7 @@ def test_no_module_knows_a_claim_or_a_scenario_by_name():
 
 def test_no_experiment_has_a_sender_of_its_own():
     """An unmeasured host gets the same bursts by default."""
-    flows = [flow for name in shipped() for flow in point_at(load(name), {}).spec.traffic.values()]
+    flows = [flow for name in shipped() for flow in point_at(loaded(name), {}).spec.traffic.values()]
     assert {flow.burst for flow in flows if isinstance(flow, TcpSpec)} == {TcpSpec.model_fields["burst"].default}
 
 

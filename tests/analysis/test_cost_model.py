@@ -19,6 +19,7 @@ from hostsim.scenario.cost_model import (
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.scenario.shipped_data import predictions, shipped
+from tests.loaded import loaded
 
 
 def named(name: str, constants: tuple[Constant, ...] | None = None) -> Constant:
@@ -67,7 +68,7 @@ def test_a_size_whose_range_ends_between_whole_units_is_moved_in_bytes():
 @pytest.mark.parametrize("name", [*shipped(), *predictions()])
 def test_a_host_can_be_at_both_ends_of_every_input_by_itself(name: str):
     """As written in the file, a number is accepted by its key."""
-    scenario = load(name)
+    scenario = loaded(name)
     for path, constant in scenario_inputs(scenario).items():
         for end in constant.ends if not constant.words else ():
             written = constant.in_spec(end) * constant.value
@@ -95,7 +96,7 @@ def test_a_peer_has_constants_named_or_not():
         ("latency", {"linux.timer_jitter", "linux.answer_jitter"}),
         ("splitrx", {"linux.timer_jitter", "linux.answer_jitter", "esxi-vm.tx_coalescing.depth_cap"}),
     ):
-        scenario = load(name)
+        scenario = loaded(name)
         files = {constant.name for constant in constants_at(scenario, scenario.first())}
         assert expected <= files
         assert {file for _, file in part_constants(scenario, scenario.first())} >= {
@@ -111,7 +112,7 @@ def test_factors_of_other_processors_are_none_of_a_host():
         ("dense-high", []),
         ("40gbe-single", ["esxi.costs.generations.sandy-bridge"]),
     ):
-        scenario = load(name)
+        scenario = loaded(name)
         found = [c.name for c in constants_at(scenario, scenario.first()) if "generations" in c.name]
         assert found == expected
 
@@ -123,14 +124,14 @@ def test_what_is_set_or_swept_is_no_constant():
         {"traffic.clients.delay": "20 us,90 us", "vms.web.guest.housekeeping_period": "9 ms,10 ms"},
     )
     gone = {"traffic.clients.objects", "esxi.costs.driver_rx", "traffic.clients.delay", "rhel6.housekeeping_period"}
-    names = {constant.name for constant in constants_at(load("dense-high"), load("dense-high").first())}
+    names = {constant.name for constant in constants_at(loaded("dense-high"), loaded("dense-high").first())}
     assert names - {constant.name for constant in constants_at(scenario, scenario.first())} == gone
 
 
 @pytest.mark.parametrize("name", ["dense-high", "small-udp", "numa-io", "splitrx"])
 def test_moving_constants_is_as_if_the_files_said_so(name: str):
     """All of them at once, to their upper ends: the same point, to the last digit."""
-    scenario = load(name)
+    scenario = loaded(name)
     guests = [f"vms.{group}.guest." for group in scenario.resolver.tree.get(("vms",))]
     values, overrides = {}, {}
     for constant in constants_at(scenario, scenario.first()):

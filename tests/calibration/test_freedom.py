@@ -9,8 +9,8 @@ import pytest
 from hostsim.errors import InputError
 from hostsim.lab.calibration.freedom import FittedCount, FittedInput, count_fitted, read_fitted_inputs
 from hostsim.scenario.cost_model import scenario_inputs, shipped_constants
-from hostsim.scenario.load import load
 from hostsim.scenario.shipped_data import claims, shipped
+from tests.loaded import loaded
 
 CHOSEN = FittedInput(claims=("numa.10g.cpu",), evidence="seen")
 
@@ -25,7 +25,7 @@ def test_effective_parameters_and_choices_count() -> None:
 
 def test_what_the_fit_moved_has_its_stated_value_beside_it() -> None:
     """And no other number: the shipped files and the fit's summary belong to one calibration."""
-    inputs = {f"{name}.{path}": one for name in shipped() for path, one in scenario_inputs(load(name)).items()}
+    inputs = {f"{name}.{path}": one for name in shipped() for path, one in scenario_inputs(loaded(name)).items()}
     numbers = {one.name: one for one in shipped_constants()} | inputs
     moved = {name for name, one in numbers.items() if one.prior is not None}
     counted = set(count_fitted().moved)

@@ -21,6 +21,7 @@ from hostsim.results.expect import At, Band, Expectation
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.shipped_data import predictions, shipped, shipped_ensemble
+from tests.loaded import loaded
 from tests.tiny_scenario import TINY
 
 COUNT, MEMBERS = 30, 128
@@ -188,7 +189,7 @@ def test_the_shipped_ensemble_is_of_every_shipped_scenario() -> None:
     found = read_ensemble(shipped_ensemble())
     assert len(found.members) >= 30  # what 50 replications need
     for name in (*shipped(), *predictions()):
-        found.require(load(name))
+        found.require(loaded(name))
 
 
 def test_draws_from_the_priors_lie_in_their_ranges_and_are_hosts_that_can_be(tmp_path: Path) -> None:

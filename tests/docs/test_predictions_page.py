@@ -15,6 +15,7 @@ from hostsim.results.expect import At, Band, Expectation, Verdict, VerdictState
 from hostsim.results.verdicts import number
 from hostsim.scenario.load import load
 from hostsim.scenario.shipped_data import LEDGER, data_root, measurements, predictions
+from tests.loaded import loaded
 
 PAGE = Path(hostsim.__file__).parent.parent / "docs" / "predictions.md"
 LEDGER_FILE = data_root() / "predictions" / LEDGER
@@ -32,9 +33,9 @@ def test_the_page_is_of_the_predictions_and_the_ledger_that_there_are():
     text = PAGE.read_text(encoding="utf-8")
     assert text.startswith(HEAD)
     values, commits = cells(text, "First and today"), cells(text, "Commits")
-    scenarios = {entry.name: name for name in predictions() for entry in load(name).expectations}
+    scenarios = {entry.name: name for name in predictions() for entry in loaded(name).expectations}
     published = {
-        entry.name: f"{entry.published} {entry.unit}" for name in predictions() for entry in load(name).expectations
+        entry.name: f"{entry.published} {entry.unit}" for name in predictions() for entry in loaded(name).expectations
     }
     ledger = read_ledger(LEDGER_FILE)
     assert values.keys() == commits.keys()

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from hostsim.scenario.cost_model import Constant, scenario_inputs, shipped_constants
-from hostsim.scenario.load import load
 from hostsim.scenario.shipped_data import shipped, shipped_parts
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree, dotted
+from tests.loaded import loaded
 
 OWNED = {
     "traffic": (
@@ -93,7 +93,7 @@ def test_a_bare_input_without_a_source_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_senders_say_what_nobody_published_of_them(name: str) -> None:
     """Window and delay of a TCP sender, and its port where the NIC shares one vNIC's frames out by hashes of ports."""
-    scenario = load(name)
+    scenario = loaded(name)
     tree = scenario.resolver.tree
     hashed = any(nic.get("rss_rings") or nic.get("drss") for nic in (tree.get(("host", "nics")) or {}).values())
     for flow, written in tree.get(("traffic",)).items():
@@ -115,7 +115,7 @@ def width(constant: Constant) -> float:
 
 def test_ranges_are_a_factor_of_two_wide_where_nothing_bounds_them() -> None:
     """For inputs of scenarios and servers, and of guests except application costs; the reason of a narrower range names the bound."""
-    found = [one for name in SCENARIOS for one in scenario_inputs(load(name)).values() if not one.words]
+    found = [one for name in SCENARIOS for one in scenario_inputs(loaded(name)).values() if not one.words]
     found += [one for one in shipped_constants() if one.range and one.file in {*SERVERS, *shipped_parts("guests")}]
     narrow = {one.name for one in found if width(one) < 2 and "Bounded by" not in one.text}
     assert narrow == set()

@@ -14,6 +14,7 @@ from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import LEDGER, data_root, predictions, shipped_parts
 from hostsim.scenario.yaml.reader import parse
+from tests.loaded import loaded
 from tests.scenario.small_scenario import changed
 from tests.writable_copy import copy_tree
 
@@ -139,7 +140,7 @@ def test_an_entry_whose_digest_includes_reasons_is_of_the_same_inputs_by_the_dig
 
 def test_the_shipped_ledger_is_of_predictions_that_are_shipped() -> None:
     """It is valid, and each of its measurements still has a scenario."""
-    named = {entry.name for name in predictions() for entry in load(name).expectations}
+    named = {entry.name for name in predictions() for entry in loaded(name).expectations}
     assert read_ledger(data_root() / "predictions" / LEDGER).keys() <= named
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.scenario.load import load
 from hostsim.scenario.selection import restrict, select
 from hostsim.scenario.shipped_data import shipped
+from tests.loaded import loaded
 
 
 @pytest.fixture(scope="module")
 def scenarios():
-    return {name: load(name) for name in shipped()}
+    return {name: loaded(name) for name in shipped()}
 
 
 def names_of(selected) -> dict[str, set[str]]:

@@ -27,6 +27,7 @@ from hostsim.scenario.shipped_data import (
     shipped_parts,
 )
 from hostsim.scenario.yaml.reader import read
+from tests.loaded import loaded
 from tests.writable_copy import copy_tree
 
 KINDS = {kind if kind == "hardware" else f"{kind}s": model for kind, model in COMPONENTS.items()}
@@ -208,24 +209,25 @@ def test_shipped_scenarios_load_and_plan(name: str, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     scenario = load(name)
     assert scenario.name == name
+    assert scenario.question.endswith("?")
     assert tuple(text.removeprefix(f"{data_root()}/") for text in scenario.warnings) == WARNED.get(name, ())
     assert make_plan(scenario, Fidelity(quick=True)).tasks
 
 
 def test_shipped_scenarios_answer_every_claim_of_their_experiments() -> None:
     """Every row of the table has a scenario."""
-    expected = {entry.name for name in shipped() for entry in load(name).expectations if entry.is_claim}
+    expected = {entry.name for name in shipped() for entry in loaded(name).expectations if entry.is_claim}
     assert expected == set(claims())
 
 
 def test_predictions_name_measurements_and_nothing_else_names_them() -> None:
     """Each row at most once; `check` and `reproduce`, which use shipped scenarios, never include them."""
     assert not shipped().keys() & predictions().keys()
-    named = [entry.name for name in predictions() for entry in load(name).expectations]
+    named = [entry.name for name in predictions() for entry in loaded(name).expectations]
     assert len(set(named)) == len(named)
     assert set(named) <= measurements().keys()
     assert "esxi55-40g.1vcpu" in named
-    assert not {entry.name for name in shipped() for entry in load(name).expectations} & measurements().keys()
+    assert not {entry.name for name in shipped() for entry in loaded(name).expectations} & measurements().keys()
 
 
 EXITS = ("interrupt", "vcpu_wake", "virtual_interrupt")
