@@ -211,6 +211,7 @@ def test_run_writes_table_figures_and_says_which_files(cli, tiny):
     assert {file: file.read_bytes() for file in files} == before
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_run_takes_overrides_axes_and_another_folder(cli, tiny):
     """A sweep is changed without editing its file."""
     options = ("--set", "traffic.stream.packet_size=300 B", "--axis", "receivers=1", "--axis", "rate=1 kpps,3 kpps")
@@ -220,6 +221,7 @@ def test_run_takes_overrides_axes_and_another_folder(cli, tiny):
     assert not Path("results/tiny").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_run_with_replications_and_seed(cli, tiny):
     """The common options reach the runs."""
     assert cli("run", tiny, "--quick", "--jobs", "1", "--replications", "2", "--seed", "7").exit_code == 0
@@ -228,6 +230,7 @@ def test_run_with_replications_and_seed(cli, tiny):
 
 
 @pytest.mark.parametrize("command", [("run", "--dry-run"), ("check", "--dry-run"), ("check",), ("run",), ("show",)])
+@pytest.mark.usefixtures("undrawn")
 def test_every_command_warns_of_settings_without_effect(cli, tiny, command):
     """Before anything is run, and afterwards."""
     tiny.write_text(tiny.read_text().replace("vms:", "host: {advanced: {Net.NetSchedCoalesceTxUsecs: 30}}\nvms:"))
@@ -238,6 +241,7 @@ def test_every_command_warns_of_settings_without_effect(cli, tiny, command):
     assert cli(name, "tiny.yaml", *options).stderr.splitlines().count(warning) == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_dry_run_says_what_is_missing_and_runs_nothing(cli, tiny):
     """The estimate comes from stored runs, or from a few short trial runs that are not stored."""
     header, row = cli("run", tiny, "--quick", "--dry-run").stdout.splitlines()
@@ -256,6 +260,7 @@ def test_a_dry_run_says_what_is_missing_and_runs_nothing(cli, tiny):
     assert "up to" in cli("check", tiny, "--dry-run").stdout
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_dry_run_of_a_calibration_counts_runs_that_the_shipped_host_has(cli, tiny, monkeypatch):
     """Other hosts have to run what is stored of it."""
     Path("measured.csv").write_text("receivers,rate,metric,value,interval\n1,5 kpps,guest_cpu,6.9,0.3\n")
@@ -372,6 +377,7 @@ def test_check_fails_when_an_expectation_does(cli, tiny):
     assert all(float(case.get("time")) > 0 for case in suite.iter("testcase"))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_check_against_writes_junit(cli, tiny):
     """A point with moved curves is a failure, one without a counterpart an error; the runs behind them took some time."""
     cli("run", tiny, "--jobs", "1", "--axis", "receivers=1", "-o", "trusted")
@@ -392,6 +398,7 @@ def test_a_crash_behind_a_verdict_is_an_error_in_junit(cli, tiny):
     assert (suite.get("failures"), suite.get("errors")) == ("0", "3")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_check_against_an_earlier_run(cli, tiny):
     """The same code moves nothing; another host moves curves, which are named."""
     assert cli("run", tiny, "--jobs", "1").exit_code == 0
@@ -431,6 +438,7 @@ def test_check_against_results_that_cannot_be_compared_is_not_green(cli, tiny):
     assert cli(*against, "--replications", "2", "--max-time", "1 ms", "--results", "other").exit_code == 3
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_results_of_several_hosts_are_no_reference_for_one(cli, tiny):
     """Noticed before anything runs."""
     axis = (
@@ -512,6 +520,7 @@ def test_an_explicit_results_folder_goes_before_a_folder_of_the_scenarios_name(c
     assert cli("plot", "tiny").stdout.startswith("tiny/")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_changed_host_is_marked_wherever_claims_of_it_are_shown(cli, tiny):
     """Published values are not about it. An axis with one value, or a longer run, is not another host."""
     page, run = Path("results/tiny/report.html"), ("run", tiny, "--jobs", "1", "--quick", "--axis", "receivers=1")
@@ -606,6 +615,7 @@ def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(tiny):
     assert list(runs.rglob("*.parquet"))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_plot_warm_up_draws_the_run_that_lost_the_most_to_it(cli, tiny, tmp_path):
     """From the runs in the results folder; without them it prints the remedy."""
     assert cli("run", tiny, "--jobs", "1").exit_code == 0
@@ -677,6 +687,7 @@ ROOTED = {
 
 
 @pytest.mark.parametrize("command", ROOTED)
+@pytest.mark.usefixtures("undrawn")
 def test_every_command_that_loads_a_scenario_takes_a_root(cli, tiny, command):
     """Without one, files outside the scenario's folder are refused."""
     for name, text in (("hardware/box.yaml", HARDWARE), ("sweeps/tiny.yaml", tiny.read_text())):

@@ -46,6 +46,7 @@ def test_a_sweep_tells_both_intervals_in_tables_figures_and_verdicts(cli, tiny, 
     assert (curve["prediction_high"] - curve["prediction_low"] > 3 * (curve["high"] - curve["low"])).all()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_number_that_was_set_is_so_on_every_host(cli, tiny, members):
     """The shipped number, set by the user, is another host than the shipped one, for which every member has its own number."""
     members.write_text(f"member,{COST},esxi.costs.driver_rx\n0,1000,420\n1,3000,420\n2,8000,420\n")
@@ -60,6 +61,7 @@ def test_a_number_that_was_set_is_so_on_every_host(cli, tiny, members):
     assert spreads[0] > 2 * spreads[1]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_verdicts_tell_both_intervals(cli, tiny, members):
     """As a table and as JSON; a search has one for its threshold, and results folders are read as they were written."""
     done = cli("check", tiny, *FIVE, "--ensemble", members)
