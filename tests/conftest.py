@@ -6,6 +6,7 @@ No test depends on the machine, the user or the terminal: on time, the number of
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -29,6 +30,17 @@ settings.load_profile("hostsim")
 
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = "hostsim-matplotlib-"
+
+
+def pytest_collection() -> None:
+    """Collect no garbage while modules are imported and tests are listed, since nearly all objects stay."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave out of later garbage collections the objects that exist by now."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)  # pytest has already checked whether its own output is coloured
