@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from hostsim.campaign.pipeline import ExecutionOptions
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError
 from hostsim.lab.calibration import joint, prior
-from hostsim.lab.calibration.host_calibration import Calibrated, calibrated
+from hostsim.lab.calibration.host_calibration import Calibrated, Calibration, calibrated
 from hostsim.lab.calibration.joint import IDENTITY, LOG, Waves
 from hostsim.lab.calibration.measured import expected_at
 from hostsim.lab.calibration.own_host import OwnHost, calibrate_host, explained, hosts_within, prepare
@@ -112,6 +113,34 @@ def test_a_host_with_parts_of_its_own_is_the_member_nearest_the_centre(
     assert mine.peer.timer_jitter == pytest.approx(its.peer.timer_jitter, rel=1e-5)
     assert mine.peer.timer_jitter != scenario.spec(scenario.first(), 10**11)[0].peer.timer_jitter
     assert own.spec(own.first(), 10**11)[0].digest() != scenario.spec(scenario.first(), 10**11)[0].digest()
+
+
+def test_predictions_of_a_metric_are_drawn(found: Calibrated) -> None:
+    """A row for each point; another metric, or another number of known values, is an error."""
+    calibration = Calibration(found, {})
+    points = len(calibration.predictions.query("metric == 'guest_cpu'"))
+    axes = calibration.plot_predictions("guest_cpu", known=[7.0] * points)
+    assert len(axes.get_yticklabels()) == points > 0
+    with pytest.raises(InputError, match="was not predicted"):
+        calibration.plot_predictions("loss")
+    with pytest.raises(InputError, match="are not as many"):
+        calibration.plot_predictions("guest_cpu", known=[7.0] * (points + 1))
+
+
+def test_a_counter_with_two_names_counts_once(scenario: Scenario, tmp_path: Path) -> None:
+    """%Util Time and %Processor Time of esxtop are equal without hyperthreads: two numbers, but one piece of evidence."""
+    metrics = ("host_cpu", "host_used", "guest_cpu")
+    host = prepare(scenario, [expected_at(metric, POINT, 1.0, 0.1) for metric in metrics], tmp_path)
+    names = [name for one in host.joint.hosts for name in one.names]
+    random = np.random.default_rng(1)
+    rows: list[list[object]] = [["member", *names, "processor_s", "error"]]
+    for member in range(16):
+        used, guest = random.random(2)
+        value = {"host_cpu": used, "host_used": used, "guest_cpu": guest}
+        rows.append([member, *(value[name.partition(" ")[0]] for name in names), 1, ""])
+    with (tmp_path / LOG).open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    assert [name.partition(" ")[0] for name in host.joint.emulators()] == ["host_cpu", "guest_cpu"]
 
 
 def test_the_log_is_read_once_for_all_that_is_predicted(found: Calibrated, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from hostsim.views.plots.bars import FARTHEST, Swing, draw_residuals, draw_stacked_bars, draw_tornado
+from hostsim.views.plots.bars import FARTHEST, Swing, draw_predictions, draw_residuals, draw_stacked_bars, draw_tornado
 from hostsim.views.plots.style import as_svg, shown_figure
 
 BARS = [("before", {"vCPUs": 50.0, "NetPoll": 10.0}), ("after", {"vCPUs": 40.0, "splitRx": 5.0})]
@@ -107,3 +107,16 @@ def test_rows_are_in_their_order_and_what_is_far_off_ends_at_the_edge():
     assert [label.get_text() for label in axes.get_yticklabels()] == ["off", "meets"]
     assert axes.get_ylim() == (1.5, -0.5)
     assert max(max(line.get_xdata()) for line in axes.get_lines()) == FARTHEST
+
+
+def test_predictions_have_intervals_and_known_values():
+    """Each in its row, the first on top; the axis starts at 0."""
+    axes = draw_predictions([("one", 1.0, 2.0, 4.0), ("two", 3.0, 5.0, 6.0)], "CPU (%)", known=[2.5, 5.5])
+    [intervals] = axes.collections
+    assert [segment.tolist() for segment in intervals.get_segments()] == [[[1.0, 0], [4.0, 0]], [[3.0, 1], [6.0, 1]]]
+    medians, known = axes.get_lines()
+    assert (list(medians.get_xdata()), list(known.get_xdata())) == ([2.0, 5.0], [2.5, 5.5])
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["predicted, 90 %", "known"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["one", "two"]
+    assert axes.get_xlim()[0] == 0.0
+    assert axes.get_xlabel() == "CPU (%)"

@@ -347,6 +347,33 @@ class Calibration:
 
         return self.found.draw(shown_figure())
 
+    def plot_predictions(self, metric: str, known: Sequence[float] = ()) -> Axes:
+        """Draw the predictions of a metric, into a figure of pyplot if that is in use.
+
+        Args:
+            metric: a measured or predicted one.
+            known: true or measured values of these points, in the order of `predictions`.
+
+        Raises:
+            InputError: the metric was not predicted, or another number of known values.
+        """
+        from hostsim.views.plots.axis import metric_label
+        from hostsim.views.plots.bars import draw_predictions
+        from hostsim.views.plots.style import shown_figure
+
+        found = [] if self.found.host is None else self.found.host.predictions()
+        rows = [
+            (one.name.removeprefix(f"{metric} at "), one.low, one.median, one.high)
+            for one in found
+            if one.metric == metric
+        ]
+        if not rows:
+            allowed = ", ".join(dict.fromkeys(one.metric for one in found)) or "a calibration with predict"
+            raise InputError(Fault("was not predicted", "metric", repr(metric), allowed))
+        if len(known) not in (0, len(rows)):
+            raise InputError(Fault("are not as many as predictions", "known", str(len(known)), str(len(rows))))
+        return draw_predictions(rows, metric_label(metric), known, shown_figure())
+
     def _repr_html_(self) -> str:
         return self.learnt.query("held").drop(columns="held").to_html(float_format="{:.3g}".format)
 

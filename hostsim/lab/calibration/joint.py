@@ -125,7 +125,8 @@ class Joint:
     def emulators(self) -> dict[str, Emulator]:
         """The emulators of the observations by name, trained on all finished members, of distances (`Observation.distance`).
 
-        An observation with too few values has no emulator.
+        An observation with too few values has no emulator. Of several that are equal on every host, such as `host_cpu` and `host_used`
+        without hyperthreads, only the first has one: together they are one piece of evidence.
 
         Raises:
             InputError: no observation has one.
@@ -134,8 +135,13 @@ class Joint:
         numbers = [number for number, one in members.items() if not one.error]
         inputs = np.array([shares[number] for number in numbers])
         found = {}
+        seen: set[bytes] = set()
         for observation in self.observations:
-            outputs = np.array([observation.distance(members[number].claims[observation.name]) for number in numbers])
+            values = np.array([members[number].claims[observation.name] for number in numbers])
+            if values.tobytes() in seen:
+                continue
+            seen.add(values.tobytes())
+            outputs = np.array([observation.distance(value) for value in values])
             if np.count_nonzero(np.isfinite(outputs)) >= LEAST:
                 found[observation.name] = train(inputs, np.clip(outputs, -FARTHEST, FARTHEST), self.design.seed)
         if not found:

@@ -1,4 +1,4 @@
-"""Bar charts: stacked bars of points, tornado of a sensitivity analysis, residuals of a calibration."""
+"""Bar charts: stacked bars of points, tornado of a sensitivity analysis, residuals and predictions of a calibration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Swing", "draw_residuals", "draw_stacked_bars", "draw_tornado"]
+__all__ = ["Swing", "draw_predictions", "draw_residuals", "draw_stacked_bars", "draw_tornado"]
 
 BAR_INCHES, LINE_INCHES = 0.34, 0.12
 """Height of a bar, and of each additional line of its name."""
@@ -197,15 +197,49 @@ def draw_residuals(
             if points[meets]:
                 look = LOOKS[not meets]
                 axes.plot(*zip(*points[meets], strict=True), look.marker, color=look.colour, markersize=4, label=label)
-        axes.set_yticks(range(len(rows)), [name for name, *_ in rows], fontsize=7)
-        axes.tick_params(axis="y", length=0)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.grid(visible=False, axis="y")
         widest = max((min(max(abs(end), 1.2), FARTHEST) for _, *ends in rows for end in ends), default=1.2)
         axes.set_xlim(-1.05 * widest, 1.05 * widest)
         axes.set_xlabel("Model minus measurement, in half-widths of the measurement's interval")
         figure.suptitle(title, x=0.01, ha="left", fontsize=8.5)
-        axes.legend(
-            loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, borderpad=0.1, fontsize=7.5, ncols=3
-        )
+        _finish_rows(axes, [name for name, *_ in rows])
     return axes
+
+
+def draw_predictions(
+    rows: Sequence[tuple[str, float, float, float]],
+    label: str,
+    known: Sequence[float] = (),
+    figure: Figure | None = None,
+) -> Axes:
+    """Draw predictions: for each an interval about its median.
+
+    Args:
+        rows: name, and low end, median and high end; the first on top.
+        label: of the values, with their unit.
+        known: true or measured values beside the predictions, in their order.
+        figure: to draw into; a new one by default.
+    """
+    from matplotlib.figure import Figure
+
+    with house_style():
+        figure = figure or Figure()
+        figure.set_size_inches(INCHES["page"][0], 1.1 + RESIDUAL_ROW_INCHES * len(rows))
+        axes, look = figure.add_subplot(), LOOKS[0]
+        lows, medians, highs = ([row[column] for row in rows] for column in (1, 2, 3))
+        axes.hlines(range(len(rows)), lows, highs, color=look.colour, linewidth=1.4)
+        axes.plot(medians, range(len(rows)), look.marker, color=look.colour, markersize=4, label="predicted, 90 %")
+        if len(known):
+            axes.plot(known, range(len(rows)), "x", color=INK, markersize=5, label="known")
+        axes.set_xlim(left=0.0)
+        axes.set_xlabel(label)
+        _finish_rows(axes, [name for name, *_ in rows])
+    return axes
+
+
+def _finish_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name rows, the first on top, and draw the legend above them."""
+    axes.set_yticks(range(len(names)), names, fontsize=7)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, borderpad=0.1, fontsize=7.5, ncols=3)
