@@ -1,14 +1,14 @@
-"""Exceptions: the errors that hostsim raises on purpose, each with its data as attributes.
+"""Exceptions that hostsim raises on purpose, each with its data as attributes.
 
 ::
 
     HostsimError
-    ├── InputError         what a user wrote cannot be used; carries every fault of the file (exit status 2)
-    ├── WiringError        a part without its other end; raised before time starts
-    ├── InvariantError     a law of the simulated host was broken; fails the point with what, where and when
+    ├── InputError         invalid input; carries every fault of the file (exit status 2)
+    ├── WiringError        a part of the host is not connected; raised before the simulation starts
+    ├── InvariantError     a conservation law of the simulated host is violated; fails the point
     ├── StoreError         a results folder that cannot be read or written
     ├── WorkerError        a worker process that was killed, or cannot be started
-    └── ClusterError       the scheduler of a cluster was lost while it ran a sweep (exit status 3)
+    └── ClusterError       the scheduler of a cluster was lost during a sweep (exit status 3)
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Fault:
     """A fault in the user's input: file, line, value given, values allowed, nearest name."""
 
     message: str
-    """What is wrong, in words that speak to the reader of the YAML."""
+    """The problem, in the terms of the YAML file."""
     path: str = ""
     """Dotted path of the key inside the file (``vms.receiver.count``), empty for the file itself; or the option of a command."""
     given: str = ""
@@ -51,12 +51,12 @@ class Fault:
     line: int | None = None
 
     def __str__(self) -> str:
-        """The fault as the Python interface raises it: an option is the argument of its name."""
+        """The fault as the Python interface raises it, with arguments instead of options."""
         file, path = _argument(self.file), _argument(self.path)
         return self._after("", f"{file}[{path!r}]") if path and self.file.startswith("--") else self._after(file, path)
 
     def on_command_line(self) -> str:
-        """The fault as a command prints it: with options."""
+        """The fault as a command prints it, with options instead of arguments."""
         return self._after(self.file, self.path)
 
     def _after(self, file: str, path: str) -> str:
@@ -72,7 +72,7 @@ class Fault:
 
 
 _ARGUMENTS = {"--set": "overrides", "--axis": "axes", "--plugin": "plugins"}
-"""Arguments of the Python interface that have another name than their option."""
+"""Arguments of the Python interface whose names differ from those of their options."""
 
 
 def _argument(option: str) -> str:
@@ -84,7 +84,7 @@ class HostsimError(Exception):
 
 
 class InputError(HostsimError):
-    """Invalid input of the user.
+    """Invalid user input.
 
     Attributes:
         faults: every fault found, in the order of the file.
@@ -98,7 +98,7 @@ class InputError(HostsimError):
         return type(self), (self.faults,)
 
     def at(self, file: str, line: int | None = None) -> InputError:
-        """The same faults with the place filled in where it was not known."""
+        """The same faults, with the given place for those without one."""
         return InputError(
             replace(f, file=f.file or file, line=f.line if f.line is not None else line) for f in self.faults
         )
@@ -113,7 +113,7 @@ class InvariantError(HostsimError):
 
     Attributes:
         what: the law, in words.
-        where: the part it was broken at.
+        where: the part at which it is violated.
         when_ps: simulated time in picoseconds.
     """
 
@@ -134,11 +134,11 @@ class WorkerError(HostsimError):
 
 
 class ClusterError(HostsimError):
-    """The scheduler of a cluster was lost while it ran a sweep; what had finished is kept."""
+    """The scheduler of a cluster was lost during a sweep; finished runs are stored."""
 
 
 def is_integer(value: object) -> bool:
-    """True for a whole number of whatever library; a truth value is none."""
+    """True for an integer of any library; False for a Boolean."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -156,14 +156,14 @@ MEANT = {
     "l3": "core_complex",
     "llc": "core_complex",
 }
-"""What is called something else elsewhere, whose spelling is no help."""
+"""Names used elsewhere for a known thing, which their spelling would not find."""
 
 
 def nearest_name(given: str, known: Sequence[str]) -> str:
-    """The known name nearest to the given one, by its meaning or its spelling, or an empty string when none is near."""
+    """The known name nearest to the given one by meaning or spelling; empty if none is near."""
     if MEANT.get(given) in known:
         return MEANT[given]
-    if len(given) > 2 * max(map(len, known), default=0):  # less than 0.6 alike, and long to compare
+    if len(given) > 2 * max(map(len, known), default=0):  # similarity below 0.6, and slow to compare
         return ""
     matches = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
     if matches:

@@ -1,6 +1,6 @@
-"""Units of simulated time: integer picoseconds, and the only conversions of other units to them; limits of seeds and replications.
+"""Units of simulated time: integer picoseconds, and all conversions to them; limits of seeds and replications.
 
-Text with units ("40 kpps") is read on floor 1 (`hostsim.config.quantity`); this module knows numbers only.
+Text with units ("40 kpps") is read by `hostsim.config.quantity`; this module only handles numbers.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ __all__ = [
 ]
 
 MOST_REPLICATIONS: Final = 1000
-"""Most runs of a point."""
+"""Largest number of runs of a point."""
 MOST_SEED: Final = 2**64 - 1
-"""Largest root seed: a column of integers holds no larger one."""
+"""Largest root seed, the limit of an integer column."""
 NS: Final = 1_000
 """Picoseconds in a nanosecond."""
 US: Final = 1_000_000
@@ -42,27 +42,27 @@ SECOND: Final = 1_000_000_000_000
 """Picoseconds in a second."""
 
 LONGEST: Final = 997_200 * SECOND
-"""Longest time that may be written anywhere, in picoseconds: 277 hours. Sums of four stay below `END`, sums of nine below 2^63."""
+"""Longest time that input files may contain, in picoseconds: 277 hours. Sums of four are below `END`, sums of nine below 2^63."""
 END: Final = 1 << 62
-"""An instant that no run reaches, in picoseconds: 53 days. Machine integers hold it, and twice as much."""
+"""An instant that no run reaches, in picoseconds: 53 days. Twice this time still fits a machine integer."""
 
 
 _SMALL: Final = 1 << 31
-"""The product of two integers below it is less than 2^62."""
+"""Bound of two factors whose product is below 2^62."""
 _LONG: Final = 1 << 44
 _FEW: Final = 1 << 18
-"""The same of one below each: of 17 seconds, and of packets."""
+"""Bounds of one factor each, with a product below 2^62: 17 seconds, and a number of packets."""
 
 
 def rounded(value: float) -> int:
-    """Return what ``round`` does, for a number that is not negative and below 2^53; compiled, without a call through Python."""
+    """Return ``round(x)`` of a number from 0 and below 2^53; compiled, without a call through Python."""
     whole = int(value)
     rest = value - whole  # exact
     return whole + 1 if rest > 0.5 or (rest == 0.5 and whole % 2) else whole
 
 
 def scaled(amount: int, factor: int, divisor: int) -> int:
-    """Return ``amount * factor // divisor``, the last two positive; compiled, without large integers where the product needs none."""
+    """Return ``amount * factor // divisor``, with positive factor and divisor; avoids big integers if the product is small."""
     if (0 <= amount < _SMALL and factor < _SMALL) or (0 <= amount < _LONG and factor < _FEW):
         product: i64 = amount
         by: i64 = factor
@@ -72,7 +72,7 @@ def scaled(amount: int, factor: int, divisor: int) -> int:
 
 
 def scaled_up(amount: int, factor: int, divisor: int) -> int:
-    """Return ``amount * factor / divisor``, rounded up, as `scaled` does."""
+    """Return ``amount * factor / divisor``, rounded up; see `scaled`."""
     if 0 <= amount < _SMALL and factor < _SMALL and divisor < _SMALL:
         product: i64 = amount
         by: i64 = factor

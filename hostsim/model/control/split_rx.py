@@ -15,8 +15,9 @@ __all__ = ["AutomaticSplitRx"]
 class AutomaticSplitRx:
     """The control loop of automatic splitRx (``Net.NetSplitRxMode``).
 
-    It checks as often as the NetQueue balancer, and considers a queue heavily utilised at the load at which that
-    unpacks it: neither is documented. Once on, splitRx stays on, as only its activation is documented.
+    It checks as often as the NetQueue balancer. It considers a queue heavily utilised at the load at which the balancer
+    unpacks it. Both are assumptions, as neither is documented. An activated splitRx stays active, as only its
+    activation is documented.
 
     Attributes:
         activated: number of vNIC queues with activated contexts.

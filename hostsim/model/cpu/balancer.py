@@ -18,8 +18,8 @@ class Balancer:
     """The periodic load balancer between the run queues of a NUMA node.
 
     The scheduler policy selects the system world that migrates, by loads, and the vCPUs that exchange their PCPUs. The
-    load of a system world is its time running or waiting in the last period. A vCPU holds a PCPU while it runs, and
-    while a system world that has just preempted it runs and it is next.
+    load of a system world is its time running or waiting in the last period. A vCPU occupies a PCPU while it runs. It
+    also does while a system world that has just preempted it runs, if the vCPU is next.
 
     Attributes:
         moves: number of migrations to another PCPU.

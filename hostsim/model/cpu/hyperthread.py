@@ -19,7 +19,7 @@ __all__ = ["Hyperthread", "IdleHyperthreads", "Look"]
 class Hyperthread(Pcpu):
     """A hyperthread: a PCPU that shares its core with its sibling.
 
-    Lengths of batches and their remainders are work: picoseconds with the core to oneself.
+    Lengths of batches and their remainders are work: picoseconds on a core that is not shared.
 
     Attributes:
         sibling: the other PCPU of the core.

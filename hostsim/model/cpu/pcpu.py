@@ -482,7 +482,7 @@ class Pcpu(RunQueue[World]):
         self._event_queue.enter(self._alarm, end)
 
     def remaining(self, now: int) -> int:
-        """Return the rest of the running world's batch, in picoseconds with the core to itself."""
+        """Return the rest of the running world's batch, in picoseconds on a core that is not shared."""
         world = self.running
         assert world is not None
         return self._as_work(self._ends - now) + world.left
@@ -511,7 +511,7 @@ class Pcpu(RunQueue[World]):
             self._event_queue.hasten(self._alarm, at)
 
     def _as_work(self, wall: int) -> int:
-        """Return the work done in a wall time."""
+        """Return the work done in a span of wall time."""
         return wall
 
     def _as_time(self, work: int) -> int:

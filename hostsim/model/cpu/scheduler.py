@@ -172,8 +172,6 @@ class Scheduler:
 
         With hyperthreads the vCPU gets a whole core, whose other thread stays idle (facts-modern 1.7).
 
-        With hyperthreads it gets a whole core: nothing ever runs on the sibling (facts-modern 1.7).
-
         Args:
             world: the vCPU; its home may change.
             nodes: allowed nodes.
@@ -282,8 +280,8 @@ class Scheduler:
 
         If none is idle, it preempts the vCPU there, or waits there.
 
-        A PCPU that another one than ``source`` makes reschedule is interrupted, at the cost of the world; an idle one
-        only if it does not monitor its run queue. A PCPU finds a waiting world at the end of a batch.
+        A PCPU other than ``source`` is interrupted to reschedule, at the cost of the world; an idle PCPU only if it
+        does not monitor its run queue. A PCPU finds a waiting world at the end of a batch.
         """
         if world.affinity is None:
             free = pcpu.pool.idle.take(pcpu)

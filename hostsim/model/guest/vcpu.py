@@ -146,10 +146,10 @@ class NetworkSoftirq:
 
     A driver polls its ring until it is empty, and then enables interrupts. A softirq that has used its budget of
     packets or of time leaves the rest to a thread, ``ksoftirqd``, which shares the vCPU with processes, in time slices,
-    until all rings are empty. A process that has slept in its turn is owed time, and preempts the thread when that has
-    woken it: after a round. In kernels whose softirqs do not wait for the thread, a turn of processes ends with the
-    next tick, or with the first system call that reads a datagram, since it enables bottom halves: a softirq with a
-    full budget follows.
+    until all rings are empty. A process that has slept during its turn is owed time. It preempts the thread after the
+    round in which the thread has woken it. In kernels whose softirqs do not wait for the thread, a turn of processes
+    ends with the next tick, or with the first system call that reads a datagram, since it enables bottom halves: a
+    softirq with a full budget follows.
 
     A process that reads datagrams runs on the vCPU whose softirqs receive them, until it has to wait for it: for the
     thread, or with a full socket for longer than a turn. Then it moves to an idle vCPU of the guest and stays there, as

@@ -1,8 +1,8 @@
 """Entitlement to CPU: the effect of reservations, limits and shares of VMs and resource pools.
 
-The arithmetic is the documented one: siblings divide the amount of their parent in proportion to their shares, bounded
-by reservation and limit, and unused entitlement goes to the others (vSphere Resource Management, "Resource Allocation
-Shares", "Managing Resource Pools"; docs/design/scheduler.md). All amounts are in PCPUs.
+The arithmetic follows the documentation: siblings divide the amount of their parent in proportion to their shares,
+bounded by reservation and limit, and unused entitlement goes to the others (vSphere Resource Management, "Resource
+Allocation Shares", "Managing Resource Pools"; docs/design/scheduler.md). All amounts are in PCPUs.
 """
 
 from __future__ import annotations

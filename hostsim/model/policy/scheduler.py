@@ -264,7 +264,7 @@ class ProportionalShare(SchedulerPolicy):
     def wake(self, world: Schedulable, vclock: int) -> None:
         """Bound the lag of a vCPU, or of a world that works for a VM.
 
-        Otherwise a world that slept for an hour would hold a PCPU for as long.
+        Without the bound, a world that slept for an hour would keep a PCPU for an hour.
         """
         if not world.system or world.payers:
             least = vclock - self._most_lag
@@ -348,7 +348,7 @@ class ProportionalShare(SchedulerPolicy):
     def spread(self, loads: Sequence[float], members: Sequence[Sequence[float]]) -> tuple[int, int, int] | None:
         """Select a system world of the PCPU with the largest load, for the PCPU with the smallest.
 
-        It is the one whose migration leaves the smallest difference.
+        Its migration leaves the smallest difference of all.
         """
         return move_to_balance(loads, members, 0.0)
 

@@ -139,8 +139,8 @@ class VSwitch:
     Sleeping split-receive contexts are woken together at the end of the poll, as a kernel does at the end of its
     receive loop; running ones find the copies at their times (docs/design/receive.md).
 
-    LRO joins frames of a connection to packets for the guest, also if frames of others lie in between: the number of
-    sessions is that of LRO. A packet is passed on when it is full, or at the end of the poll.
+    LRO joins frames of a connection to packets for the guest, also if frames of other connections lie in between, up to
+    its number of sessions. A packet is passed on when it is full, or at the end of the poll.
 
     Attributes:
         runs_on: True if no receiver waits for the end of the poll, so that a poll may continue while frames arrive.

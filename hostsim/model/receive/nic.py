@@ -389,9 +389,9 @@ class Pnic:
         node: NUMA node of the NIC.
         wire: receive direction.
         queues: receive queues.
-        vector: receive queue whose interrupt the VMkernel's transmit queue shares. There is one such queue by default,
-            as below 300,000 packets/s they are packed (``Net.NetNetqTxPackKpps``). None without a driver that frees
-            sent packets.
+        vector: receive queue whose interrupt the VMkernel's transmit queue shares. The VMkernel has one transmit queue
+            by default, as it packs them below 300,000 packets/s (``Net.NetNetqTxPackKpps``). None without a driver that
+            frees sent packets.
         tx_packets, tx_data, tx_frames, tx_octets: number of packets sent on the wire; of these with data; of their
             frames; bytes of their data.
         tx_dropped: number of packets dropped at its full transmit queue.

@@ -40,12 +40,12 @@ _MASKED: Final = _Line.MASKED
 class VnicLock(DeliveryLock):
     """The spin lock of a vNIC to which receive contexts deliver one at a time.
 
-    It is held from LRO to the descriptor on the ring.
+    A context holds it from LRO until the descriptor is on the ring.
 
-    It is computed train by train, without events: the lock is a server whose work is the time that contexts hold it. A
-    context that arrives with more of this work ahead than its own way takes spins for the rest. Contexts that deliver
-    simultaneously take turns, so that each frame finds the lock, with its protected lines, in the other's cache; a
-    later context does so once. A single context never pays.
+    The lock is computed train by train, without events, as a server: its work is the time for which contexts hold it. A
+    context spins if the work ahead of it takes longer than its own path to the lock. Contexts that deliver
+    simultaneously take turns, so that each frame finds the lock, with its protected lines, in the cache of another
+    PCPU. A context that delivers later fetches them once, and a single context never does.
 
     Args:
         hand_over_ps: cost of fetching the lock from another cache, in picoseconds.

@@ -26,8 +26,9 @@ __all__ = ["ClosingReceiver", "ClosingSender", "Handshakes"]
 class Handshakes(PacketHandler):
     """The packets that open and close the successive connections of a user.
 
-    Opening: SYN of the peer, SYN-ACK of the guest, ACK of the peer, and with it the request. Closing: FIN of the guest behind its data, FIN-ACK of the peer, ACK of the
-    guest. The next connection does not wait for the last one to be closed.
+    To open a connection: SYN of the peer, SYN-ACK of the guest, and the request with the ACK of the peer. To close it:
+    FIN of the guest after its data, FIN-ACK of the peer, ACK of the guest. The next connection does not wait until the
+    last one is closed.
 
     Attributes:
         half_ps: half of the guest's cost of a connection without its packets, at its opening and at its close, in

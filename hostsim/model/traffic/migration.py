@@ -19,7 +19,7 @@ __all__ = ["Migration", "Supply", "SupplyThread"]
 SWITCHOVER: Final = 500 * MS
 """Switchover time goal of a vMotion (Broadcom KB 436882)."""
 SLOWED: Final = 2
-"""A round of a VM that is slowed down leaves one over this of it (assumed)."""
+"""Each round of a slowed-down VM leaves its data divided by this number (assumed)."""
 
 
 class SupplyThread(NetContext):

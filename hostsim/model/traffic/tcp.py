@@ -222,7 +222,7 @@ class Application:
     ack_every: int
     """Number of packets for each acknowledgement, as counted by the guest."""
     tso_divisor: int
-    """Largest TSO packet, as the window over this number."""
+    """The largest TSO packet is the window divided by this number."""
     write_size: int = 0
     """Bytes of each write if several form a packet; else 0."""
     requests: ServiceTimes | None = None
@@ -333,7 +333,7 @@ class PacketHandler:
 
 
 class PeerFrames(Sender):
-    """Frames of a peer, handled by a process of the guest or its softirq.
+    """Frames of a peer, handled by a process of the guest or by its softirq.
 
     Args:
         endpoints: endpoints of the connection.

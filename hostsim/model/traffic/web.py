@@ -194,8 +194,8 @@ class WebClients:
         flow: flow with their counters, shared with other VMs of the same traffic.
         arrivals: arrival process of the clients.
         connect: creates another connection, with a callback for when it is idle again.
-        ports: number of ports of clients, used in turn. Each page has another one, so that port hashes are distributed
-            over queues and vCPUs.
+        ports: number of ports of clients, used in turn. Successive pages use different ports, so that port hashes are
+            distributed over queues and vCPUs.
     """
 
     def __init__(

@@ -35,8 +35,7 @@ __all__ = ["ManagedUplink", "TokenBucket", "TrafficClass", "TrafficQueue", "Upli
 SHAPER_QUEUE: Final = 500
 """Largest number of packets in the queue of a shaped port (``Net.NetShaperQueueSizeMax``)."""
 SCHEDULER_QUEUE: Final = 640
-"""Largest number of packets in a queue of a packet scheduler (``Net.NetSchedHClkLeafQueueDepthPkt``, which is the
-least).
+"""Largest number of packets in a queue of a packet scheduler (smallest value of ``Net.NetSchedHClkLeafQueueDepthPkt``).
 """
 IN_FLIGHT: Final = 66_000
 """Largest number of bytes in the NIC (``Net.NetSchedInFlightMaxBytesHigh``); the last packet may exceed it."""
@@ -45,8 +44,8 @@ AHEAD: Final = 50 * US
 QUANTUM: Final = 16_384
 """Number of bytes that a scheduler takes at a time from a queue of small packets."""
 SLACK: Final = 200 * US
-"""Time for which an unused reservation or limit may be used later, in picoseconds; a periodic scheduler then gives the
-mean rate.
+"""Time for which an unused reservation or limit may be used later, in picoseconds. It lets a periodic scheduler reach
+the mean rate.
 """
 
 

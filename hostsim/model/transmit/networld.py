@@ -588,7 +588,7 @@ def route_of(train: Train[Sender]) -> LocalRoute:
 class LocalDelivery:
     """The part of a transmit context in traffic between VMs of the host.
 
-    It forwards the packets of its guest, and copies packets for its guest.
+    It forwards packets from its guest, and copies packets to it.
 
     Attributes:
         ports: local ports whose receive lists it serves.
