@@ -46,7 +46,7 @@ def test_values_are_written_as_one_would_in_python(tiny):
 
 
 def test_a_scenario_shows_its_settings(tiny):
-    """With who says so."""
+    """Each has its origin."""
     settings = {setting.name: setting for setting in hostsim.load(tiny, {"vms.receiver.count": 2}).settings}
     assert str(settings["traffic.stream.rate"].value) == "2 kpps, 5 kpps"
     assert settings["vms.receiver.count"].origin == "axis receivers"
@@ -115,7 +115,7 @@ def test_plots_take_and_return_axes(found):
 
 
 def test_check_gives_verdicts_that_are_found_by_name_and_put_in_a_frame(tiny):
-    """Also for a user's file."""
+    """Verdicts of a user's file are found, too."""
     verdicts = hostsim.check(tiny, quick=True, replications=2, jobs=1, results=tiny.parent / "results")
     assert [verdict.expectation.name for verdict in verdicts] == ["nothing lost", "room", "room ratio"]
     assert verdicts.accepted
@@ -190,7 +190,7 @@ def test_numbers_that_cannot_be_are_refused_before_anything_is_run(tiny, wrong):
 
 
 def test_the_largest_seed_goes_into_the_table(tiny):
-    """And numbers of other libraries are numbers."""
+    """Numbers of other libraries count as numbers."""
     found = hostsim.run(
         tiny, quick=True, seed=np.uint64(MOST_SEED), replications=np.int64(1), jobs=1, results=tiny.parent / "results"
     )
@@ -240,7 +240,7 @@ def test_a_limit_is_a_number_or_a_quantity(tiny):
     ],
 )
 def test_names_that_a_plot_does_not_know_are_told_by_its_arguments(found, asked, said):
-    """And not as in a figure of a file, which does not exist."""
+    """They are not reported as names of a figure in a file, which does not exist."""
     for method in (found.plot, found.curve):
         with pytest.raises(hostsim.InputError, match=said):
             method(**asked)

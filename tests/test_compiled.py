@@ -153,7 +153,7 @@ def test_compiled_modules_fit_their_own_sources_only(checkout: tuple[Path, Path]
 def test_compiled_modules_of_another_interpreter_do_not_fit(
     checkout: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does an unfinished one."""
+    """An unfinished set of modules does not fit either."""
     package, folder = checkout
     monkeypatch.setattr(compiled, "EXTENSION_SUFFIXES", [".another.so"])
     assert not compiled.fits(package, folder)

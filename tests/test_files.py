@@ -116,7 +116,7 @@ def test_what_stdout_is_open_on_is_written_in_turn(tmp_path, place):
 
 
 def test_a_pipe_is_a_destination_as_it_is() -> None:
-    """As from a shell's ``>(...)``, in a folder without write permission."""
+    """An example is a shell's ``>(...)``, in a folder without write permission."""
     reading, writing = os.pipe()
     require_file(Path(f"/dev/fd/{writing}"))
     os.close(reading)
@@ -124,7 +124,7 @@ def test_a_pipe_is_a_destination_as_it_is() -> None:
 
 
 def test_checking_a_destination_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Not even folders that are still to be made."""
+    """Folders that are still to be made are not left behind either."""
     require_file(tmp_path / "new" / "claims.xml")
     require_folder(tmp_path / "new")
     assert list(tmp_path.iterdir()) == []

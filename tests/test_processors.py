@@ -38,7 +38,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )  # fmt: skip
 def test_a_quota_limits_the_number(tmp_path: Path, groups: str, files: dict[str, str], expected: int) -> None:
-    """As ``docker --cpus`` and systemd's ``CPUQuota`` set it, in processor time for each period; rounded up."""
+    """The quota is processor time for each period, as set by ``docker --cpus`` and systemd's ``CPUQuota``; the number is rounded up."""
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text(groups)
     for name, text in files.items():

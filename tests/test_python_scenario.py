@@ -85,7 +85,7 @@ def test_hardware_stands_in_the_scenario(tmp_path: Path) -> None:
     ],
 )
 def test_a_fault_in_a_mapping_names_its_python_path(change: tuple[Any, ...], said: str) -> None:
-    """Also for keys with dots, lists, missing keys and the hardware."""
+    """It also does for keys with dots, lists, missing keys and the hardware."""
     *path, key, value = change
     mapping = tiny()
     here = mapping
@@ -129,7 +129,7 @@ def test_options_go_over_those_of_a_loaded_scenario(tmp_path: Path) -> None:
 
 
 def test_functions_take_mappings_and_loaded_scenarios_with_options(tmp_path: Path) -> None:
-    """As for names: one at a time, or a list whose runs are made together, with separate results."""
+    """They take one at a time, or a list whose runs are made together, with separate results."""
     asked: dict[str, Any] = {"quick": True, "jobs": 1, "results": tmp_path}
     one = {"receivers": 1, "rate": "2 kpps"}
     loaded = hostsim.load(tiny())

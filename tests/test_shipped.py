@@ -137,7 +137,7 @@ run: {length: 20 ms, replications: 1}
     ],
 )
 def test_machines_run_a_small_host(platform: str, hardware: str, guest: str, contexts: int, tmp_path: Path) -> None:
-    """Without a warning, with the receive contexts of the NIC and the version, and with all invariants: two VMs, forty packets each way."""
+    """It runs without a warning, with the receive contexts of the NIC and the version, and with all invariants: two VMs, forty packets each way."""
     text = MACHINE.replace("PLATFORM", platform).replace("HARDWARE", hardware).replace("GUEST", guest)
     (tmp_path / "machine.yaml").write_text(text, encoding="utf-8")
     scenario = load(tmp_path / "machine.yaml")

@@ -107,7 +107,7 @@ def test_a_peer_has_constants_named_or_not():
 
 
 def test_factors_of_other_processors_are_none_of_a_host():
-    """Nor the factor of the processor whose cycles are the unit."""
+    """The factor of the processor whose cycles are the unit does not count either."""
     for name, expected in (
         ("dense-high", []),
         ("40gbe-single", ["esxi.costs.generations.sandy-bridge"]),

@@ -72,7 +72,7 @@ OTHER = prediction("other.one", "100", (99, 101), None, 100)
     ],
 )
 def test_a_measurement_is_told_in_the_unit_of_its_metric(unit, metric, value, band, counted_in):
-    """If both units are of one kind; otherwise it is unchanged."""
+    """The value is converted if both units are of one kind; otherwise it is unchanged."""
     row = prediction("lab.rate", "2.3", (2, 2.45), 2, 2, unit=unit).measurement.counted_in(metric)
     assert (row.value, row.band, row.unit) == (value, Band(*band), counted_in)
 
@@ -132,7 +132,7 @@ def test_scores_are_medians_and_counts_by_kind():
 
 
 def test_what_was_changed_for_a_measurement_is_scored_apart():
-    """So is one with other inputs; its order against another counts for neither."""
+    """A prediction with other inputs is scored separately, too; its order against another counts for neither."""
     changed = prediction("lab.high", "400", (200, 900), 40, 400, changed_for="a wait that was not there")
     inputs = prediction("lab.third", "2000", (1000, 3000), 2000, 2000, digest="another")
     found = [(score.apart, score.predicted, score.orders) for score in scores([LOW, changed, inputs])]
@@ -164,7 +164,7 @@ def test_tables_have_a_cell_for_each_heading():
 
 
 def test_json_has_first_and_today_beside_each_other():
-    """With errors, bands and orders of both."""
+    """Both have their errors, bands and orders."""
     made = as_json([LOW, OTHER])
     low, other = made["predictions"]
     assert other["first"] is None

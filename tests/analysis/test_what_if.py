@@ -141,7 +141,7 @@ def test_a_changed_axis_has_one_value_afterwards(tiny, name, values):
 
 
 def test_a_loaded_scenario_is_asked_with_its_options(tiny):
-    """As `run` takes one."""
+    """The options are those of `run`."""
     options = {
         "overrides": {"traffic.stream.packet_size": "400 B"},
         "axes": {"receivers": 1, "rate": ["2 kpps", "5 kpps"]},
@@ -156,7 +156,7 @@ def test_a_loaded_scenario_is_asked_with_its_options(tiny):
 
 
 def test_an_axis_of_true_and_false_changes_like_any_other():
-    """With a value before, or from the first of its sweep."""
+    """The value before the change is given, or is the first of its sweep."""
     for axes in ({"vxlan": False}, None):
         old, new = (side.axes["vxlan"] for side in sides("vxlan", {"vxlan": axes is not None}, axes=axes))
         assert [*old.values, *new.values] == [axes is None, axes is not None]  # noqa: PD011  of axes, not of frames

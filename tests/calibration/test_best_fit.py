@@ -173,7 +173,7 @@ def test_the_covariance_of_one_claim_is_the_conjugate_one() -> None:
     ids=["magnitudes", "plain", "stated at its low end", "stated at its high end"],
 )
 def test_a_number_is_its_stated_value_at_zero_and_comes_back(prior: Prior) -> None:
-    """And its prior is that of the quantiles: the share of draws below the middle of the range is the same."""
+    """Its prior is that of the quantiles: the share of draws below the middle of the range is the same."""
     assert prior.at(0.0) == pytest.approx(prior.value)
     for variable in (0.3, 1.1):
         assert prior.variable(prior.at(variable)) == pytest.approx(variable)

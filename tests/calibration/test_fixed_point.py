@@ -41,7 +41,7 @@ def test_a_threshold_beyond_all_measurements_lies_where_the_host_would_be_full_a
 
 
 def test_a_threshold_below_all_measurements_is_one_step_below_at_most() -> None:
-    """None of them holds."""
+    """The condition holds at no measured point."""
     measured = [Measured(value, math.inf, 100.0) for value in (65.0, 85.0)]
     assert crossing(threshold(), measured) == 65 - 20 - 0.5
 

@@ -24,7 +24,7 @@ def test_effective_parameters_and_choices_count() -> None:
 
 
 def test_what_the_fit_moved_has_its_stated_value_beside_it() -> None:
-    """And no other number: the shipped files and the fit's summary belong to one calibration."""
+    """No other number has one: the shipped files and the fit's summary belong to one calibration."""
     inputs = {f"{name}.{path}": one for name in shipped() for path, one in scenario_inputs(loaded(name)).items()}
     numbers = {one.name: one for one in shipped_constants()} | inputs
     moved = {name for name, one in numbers.items() if one.prior is not None}
@@ -60,7 +60,7 @@ def test_the_sentence_has_all_counts() -> None:
 
 
 def test_a_misspelt_input_or_claim_is_a_fault_with_its_line(tmp_path: Path) -> None:
-    """With the nearest name; otherwise the count would miss a number."""
+    """The fault has the nearest name; without it the count would miss a number."""
     file = tmp_path / "own.yaml"
     entry = "  {name}: {{claims: [{claim}], evidence: seen}}\n"
     text = "fitted:\n" + entry.format(name="esxi.costs.drive_tx", claim="numa.10g.cpuu")

@@ -53,7 +53,7 @@ def test_an_output_of_noise_alone_has_an_emulator_that_knows_nothing(design: np.
 
 
 def test_an_output_that_never_moves_is_no_matter_of_chance(design: np.ndarray) -> None:
-    """And too few members are an error."""
+    """Too few members are an error."""
     assert train(design, np.full(MEMBERS, 2.0)).error == 0.0
     with pytest.raises(ValueError, match="11 members"):
         train(design, np.where(np.arange(MEMBERS) < 11, 1.0, math.nan))
@@ -159,7 +159,7 @@ def test_an_ensemble_is_told_apart_by_every_digit() -> None:
     ],
 )
 def test_a_file_that_is_no_ensemble_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    """With its line."""
+    """The error has the line."""
     (tmp_path / "e.csv").write_text(text)
     with pytest.raises(InputError, match=said):
         read_ensemble(tmp_path / "e.csv")

@@ -42,7 +42,7 @@ def test_measurements_become_expectations(scenario: Scenario) -> None:
 
 
 def test_a_number_is_in_the_unit_that_tables_have(scenario: Scenario) -> None:
-    """So that columns of a run's table are valid measurements; text and number are the same point."""
+    """Columns of a run's table are valid measurements; text and number are the same point."""
     one, other = read_measured(measured(f"{HEADER}1,5000.0,host_cpu,1.5,0.2\n1,7000,host_cpu,2,0.2\n"), scenario)
     assert one.name == "host_cpu at receivers=1, rate=5 kpps"
     assert other.name == "host_cpu at receivers=1, rate=7000 pps"

@@ -74,7 +74,7 @@ def test_the_ensemble_comes_nearer_to_what_was_measured_than_the_priors(found: C
 
 
 def test_everything_is_written(found: Calibrated, home: Path) -> None:
-    """And read again: the same ensemble, and the summary as strict JSON."""
+    """The written files are read again: the same ensemble, and the summary as strict JSON."""
     names = {file.name for file in (home / "out").iterdir()}
     assert {LOG, IDENTITY, "ensemble.csv", "summary.json", "residuals.png", "residuals.svg"} <= names
     ensemble = read_ensemble(home / "out" / "ensemble.csv")
@@ -144,7 +144,7 @@ def test_a_counter_with_two_names_counts_once(scenario: Scenario, tmp_path: Path
 
 
 def test_the_log_is_read_once_for_all_that_is_predicted(found: Calibrated, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not for each point of the sweep: every host has a row for it."""
+    """It is not read for each point of the sweep: every host has a row for it."""
     reads: list[Path] = []
     whole = joint.read_log
 
@@ -200,7 +200,7 @@ def test_hosts_that_ctrl_c_cut_short_are_no_rows(scenario: Scenario, home: Path,
 
 
 def test_a_folder_of_another_calibration_is_refused(found: Calibrated, scenario: Scenario, home: Path) -> None:
-    """With the difference: the measurements, the seed, the host."""
+    """The error states the difference: the measurements, the seed, or the host."""
     longer = load(home / "tiny.yaml", {"traffic.stream.packet_size": "400 B"}, {"rate": "5 kpps"})
     for host, word in (
         (prepared(scenario, home / "out", 6.9), "other measurements"),

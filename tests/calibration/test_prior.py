@@ -32,7 +32,7 @@ def test_a_range_over_magnitudes_is_even_in_the_logarithm() -> None:
 
 @pytest.mark.parametrize("value", [2.0, 8.0])
 def test_a_value_at_an_end_has_all_probability_on_the_other_side(value: float) -> None:
-    """Even over the whole range."""
+    """The density is constant over the whole range."""
     even = prior(value, 2, 8).quantiles(np.linspace(0.001, 0.999, 500))
     assert stats.kstest(even, stats.uniform(2, 6).cdf).pvalue > 0.99
 
@@ -46,7 +46,7 @@ def test_choices_and_whole_numbers_are_rounded() -> None:
 
 @pytest.mark.parametrize(("value", "low", "high"), [(1, 2, 3), (2, 2, 2)])
 def test_a_number_outside_its_range_has_no_prior(value: float, low: float, high: float) -> None:
-    """And neither has one that cannot vary."""
+    """A number that cannot vary has none either."""
     with pytest.raises(InputError, match="has no prior"):
         prior(value, low, high)
 

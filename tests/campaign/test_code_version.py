@@ -191,7 +191,7 @@ def test_a_cache_saves_parsing_and_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_run_depends_on_these_rooms_numpy_and_simpy_alone(parts: Mapping[str, str]) -> None:
-    """Neither the loader nor the catalogue of measures, nor anything that draws, judges or runs a sweep."""
+    """The code of a run excludes the loader, the catalogue of measures, and all that draws, judges or runs a sweep."""
     rooms = {name.split("/")[0] for name in parts}
     own = {"units", "results", "config", "plugin", "engine", "model", "campaign"}
     assert rooms == {*own, "numpy", "simpy"}
@@ -212,7 +212,7 @@ def trees() -> dict[str, ast.Module]:
 
 
 def test_no_module_of_a_run_reads_an_error() -> None:
-    """So error texts, and the module that defines them, may be omitted: a raised error ends the run."""
+    """Error texts, and the module that defines them, may be omitted, as a raised error ends the run."""
     for name, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ExceptHandler):
@@ -314,7 +314,7 @@ def test_a_version_that_did_not_note_its_modules_is_named(
 
 
 def test_no_link_out_of_the_results_folder_is_followed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Neither to read another version's file, nor to write that of the current code, nor to look for runs."""
+    """A link is not followed to read another version's file, to write that of the current code, or to look for runs."""
     results, mine = tmp_path / "results", tmp_path / "mine.json"
     folder = left_by_another(results, "0123456789abcdef")
     (folder / ABOUT).rename(mine)

@@ -102,7 +102,7 @@ def test_ctrl_c_does_not_abort_the_process(pure: str) -> None:
 
 
 def test_what_was_held_back_is_done_at_the_end() -> None:
-    """Also without a checkpoint, and after another exception."""
+    """It is also done without a checkpoint, and after another exception."""
     reached: list[str] = []
 
     def press_and(do: Callable[[], object]) -> None:

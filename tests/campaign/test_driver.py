@@ -211,7 +211,7 @@ def test_what_searches_ask_for_goes_first(tmp_path: Path) -> None:
 
 
 def test_the_longest_run_is_begun_first(tmp_path: Path) -> None:
-    """So that no worker is busy long after the others have ended; the records keep the plan's order."""
+    """No worker is busy long after the others have ended; the records keep the plan's order."""
     noted = Noted()
     work = tasks([replace(point(n=n), effort=n) for n in (2, 9, 4)], 1)
     outcome = run_all(plan(work), Store(tmp_path), jobs=1, simulate=noted)
@@ -272,7 +272,7 @@ def test_equal_hosts_of_a_plan_share_their_runs(tmp_path: Path, jobs: int) -> No
 
 
 def test_no_run_of_several_plans_is_made_twice(tmp_path: Path) -> None:
-    """Not even if one plan requests it after another already has it."""
+    """It is not repeated if one plan requests it after another already has it."""
     noted = Noted()
     plans = [plan(tasks([point(n=1), point(n=2)], 1)), plan(tasks([point(n=2), point(n=1), point(n=3)], 1))]
     outcomes = run_together(plans, Store(tmp_path), jobs=1, simulate=noted)

@@ -40,7 +40,7 @@ def test_one_job_needs_no_other_process() -> None:
 
 
 def test_jobs_and_cluster_exclude_each_other() -> None:
-    """Neither silently wins."""
+    """A command with both options is refused."""
     with pytest.raises(InputError, match="cannot be combined with the address of a cluster"):
         open_executor(simulate, 2, "tcp://127.0.0.1:1")
 
@@ -117,7 +117,7 @@ def test_limits_that_nothing_reaches_are_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [0, 1.5, "2", True])
 def test_a_number_of_workers_is_one(jobs: Any) -> None:
-    """Also from Python."""
+    """The Python interface has the same check."""
     with pytest.raises(InputError, match="jobs: is not a number of workers"):
         open_executor(simulate, jobs, None)
 
@@ -154,7 +154,7 @@ def test_a_cluster_gives_the_same_table(tmp_path: Path, scheduler: str) -> None:
 
 
 def test_a_local_cluster_is_started_and_ended(tmp_path: Path) -> None:
-    """With as many workers as ``--jobs``; nothing of it outlives the sweep."""
+    """It has as many workers as ``--jobs``, and none of them outlives the sweep."""
     pytest.importorskip("distributed")
     with open_executor(simulate, 2, "local") as executor:
         assert executor.workers == 2
@@ -207,7 +207,7 @@ class Unreadable:
 
 
 def test_what_the_cluster_cannot_read_fails_after_a_few_attempts(tmp_path: Path, scheduler: str) -> None:
-    """As a row with Dask's error."""
+    """The run is a row with Dask's error."""
     outcome = run_all(plan(tasks([point(n=1)], 1)), Store(tmp_path), cluster=scheduler, simulate=Unreadable())
     [record] = outcome.records.values()
     assert record.error is not None
@@ -215,7 +215,7 @@ def test_what_the_cluster_cannot_read_fails_after_a_few_attempts(tmp_path: Path,
 
 
 def test_a_cluster_that_does_not_answer_is_bad_input() -> None:
-    """So is an invalid address."""
+    """An invalid address is bad input, too."""
     pytest.importorskip("distributed")
     with pytest.raises(InputError, match="cluster: finds no scheduler"):
         open_executor(simulate, None, "nonsense://nowhere")

@@ -80,7 +80,7 @@ with worker_pool(2) as submit:
 
 
 def test_workers_end_with_a_killed_parent() -> None:
-    """Without help: nothing is left that could end them."""
+    """They end without help: no process is left that could end them."""
     done = subprocess.run([sys.executable, "-c", ORPHANS], capture_output=True, text=True, check=False)
     pids = done.stdout.split()
     assert (done.returncode, len(pids)) == (-signal.SIGKILL, 2)
@@ -142,7 +142,7 @@ with worker_pool(2) as submit:
 
 
 def test_one_job_is_done_here_and_two_by_other_processes(tmp_path: Path) -> None:
-    """Which start without the caller's script."""
+    """The other processes start without the caller's script."""
     with worker_pool(1) as submit:
         assert submit(os.getpid).result() == os.getpid()
     script = tmp_path / "script.py"
@@ -168,7 +168,7 @@ def _outlive_sigterm() -> None:
 def test_a_worker_that_still_starts_ends_without_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """While another one takes long to end."""
+    """It ends silently while another one takes long to end."""
     (tmp_path / "sitecustomize.py").write_text(SLOW_START.format(first=str(tmp_path / "first")))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     with worker_pool(2) as submit:

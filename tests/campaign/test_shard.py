@@ -78,7 +78,7 @@ def test_merged_shards_are_what_one_job_stores(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_takes_the_place_of_a_failed_one(tmp_path: Path) -> None:
-    """And a failed run never replaces a finished one, for any order of merged folders."""
+    """A failed run never replaces a finished one, for any order of merged folders."""
     bad, good = toy_record(1, 0, error="boom"), toy_record(1, 0)
     for folder, record in (("bad", bad), ("good", good)):
         Store(tmp_path / folder).put(record)

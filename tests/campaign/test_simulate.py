@@ -45,7 +45,7 @@ def test_rare_drops_are_no_warm_up() -> None:
 
 
 def test_a_run_that_starts_level_has_no_warm_up() -> None:
-    """Nor has one that does nothing."""
+    """A run that does nothing has no warm-up either."""
     assert cut(pcpu__busy_ps=level()) == 0
     assert cut() == 0
 

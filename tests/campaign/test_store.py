@@ -162,7 +162,7 @@ EDITS = {b"hostsim.run": (b"20000000000", b"30000000000"), b"hostsim.origin": (b
 
 @pytest.mark.parametrize("key", EDITS)
 def test_an_edited_head_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture, key: bytes) -> None:
-    """Also by readers that read nothing else of a run."""
+    """Readers that read nothing else of a run notice it, too."""
     store, path, _ = small_store(tmp_path)
     whole = path.read_bytes()
     assert whole.count(EDITS[key][0]) == 1
@@ -175,7 +175,7 @@ def test_an_edited_head_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixt
 
 
 def test_a_run_that_another_program_wrote_anew_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """With the previous digest, or without one."""
+    """It is noticed with the previous digest, and without one."""
     store, path, _ = small_store(tmp_path)
     table = pq.read_table(path)
     pq.write_table(table, path)
@@ -329,7 +329,7 @@ def run(sweep: Plan, store: Store) -> Outcome:
 
 
 def test_each_record_is_observed_once_with_the_axes_of_the_plan(tmp_path: Path) -> None:
-    """When it ends, or when it is found; a new run is not read back, and a stored one is read once."""
+    """A run is observed when it ends, or when it is found; a new run is not read back, and a stored one is read once."""
     store, work = CountingStore(tmp_path), tasks([point(n=n) for n in range(3)])
     for read in (0, len(work)):
         seen: list[RunRecord] = []
@@ -365,7 +365,7 @@ def test_a_saved_point_whose_id_has_a_number_has_the_run_of_what_it_simulates(tm
 
 
 def test_records_of_two_plans_are_one_mapping(tmp_path: Path) -> None:
-    """Those of the other first; for a run that both have, this plan's axes are used."""
+    """Records of the other plan are first; for a run that both have, this plan's axes are used."""
     mine, same = point(n=1), point(n=2)
     renamed = type(same)(same.id, {"m": 2}, same.spec, ())
     store = Store(tmp_path)

@@ -15,7 +15,7 @@ def test_measurements_are_judged(cli, tiny, tmp_path):
 
 
 def test_measurements_are_of_one_scenario(cli, tiny, tmp_path):
-    """And a file that is not a table of measurements is refused with its line."""
+    """A file that is not a table of measurements is refused with its line."""
     (tmp_path / "measured.csv").write_text("metric,value,interval\nrx_rat,7,0.5\n")
     done = cli("check", "--against", "measured.csv")
     assert (done.exit_code, "--against: measurements belong to one host; given no scenario" in done.stderr) == (2, True)

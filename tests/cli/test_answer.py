@@ -84,7 +84,7 @@ def test_a_dry_run_of_several_scenarios_ends_with_their_total(cli, tiny):
 
 
 def test_reproduce_refuses_what_is_not_shipped(cli, tiny):
-    """With the nearest name, before anything is run."""
+    """The error has the nearest name, and nothing is run."""
     done = cli("reproduce", "latenci", "splitrx", "--quick")
     assert done.exit_code == 2
     assert "unknown scenario; given 'latenci'" in done.stderr

@@ -32,7 +32,7 @@ def test_cite_without_arguments_is_how_to_cite_hostsim(cli):
 
 
 def test_cite_refuses_what_is_no_subject(cli):
-    """With the nearest name."""
+    """The error has the nearest name."""
     done = cli("cite", "splitr")
     assert done.exit_code == 2
     assert "given 'splitr'" in done.stderr

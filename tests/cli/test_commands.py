@@ -163,7 +163,7 @@ def test_components_have_schemas_of_their_own(cli):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_names_of_scenarios(shell):
-    """And those of claims, if `check` takes them."""
+    """They also complete names of claims, if `check` accepts them."""
 
     def completed(line):
         words = {
@@ -391,7 +391,7 @@ def test_check_against_writes_junit(cli, tiny):
 
 
 def test_a_crash_behind_a_verdict_is_an_error_in_junit(cli, tiny):
-    """With the time of the runs."""
+    """The test case has the time of the runs."""
     done = cli("check", tiny, "--jobs", "1", "--quick", "--max-time", "1 ms", "--junit", "junit.xml")
     assert done.exit_code == 1
     (suite,) = ET.parse("junit.xml").getroot()  # noqa: S314  our own text
@@ -510,7 +510,7 @@ def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny_run):
 
 
 def test_an_explicit_results_folder_goes_before_a_folder_of_the_scenarios_name(cli, tiny):
-    """Which may contain other results; without the option the folder here is used."""
+    """The explicit folder may contain other results; without the option the folder here is used."""
     point = ("--jobs", "1", "--quick", "--axis", "receivers=1")
     assert cli("run", tiny, *point, "--axis", "rate=2 kpps", "-o", "tiny").exit_code == 0
     assert cli("run", tiny, *point, "--axis", "rate=5 kpps", "--results", "there").exit_code == 0
@@ -689,7 +689,7 @@ ROOTED = {
 @pytest.mark.parametrize("command", ROOTED)
 @pytest.mark.usefixtures("undrawn")
 def test_every_command_that_loads_a_scenario_takes_a_root(cli, tiny, command):
-    """Without one, files outside the scenario's folder are refused."""
+    """Without a root, files outside the scenario's folder are refused."""
     for name, text in (("hardware/box.yaml", HARDWARE), ("sweeps/tiny.yaml", tiny.read_text())):
         Path(name).parent.mkdir()
         Path(name).write_text(text.replace("dell-r810", "../hardware/box.yaml"))

@@ -63,7 +63,7 @@ def test_a_number_that_was_set_is_so_on_every_host(cli, tiny, members):
 
 @pytest.mark.usefixtures("undrawn")
 def test_verdicts_tell_both_intervals(cli, tiny, members):
-    """As a table and as JSON; a search has one for its threshold, and results folders are read as they were written."""
+    """They are in the table and in JSON; a search has one for its threshold, and results folders are read as they were written."""
     done = cli("check", tiny, *FIVE, "--ensemble", members)
     assert done.stdout.splitlines()[0].split("band")[1].split() == ["90", "%", "prediction", "verdict"]
     first, room, _ = json.loads(cli("check", tiny, *FIVE, "--ensemble", members, "--json").stdout)
@@ -92,7 +92,7 @@ def test_a_comparison_pairs_the_members(cli, tiny, members):
 
 
 def test_what_if_has_the_shipped_ensemble_where_it_takes_no_time(cli, tiny, monkeypatch):
-    """And says so; otherwise it prints the additional time, and omits it."""
+    """The command reports the ensemble; if it would take longer, it prints the additional time and omits it."""
     change = (
         "what-if",
         tiny,
@@ -139,7 +139,7 @@ def test_the_option_by_itself_is_the_shipped_ensemble(cli, tiny):
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused(cli, tiny, text, said):
-    """With its line, before anything runs."""
+    """The error has the line, and nothing is run."""
     (tiny.parent / "own.csv").write_text(text)
     done = cli("run", tiny, *FIVE, "--ensemble", "own.csv")
     assert done.exit_code == 2

@@ -10,7 +10,7 @@ POINT = ("--jobs", "1", "--quick", "--axis", "receivers=1")
 
 
 def test_a_scenario_is_run_and_its_page_written_beside_its_results(cli, tiny):
-    """Then the folder suffices, by its path or below the results folder, and nothing is run."""
+    """Afterwards the folder suffices, by its path or below the results folder, and nothing is run."""
     done = cli("explore", tiny, *POINT)
     assert (done.exit_code, done.stdout) == (0, "results/tiny/explore.html\n")
     assert "2 of 2 runs" in done.stderr
@@ -43,7 +43,7 @@ def test_two_results_of_a_scenario_are_compared(cli, tiny_run):
     ],
 )
 def test_what_cannot_be_explored_is_a_fault(cli, tiny_run, arguments, words):
-    """With status 2, and no page."""
+    """The status is 2, and no page is written."""
     done = cli("explore", *arguments, *(["--quick", "--jobs", "1"] if "tiny.yaml" in arguments else []))
     assert done.exit_code == 2
     assert all(word in done.stderr for word in words), done.stderr

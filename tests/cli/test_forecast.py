@@ -16,7 +16,7 @@ from tests.tiny_scenario import TINY
 
 
 def test_the_last_run_gives_the_time_and_the_runs_of_searches(tmp_path: Path) -> None:
-    """Also if other code has to run everything again; not with other options or without its searches."""
+    """They are also used if other code has to run everything again, but not with other options or without its searches."""
     store = Store(tmp_path)
     found = api.run(TINY, quick=True, expectations=True, jobs=1, results=tmp_path)
     shutil.rmtree(tmp_path / "runs")

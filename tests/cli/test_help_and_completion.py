@@ -73,7 +73,7 @@ def test_shells_complete_axes_and_paths(tiny, words, complete, start, found):
 
 
 def test_shells_complete_measures():
-    """Those of the catalogue."""
+    """The completions are the measures of the catalogue."""
     assert complete_metric("latency_p9") == ["latency_p95", "latency_p99", "latency_p999", "latency_p9999"]
 
 

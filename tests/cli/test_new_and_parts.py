@@ -32,7 +32,7 @@ def test_every_kind_of_traffic_has_an_entry_to_copy():
 
 
 def test_list_of_an_unknown_kind_names_the_nearest(cli):
-    """And all that there are."""
+    """The error also lists all kinds."""
     done = cli("list", "nic")
     assert done.exit_code == 2
     assert "unknown kind of part; given 'nic'" in done.stderr
@@ -40,7 +40,7 @@ def test_list_of_an_unknown_kind_names_the_nearest(cli):
 
 
 def test_show_prints_a_parts_values_with_their_places(cli):
-    """Also those that it inherits from another part."""
+    """It also prints values that the part inherits from another one."""
     rows = [line.split() for line in cli("show", "XXV710").stdout.splitlines()]
     places = {row[0]: row[-1] for row in rows if len(row) > 2}
     assert places["line_rate"].endswith("XXV710.yaml:4")
@@ -75,7 +75,7 @@ def test_show_copy_puts_a_part_here_once(cli, tmp_path, monkeypatch, name):
     ],
 )
 def test_show_refuses_what_names_no_single_part(cli, arguments, message):
-    """With what to write instead."""
+    """The error states how to name a single part."""
     done = cli("show", *arguments)
     assert (done.exit_code, message in done.stderr) == (2, True)
 
@@ -124,7 +124,7 @@ def test_new_refuses_parts_that_do_not_go_together_and_writes_nothing(cli, tmp_p
 
 
 def test_new_overwrites_nothing(cli, tmp_path, monkeypatch):
-    """As `show --copy`."""
+    """`show --copy` does not overwrite files either."""
     monkeypatch.chdir(tmp_path)
     assert cli("new", "mine").exit_code == 0
     done = cli("new", "mine")

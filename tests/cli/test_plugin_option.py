@@ -80,7 +80,7 @@ def test_workers_run_the_text_that_was_read(ticking):
     ids=lambda command: command[0],
 )
 def test_every_command_that_simulates_takes_plug_ins(ticking, cli, command):
-    """With the plug-in it does its work, without it the missing name is reported."""
+    """With the plug-in a command succeeds; without it the missing name is reported."""
     done = cli(*command, "--plugin", "ticking.py")
     assert done.exit_code == 0, done.stderr
     bare = cli(*command)

@@ -44,7 +44,7 @@ def committed(tiny: Path) -> str:
 
 
 def test_a_first_value_is_recorded_once_and_never_overwritten(cli, tiny, committed):
-    """With its origin; a second time is refused with the entry's line, and the ledger keeps its bytes."""
+    """It has its origin; a second recording is refused with the entry's line, and the ledger keeps its bytes."""
     ledger = tiny.parent / "first.yaml"
     done = cli("predict", tiny, *QUICK, "--record-first", "--json")
     assert done.exit_code == 0, done.output
@@ -80,7 +80,7 @@ def test_a_measurement_without_a_value_ends_with_status_1(cli, tiny, committed):
 
 
 def test_nothing_is_recorded_of_inputs_that_are_not_committed(cli, tiny, committed):
-    """Neither for a file outside git nor for one edited since; nothing is run."""
+    """A file outside git and a file edited since its commit are refused; nothing is run."""
     tiny.write_text(tiny.read_text().replace("packet_size: 200 B", "packet_size: 300 B"))
     done = cli("predict", tiny, *QUICK, "--record-first")
     assert done.exit_code == 2

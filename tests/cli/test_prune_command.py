@@ -27,7 +27,7 @@ def files(folder: str) -> int:
 
 
 def test_nothing_is_removed_unless_it_is_asked_for(stored: Path, cli: Cli) -> None:
-    """Without a criterion, and in a dry run; totals count the stored runs."""
+    """Nothing is removed without a criterion or in a dry run; totals count the stored runs."""
     found = cli("prune")
     assert found.exit_code == 0, found.output
     assert "nothing is removed without --unusable" in found.stderr

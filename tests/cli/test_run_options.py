@@ -36,7 +36,7 @@ OWN = {("sensitivity", "replications"), ("verify", "quick")}
 
 @pytest.mark.parametrize("name", OFFERED)
 def test_a_command_offers_its_part_of_the_run_options_as_they_are_declared(name):
-    """With order, default, help and value name of the declaration."""
+    """Order, default, help and value name are those of the declaration."""
     command = typer.main.get_command(app).commands[name]
     parameters = command.get_params(typer.Context(command))
     found = [each for each in parameters if each.name in OPTIONS and (name, each.name) not in OWN]

@@ -29,7 +29,7 @@ def test_an_output_that_is_full_is_bad_input(tmp_path: Path, command: str, unbuf
 
 @pytest.mark.parametrize(("command", "unbuffered"), [("--help", ""), ("--help", "1"), ("schema", "")])
 def test_a_reader_who_has_had_enough_is_no_error(command: str, unbuffered: str) -> None:
-    """As ``| head`` is one."""
+    """An example is ``| head``."""
     out, into = os.pipe()
     os.close(out)
     done = subprocess.run(
@@ -56,7 +56,7 @@ def test_a_name_that_no_file_can_have_is_bad_input() -> None:
 
 
 def test_an_error_in_the_program_has_a_status_of_its_own() -> None:
-    """And keeps its traceback."""
+    """The error keeps its traceback."""
     code = "import hostsim.__main__ as m, hostsim.cli.app as a; a.app = lambda **_: 1 / 0; m.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 4

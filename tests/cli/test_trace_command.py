@@ -12,7 +12,7 @@ def title(file) -> str:
 
 
 def test_a_trace_is_written_of_the_point_asked_for(cli, tiny, tmp_path):
-    """Only the file's name on stdout; the contents on stderr; values as written in the scenario."""
+    """Stdout has only the file's name, stderr the contents; values are as written in the scenario."""
     done = cli("trace", tiny, "--at", "receivers=2", "--at", "rate=5000 pps", "--from", "5 ms", "--length", "4 ms")
     assert (done.exit_code, done.stdout) == (0, "tiny.pftrace\n")
     assert title(tmp_path / "tiny.pftrace") == "tiny: receivers=2, rate=5 kpps; seed 1, replication 0"

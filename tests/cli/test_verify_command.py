@@ -14,7 +14,7 @@ def test_some_cases_are_verified(cli):
 
 
 def test_no_case_is_an_error_of_the_user(cli):
-    """With all existing names."""
+    """The error lists all existing names."""
     done = cli("verify", "--only", "M/M/0")
     assert done.exit_code == 2
     assert "'M/M/0'" in done.stderr

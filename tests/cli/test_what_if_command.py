@@ -8,7 +8,7 @@ OPTIONS = ("--quick", "--no-ensemble", "--jobs", "1", "--axis", "receivers=1", "
 
 
 def test_certain_differences_are_a_table(cli, tiny):
-    """Only measures that moved; everything else on stderr."""
+    """The table has only measures that moved; all else is on stderr."""
     done = cli("what-if", tiny, "--set", "hardware.cpu.clock=2 GHz", *OPTIONS)
     assert done.exit_code == 0, done.stderr
     sentence, empty, headings, *lines = done.stdout.splitlines()
@@ -88,7 +88,7 @@ def test_bad_input_is_told_with_what_is_allowed(cli, tiny):
 
 
 def test_a_sweep_of_failed_runs_says_why(cli, tiny):
-    """As for `run`, with the same status."""
+    """The message and the status are those of `run`."""
     done = cli("what-if", tiny, "--set", "receivers=2", *OPTIONS, "--max-time", "1 ms")
     assert done.exit_code == 3, done.stderr
     assert "replication 0 failed: " in done.stderr

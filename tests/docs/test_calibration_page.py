@@ -17,7 +17,7 @@ def interval(published: float | None, low: float, high: float, **changes: object
 
 
 def test_a_score_is_the_width_and_twenty_times_the_miss() -> None:
-    """As shares of the published value; by the prior, which is wider and misses nothing, and by 20 % of the value."""
+    """Scores are shares of the published value: for the prior, which is wider and misses nothing, and for 20 % of the value."""
     assert rows([interval(10.0, 11.0, 12.0)]) == [
         ("one", "scale", "1", "0 (0 %)", "10 %", "0 %", "210 %", "100 %", "40 %"),
         ("all", "all", "1", "0 (0 %)", "10 %", "0 %", "210 %", "100 %", "40 %"),

@@ -37,7 +37,7 @@ def statuses(repository: Path) -> list[int]:
 
 
 def test_the_job_is_green_on_its_first_day_and_on_the_next(repository: Path) -> None:
-    """Also if the cache has the runs; and an unchanged cost is not a change."""
+    """It also is if the cache has the runs; an unchanged cost is not a change."""
     assert statuses(repository) == [0, 0, 0]
     assert statuses(repository) == [0, 0, 0]
     own_platform(repository, "driver_rx", 1.0)

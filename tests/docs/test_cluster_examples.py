@@ -16,12 +16,12 @@ EXAMPLES = Path(__file__).parents[2] / "docs/examples"
 
 @pytest.mark.parametrize("name", ["slurm-array.sh", "dask-cluster.sh"])
 def test_a_job_script_is_one_that_the_shell_reads(name: str) -> None:
-    """Only its syntax: nothing is run."""
+    """Only the syntax is checked: nothing is run."""
     assert subprocess.run(["bash", "-n", EXAMPLES / name], check=False).returncode == 0
 
 
 def test_the_options_of_the_job_array_are_those_of_the_command() -> None:
-    """With numbers in place of Slurm's variables."""
+    """Slurm's variables are replaced by numbers."""
     line = (EXAMPLES / "slurm-array.sh").read_text().splitlines()[-1].replace('"', "")
     words = line.replace("$SLURM_ARRAY_TASK_ID", "2").replace("$SLURM_ARRAY_TASK_COUNT", "20").split()
     command = typer.main.get_command(app).get_command(None, words[1])  # type: ignore[attr-defined]

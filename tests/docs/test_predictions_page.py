@@ -58,7 +58,7 @@ def made(first: FirstPrediction | None) -> Prediction:
 
 
 def test_a_first_value_stands_beside_todays_and_what_was_changed_for_it_is_said(tmp_path, monkeypatch):
-    """With both errors and both commits; without a first value the page says so."""
+    """The page has both errors and both commits; without a first value it says so."""
     monkeypatch.setattr(predictions_page, "data_root", lambda: tmp_path)
     first = FirstPrediction(
         date="2026-01-02",

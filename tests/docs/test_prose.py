@@ -40,7 +40,7 @@ def test_pages_help_and_messages_have_none_of_the_patterns(prose):
     ],
 )
 def test_a_pattern_finds_its_words_over_a_line_and_in_any_case(prose, sentence, words):
-    """With the line of their beginning."""
+    """A match has the line of its beginning."""
     [found] = prose.own_findings(prose.Text("page.md", 7, f"\n{sentence}"))
     assert (found.file, found.line, found.words) == ("page.md", 8, words)
 

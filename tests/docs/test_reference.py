@@ -46,7 +46,7 @@ def rows(page: str) -> dict[str, list[str]]:
 
 
 def test_every_key_of_a_scenario_is_there(pages: dict[str, str]) -> None:
-    """Those of the JSON Schema, part by part; hardware in the scenario is on the page of its files."""
+    """The keys are those of the JSON Schema, part by part; hardware in the scenario is on the page of its files."""
     schema = scenario_schema()
     known = rows(pages["scenario-file"])
     definitions = {name: part for name, part in schema["$defs"].items() if name.rpartition(".")[2] != "Assumed"}
@@ -80,7 +80,7 @@ def test_a_key_says_what_may_stand_there_and_its_default(
 
 
 def test_every_setting_of_every_platform_is_there_with_its_defaults(pages: dict[str, str]) -> None:
-    """Those of earlier versions beside the newest's, if they differ."""
+    """Defaults of earlier versions are beside the newest's, if they differ."""
     known = rows(pages["settings"])
     for name in shipped_parts("platforms"):
         spec = Parts(Path()).platform(name, ("platform",)).spec
@@ -103,7 +103,7 @@ def test_a_setting_of_some_versions_says_which(pages: dict[str, str]) -> None:
 
 
 def test_every_measure_claim_and_scenario_is_there(pages: dict[str, str]) -> None:
-    """With unit and meaning."""
+    """Each has its unit and meaning."""
     known = rows(pages["measures"])
     assert {name: (m.unit, m.meaning) for name, m in CATALOGUE.items()} == {
         name: (row[0], row[2].rstrip(" |")) for name, row in known.items()
@@ -140,7 +140,7 @@ def test_stored_values_are_those_of_a_check(tmp_path: Path) -> None:
 
 
 def test_every_publication_is_on_the_page_of_sources(pages: dict[str, str]) -> None:
-    """With its address, and the short names used in texts."""
+    """Each has its address, and the short names used in texts."""
     for key, entry in bibliography().entries.items():
         assert (f"**{key}**: {entry.words}" in pages["sources"]) is (key != "hostsim")
         assert entry.address in pages["sources"]
@@ -157,7 +157,7 @@ def test_every_column_of_every_table_is_explained(pages: dict[str, str]) -> None
 
 
 def test_every_command_and_option_is_there(pages: dict[str, str]) -> None:
-    """As on the command line."""
+    """They are as on the command line."""
     group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():
         section = pages["command-line"].split(f"\n## {name}\n")[1].split("\n## ")[0]
@@ -190,7 +190,7 @@ def test_the_run_options_are_documented(pages: dict[str, str]) -> None:
 
 
 def test_a_page_that_says_what_it_said_is_not_written_again(folder: Path) -> None:
-    """So that a second build has nothing to do."""
+    """A second build has nothing to do."""
     first = {file: file.stat().st_mtime_ns for file in folder.iterdir()}
     assert {file: file.stat().st_mtime_ns for file in write_pages(folder)} == first
     assert len(first) == len(PAGES)
@@ -204,7 +204,7 @@ def test_subjects_of_the_bibliography_are_links_in_prose_alone() -> None:
 
 
 def test_every_subject_has_a_place_on_the_page_of_sources(pages: dict[str, str]) -> None:
-    """With its publications."""
+    """Each subject has its publications."""
     for name, subject in bibliography().subjects.items():
         part = pages["sources"].partition(f"### {name}: {subject.about}\n")[2].partition("###")[0]
         assert all(f"`{citation.publication.key} <" in part for citation, _ in subject.facts)

@@ -83,7 +83,7 @@ def test_all_texts_have_one_count() -> None:
 
 
 def test_a_block_is_replaced_and_has_to_be_there() -> None:
-    """Only between its marks."""
+    """Only the text between its marks is replaced."""
     text = "a <!-- score: -->old\nlines<!-- :score --> b"
     assert score.with_blocks(text, "x", {("x", "score"): "new"}) == "a <!-- score: -->new<!-- :score --> b"
     assert score.with_blocks(text, "y", {("x", "score"): "new"}) == text

@@ -142,7 +142,7 @@ def printed_lines(page: str) -> Iterator[tuple[str, str, int]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PRINTED)
 def test_every_printed_line_runs(page: str, folder: Path) -> None:
-    """As a reader would run them in order: in a shell, in a folder with the guides' files."""
+    """The lines run in order, as a reader would run them: in a shell, in a folder with the guides' files."""
     scripts = folder / "scripts"
     scripts.mkdir()
     (scripts / "hostsim").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m hostsim "$@"\n')

@@ -147,7 +147,7 @@ def test_simpys_own_run_serves_alarms_and_processes():
 
 
 def test_an_empty_clock_has_nothing_to_step_to():
-    """As SimPy says it."""
+    """SimPy raises the same error."""
     clock = Clock()
     assert clock.peek() == float("inf")
     with pytest.raises(EmptySchedule):

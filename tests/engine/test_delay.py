@@ -47,7 +47,7 @@ def test_a_delay_is_a_whole_number_of_picoseconds(delay: int, expected: int) -> 
     ],
 )
 def test_what_is_not_one_is_refused(number: object, message: str) -> None:
-    """With the call as written, and with its replacement."""
+    """The error has the call as written, and its replacement."""
     with pytest.raises(ValueError, match=message):
         us(number)
 

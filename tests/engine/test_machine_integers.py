@@ -122,5 +122,5 @@ def test_a_scaled_amount_is_what_python_counts(amount: int, factor: int, divisor
 
 @given(st.floats(0, 2.0**52) | st.integers(0, 2**51).map(lambda halves: halves / 2))
 def test_a_rounded_number_is_the_nearest_and_the_even_one_of_two(value: float):
-    """As ``round`` has it."""
+    """The result is that of ``round``."""
     assert rounded(value) == round(value)

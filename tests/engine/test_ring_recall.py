@@ -41,7 +41,7 @@ def test_recall_leaves_what_others_pushed():
 
 
 def test_what_is_here_is_not_recalled():
-    """Nor dropped packets."""
+    """Dropped packets are not recalled either."""
     ring, mine = Ring(2), train(3, 100, 0)
     ring.push(mine)
     assert ring.recall([mine], 100) == []

@@ -56,7 +56,7 @@ def test_everything_happens_at_the_same_time_and_in_the_same_order(seed: int):
 
 
 def test_what_is_not_scheduled_cannot_be_withdrawn():
-    """As with the other queue; and an empty one cannot step."""
+    """The error is that of the other queue; an empty queue cannot step."""
     clock = Clock(StockEventQueue())
     with pytest.raises(ValueError, match="not scheduled"):
         clock.withdraw(Alarm(clock, lambda _: None))

@@ -142,7 +142,7 @@ def test_a_subject_has_its_own_measures(browser, folder):
 
 
 def test_measure_axis_lines_and_slider_change_the_curve(browser, page, tiny):
-    """And the displayed Python lines draw the same figure."""
+    """The displayed Python lines draw the same figure."""
     browser.open(page)
     browser.choose("#y", "delivered")
     browser.choose("#x", "rate")
@@ -196,7 +196,7 @@ def test_the_table_is_searched_and_sorted(browser, page):
 
 
 def test_values_of_axes_and_limits_of_measures_filter_points(browser, page):
-    """Also by keyboard; a filter is listed and removed."""
+    """Filters can also be set by keyboard; a filter is listed, and can be removed."""
     browser.open(page)
     browser.click("#shown summary")
     browser.click("#show-\\@receivers-0")

@@ -87,7 +87,7 @@ def test_names_are_text_in_the_report(named: Path) -> None:
 
 
 def test_names_are_text_in_a_notebook(named: Path) -> None:
-    """As pandas shows the table."""
+    """The table is shown as by pandas."""
     import hostsim
 
     page = _Page()
@@ -112,7 +112,7 @@ class _Attack:
 
 @pytest.mark.slow
 def test_no_pickle_is_read_from_disk(tmp_path: Path) -> None:
-    """Neither in a sweep nor in a report, not even from a table with one in the form that pyarrow once executed."""
+    """A sweep and a report read none, even from a table with one in the form that pyarrow once executed."""
     folder = sweep.write(tmp_path)
     hook = tmp_path / "hook"
     hook.mkdir()

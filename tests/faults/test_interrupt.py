@@ -163,7 +163,7 @@ SLOW = pytest.mark.slow
 def test_a_command_that_begins_ends_soon_after_ctrl_c(
     tmp_path: Path, slowness: float, command: str, module: str
 ) -> None:
-    """While it reads modules, loads, plans: at an import in this phase."""
+    """The interrupt comes at an import while the command reads modules, loads or plans."""
     write_scenarios(tmp_path)
     process, before = press_itself(tmp_path, module, *command.split())
     check_end(tmp_path, process, before, ALLOWED_S * slowness)
@@ -216,7 +216,7 @@ def test_what_holds_an_interrupt_back_ends_with_the_process(tmp_path: Path, pres
 
 
 def test_an_interrupt_that_comes_in_a_finaliser_ends_the_process(tmp_path: Path) -> None:
-    """Where the interpreter prints and ignores an exception."""
+    """The interpreter prints and ignores an exception there."""
     process = start(tmp_path, "-c", SWALLOWED)
     assert process.stdout is not None
     process.stdout.readline()

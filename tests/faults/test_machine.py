@@ -50,7 +50,7 @@ def test_a_run_that_takes_longer_than_it_may_fails_as_a_row(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_limit_on_the_size_of_files(tmp_path: Path, undisturbed: dict[str, str]) -> None:
-    """As on a full disk a file cannot grow: no half of it remains, and the status reports the failure."""
+    """A file cannot grow, as on a full disk: no half of it remains, and the status reports the failure."""
     folder = sweep.write(tmp_path)
     status, told = sweep.run(folder, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)))
     assert status == 2, told

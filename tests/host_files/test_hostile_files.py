@@ -119,7 +119,7 @@ def test_a_capture_may_be_compressed(tmp_path: Path) -> None:
 
 
 def test_a_folder_gives_its_known_files(tmp_path: Path) -> None:
-    """Those of the folder and of its commands; links, which may lead anywhere, and unknown files are ignored."""
+    """Files of the folder and of its commands are read; links, which may lead anywhere, and unknown files are ignored."""
     (tmp_path / "bundle" / "commands" / "deeper").mkdir(parents=True)
     commands = tmp_path / "bundle" / "commands"
     (commands / "nicinfo.sh.txt").write_bytes((INPUTS / "nicinfo.txt").read_bytes())

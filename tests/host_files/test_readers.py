@@ -151,7 +151,7 @@ def measured(*names: str) -> dict[str, tuple[float, float | None]]:
     ],
 )
 def test_a_draft_has_what_the_file_states_with_its_line(name: str, expected: dict[str, tuple[object, int]]) -> None:
-    """And no other key: a missing value gives no key."""
+    """It has no other key: a missing value gives no key."""
     assert drafted(read(name)) == expected
 
 
@@ -271,7 +271,7 @@ def test_a_part_of_a_list_of_processors_has_no_sockets(tmp_path: Path) -> None:
 
 
 def test_nodes_on_another_number_of_sockets_are_noted(tmp_path: Path) -> None:
-    """With the first line that states one, also if the first block does not."""
+    """The note has the first line that states a number of nodes, also if the first block does not state one."""
     text = (INPUTS / "session-5.txt").read_text().replace("   Node: 0\n", "")
     file = tmp_path / "cpu.txt"
     file.write_text(text)

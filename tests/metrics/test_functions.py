@@ -106,7 +106,7 @@ def test_a_packet_that_a_guest_could_not_forward_is_lost_and_not_delivered() -> 
 
 
 def test_work_is_lost_where_too_much_of_it_waits() -> None:
-    """And no packet is."""
+    """No packet is lost."""
     works = record(work__dropped=(1,), work__started=(2, 1), guest__read=(8,))
     assert (CATALOGUE["work_loss"].evaluate(works), CATALOGUE["loss"].evaluate(works)) == (25, 0)
 

@@ -26,7 +26,7 @@ def host_with_all() -> Host:
 
 
 def test_each_kind_that_the_spec_names_can_be_built() -> None:
-    """And no other."""
+    """No other kind can be built."""
     parts = (VnicSettings, PassthroughSettings, FunctionSettings)
     named = [kind for part in parts for kind in get_args(part.model_fields["device"].annotation)]
     assert list(DEVICES) == named

@@ -78,7 +78,7 @@ def test_a_passed_through_nic_has_the_mtu_that_its_guest_sets(mtu: int) -> None:
 
 
 def test_a_frame_that_finds_no_descriptor_is_dropped_at_the_nic() -> None:
-    """As for the host's NICs, but without a cost."""
+    """The drop has no cost, unlike at the host's NICs."""
     few = TWO | {"vmnic1": nic(rx_ring=1)}
     spec = passed("receive", rate="1 kpps", burst=20).model_copy(update={"nics": {}})
     spec = spec.model_copy(update={"hardware": spec.hardware.model_copy(update={"nics": few})})

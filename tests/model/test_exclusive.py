@@ -28,7 +28,7 @@ def charged(host: Host) -> float:
 
 
 def test_a_vcpu_that_keeps_its_pcpu_pays_nothing_to_wake_there() -> None:
-    """Only the guest's work, and the exit caused by HLT; elsewhere a halt exit costs 50, a switch 100 and cold caches 200."""
+    """It pays for the guest's work and the exit caused by HLT; elsewhere a halt exit costs 50, a switch 100 and cold caches 200."""
     kept = run(point(group(**KEPT), traffic={"echo": echoes()}, cost=NO_CALLS))
     assert charged(kept) == pytest.approx(REQUEST + REPLY, rel=0.002)
     shared = run(point(group(vnics=(vnic(),)), traffic={"echo": echoes()}, cost=NO_CALLS))

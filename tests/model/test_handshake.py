@@ -104,7 +104,7 @@ def test_a_guest_without_the_cost_is_refused() -> None:
 
 
 def test_only_runs_that_open_connections_depend_on_their_cost() -> None:
-    """So that existing stored runs are still found."""
+    """Existing stored runs are thus still found."""
     other = guest(connection={"cycles": 1.0, "source": SOURCE})
     for keep in (True, False):
         spec = fetching("get", keep=keep)

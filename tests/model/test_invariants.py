@@ -251,7 +251,7 @@ def test_a_packet_read_before_it_came(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_latency_that_nobody_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many latencies as deliveries, in every slice."""
+    """Every slice has as many latencies as deliveries."""
     changed = once(
         LatencyLog.add_each, 9, lambda method, self, came, first, step: method(self, [*came, came[0]], first, step)
     )

@@ -73,7 +73,7 @@ def test_a_hypervisor_adds_its_interrupt_its_exits_and_its_switches() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_each_processor_has_a_pcpu_of_its_own_cores_first(threads: int) -> None:
-    """As a kernel counts them: one thread of each core of a node, then the others; nothing runs elsewhere."""
+    """The order is that of a kernel: one thread of each core of a node, then the others; nothing runs elsewhere."""
     host = run(native(work("1000 /s", "0.5 ms"), cores=2, threads=threads, vcpus=2 * threads))
     places = [host.scheduler.pcpus.index(vcpu.last) for vcpu in host.vcpus]
     assert places == ([0, 1] if threads == 1 else [0, 2, 1, 3])
@@ -90,7 +90,7 @@ def test_a_wide_kernel_has_the_processors_of_all_nodes() -> None:
 
 
 def test_rss_spreads_connections_over_the_processors() -> None:
-    """As many queues as processors, each with its own interrupt, and processes at the queues of their packets."""
+    """There are as many queues as processors, each with its own interrupt, and processes run at the queues of their packets."""
     several = {"vmnic0": nic(rss=True, rx_queues=8)}
     host = run(native(stream("receive", streams=16), cores=4, vcpus=4, nics=several), 20 * MS)
     assert [queue.interrupts > 0 for queue in host.nics["vmnic0"].queues] == [True] * 4
@@ -99,7 +99,7 @@ def test_rss_spreads_connections_over_the_processors() -> None:
 
 @pytest.mark.parametrize("direction", ["receive", "send"])
 def test_tcp_fills_the_wire(direction: str) -> None:
-    """With costs that leave headroom, and every invariant holding."""
+    """The costs leave headroom, and every invariant holds."""
     kernel = guest(initial_window=10)
     host = run(
         native(

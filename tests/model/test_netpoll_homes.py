@@ -86,7 +86,7 @@ def test_a_vm_that_gets_little_is_not_related() -> None:
 
 
 def test_it_follows_a_vm_that_moves_at_the_next_look() -> None:
-    """And loses nothing."""
+    """It loses no packets."""
     host = build(two_nodes(group(nodes=(0,))))
     host.clock.advance(2 * LOOK + 1)
     host.move(host.vms[0], host.scheduler.nodes[1], host.clock.now)

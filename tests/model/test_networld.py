@@ -182,7 +182,7 @@ def test_a_guest_that_halts_lets_its_packets_go():
 
 
 def test_the_receive_context_wakes_it_in_passing():
-    """If it serves the same vNIC and packets wait; never for packets that are not written yet."""
+    """It does so if it serves the same vNIC and packets wait, and never for packets that are not written yet."""
     rig = Rig()
     rig.learn(80_000)
     rig.queues[0].look(rig.clock.now)

@@ -152,6 +152,6 @@ def test_a_nic_switches_only_what_it_reaches() -> None:
 
 
 def test_a_port_whose_functions_exchange_nothing_has_no_switch() -> None:
-    """So that it costs nothing if it is unused."""
+    """An unused switch thus costs nothing."""
     spec = ends("ff", traffic={"t": datagrams("receive", to=("a", "b"))})
     assert type(build_host(spec, Streams(1, 0)).nics["vmnic0"]).__name__ == "Pnic"

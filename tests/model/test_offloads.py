@@ -39,7 +39,7 @@ def vcpu_ns(host: Host) -> int:
 
 
 def test_all_on_is_what_nothing_said_is() -> None:
-    """Also excluded from the hash of a point."""
+    """The explicit default is also excluded from the hash of a point."""
     assert off() is None
     plain, same = (
         point(group(guest=GUEST, **how), traffic={"flow": stream("send")})
@@ -96,7 +96,7 @@ def test_without_lro_the_host_joins_nothing(software: bool) -> None:
 
 
 def test_a_vmxnet3_without_lro_has_gro_where_its_guest_has_any() -> None:
-    """None if that is off as well, or if the kernel lacks it."""
+    """There is no GRO if that is off as well, or if the kernel lacks it."""
     old, new = GUEST, GUEST.model_copy(update={"gro": ("directpath", "e1000")})
     flow = stream("receive")
 

@@ -100,7 +100,7 @@ def test_a_balancer_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_ring_that_is_not_there_is_told_with_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also a negative one, which would index from the end."""
+    """A negative ring is reported, too, as it would index from the end."""
     monkeypatch.setitem(STEERING_RULES, "static", lambda spec: BySize(-1))
     with pytest.raises(WiringError, match="BySize selected index -1; allowed: 0 to 3"):
         run(point(traffic={"s": multicast(1 * MS)}, **RINGS))

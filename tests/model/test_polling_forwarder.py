@@ -125,7 +125,7 @@ def test_events_do_not_grow_with_frames() -> None:
 @pytest.mark.parametrize("how", ["passthrough", "functions"])
 @pytest.mark.parametrize("routed", [True, False])
 def test_the_kernel_forwards_through_passed_through_ports(how: str, routed: bool) -> None:
-    """Without the VMkernel except for interrupts; also on a VM with several vCPUs and so several rings."""
+    """The VMkernel only takes the interrupts. A VM with several vCPUs has several rings."""
     for vcpus in (1, 4):
         spec = forwarder(
             frames(rate="50 kpps", routed=routed), how, vcpus=vcpus, rss=True, rx_queues=8, interrupt_interval="50 us"

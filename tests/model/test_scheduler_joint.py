@@ -16,7 +16,7 @@ from tests.model.small_point import group, guest, nic, pages, point, vnic
 
 @pytest.mark.parametrize("cores", [2, 5])
 def test_a_system_world_finds_an_idle_pcpu_of_its_node_and_cuts_nobody_short(cores: int):
-    """If it is one of the four that are searched; the study tried four at random."""
+    """The world finds the PCPU if it is one of the four that are searched; the study tried four at random."""
     host = bare_host(cores=cores, free=True)
     for number in range(cores - 1):
         Labourer(host, f"vcpu{number}", pcpu=number).give(1 * MS)
@@ -39,7 +39,7 @@ def test_an_idle_pcpu_of_another_node_does_not_spare_a_vcpu():
 
 
 def test_a_vcpu_is_cut_short_however_recently_it_began():
-    """Even during its switch: the unfinished part is charged to it, and a new switch and refill follow."""
+    """It is preempted even during its switch: the unfinished part is charged to it, and a new switch and refill follow."""
     host = bare_host()
     vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
     vcpu.give(100 * US)

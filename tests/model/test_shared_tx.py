@@ -87,7 +87,7 @@ def test_a_long_burst_does_not_keep_what_it_writes_early() -> None:
 
 
 def test_a_burst_that_is_cut_short_takes_back_what_it_wrote_queue_by_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not flow by flow: replies to 64 connections are taken back at once, even if one burst writes all."""
+    """Packets are not taken back flow by flow: replies to 64 connections return at once, even if one burst writes all."""
     calls: Counter[str] = Counter()
 
     def counted(owner: type, name: str) -> None:

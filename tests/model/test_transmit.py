@@ -48,7 +48,7 @@ def test_what_one_context_leaves_free_is_there_for_the_others() -> None:
 
 @given(trains)
 def test_trains_leave_in_order_at_the_pace_of_the_wire(sent: list[tuple[int, int, int, int]]) -> None:
-    """None before it was handed over, none faster than the wire. All are sent no later than packet by packet in order of arrival, and no earlier than if all packets of a train came at once."""
+    """No packet is sent before it was handed over, or faster than the wire. All are sent no later than packet by packet in order of arrival, and no earlier than if all packets of a train came at once."""
     nic, ready, first, last = port(), 0, 0, 0
     packets: list[tuple[int, int]] = []
     starts: list[tuple[int, int]] = []
@@ -70,7 +70,7 @@ def test_trains_leave_in_order_at_the_pace_of_the_wire(sent: list[tuple[int, int
 
 
 def test_counters_take_each_packet_when_it_is_through() -> None:
-    """Also of overlapping trains: a slow one does not delay those behind it."""
+    """This includes overlapping trains: a slow one does not delay those behind it."""
     nic = port()
     slow, fast = send(nic, 0, 10, 10 * US), send(nic, US, 10, 0)
     for now in range(0, 100, 7):

@@ -44,7 +44,7 @@ def packets(count: int, first: int, step: int = 0) -> Train:
 
 
 def test_disabled_interrupts_at_the_first_packet():
-    """And sends no further interrupts until the guest has polled."""
+    """It sends no further interrupts until the guest has polled."""
     clock, vnic, guest = a_vnic("disabled")
     vnic.receive(packets(3, 10 * US, 5 * US))
     clock.advance(1 * MS)

@@ -69,7 +69,7 @@ def test_names_of_users_are_no_markup(splitrx):
 
 
 def test_a_passed_through_nic_is_its_vms(splitrx):
-    """And an unused one is labelled as unused."""
+    """An unused NIC is labelled as unused."""
     del splitrx
     nics = {nic.name: nic for nic in hostsim.load("directpath-udp").host({"path": "directpath"}).nics}
     assert (nics["vmnic0"].passed, nics["vmnic0"].link) == (True, "netperf")
@@ -96,7 +96,7 @@ def test_shipped_scenarios_have_a_page_and_a_drawing(name):
 
 
 def test_a_host_elsewhere_is_refused(splitrx):
-    """With the nearest axis, and the allowed values by file."""
+    """The error has the nearest axis, and the allowed values by file."""
     with pytest.raises(hostsim.InputError, match="did you mean 'receivers'"):
         splitrx.host({"receiver": 3})
     with pytest.raises(hostsim.InputError, match="-1"):

@@ -76,7 +76,7 @@ def test_each_answer_is_a_row_in_the_order_of_the_figure():
 
 
 def test_a_row_has_the_label_of_the_claim():
-    """Or the name in the figure; ids are for tables."""
+    """Without a label it has the name in the figure; ids are for tables."""
     one = verdict("net.default", band=Band(18, 22))
     named = replace(one, expectation=replace(one.expectation, label="rate by default"))
     assert names(draw_answers(AnswersSpec("f", ("net.default",)), [named])) == ["rate by default"]

@@ -150,7 +150,7 @@ def test_an_open_end_has_an_arrow(low, high):
 
 
 def test_a_published_ratio_is_a_multiple_of_the_simulated_reference():
-    """If both points are in the figure: 3 times the mean of 21, for a published loss of 3 times the default."""
+    """Both points are in the figure: 3 times the mean of 21, for a published loss of 3 times the default."""
     ratio = Ratio("loss", {"split": "1"}, {"split": "0"}, {"receivers": 2, "rate": "40 kpps"})
     ax = draw(table(), BARS, published=[verdict(ratio, 2.0, 4.0, "3")])
     assert (ranges(ax), diamonds(ax)) == ([[42, 84]], [63])

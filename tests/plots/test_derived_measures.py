@@ -53,7 +53,7 @@ def test_a_run_without_its_pair_is_left_out() -> None:
 
 
 def test_a_measure_over_another_is_divided_run_by_run() -> None:
-    """And is absent if the other is 0."""
+    """The result is absent if the other measure is 0."""
     rows = table().assign(host_cpu=2.0)
     rows.loc[rows["receivers"] == 4, "host_cpu"] = 0.0
     frame = curve_frame(rows, FigureSpec("f", "receivers", "loss", at={"split": "0"}, per="host_cpu"))

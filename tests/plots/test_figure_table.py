@@ -26,7 +26,7 @@ def test_answers_have_a_row_each_in_words_of_their_condition() -> None:
 
 
 def test_a_rule_about_refusals_has_a_row_for_each_feature() -> None:
-    """With the tried values, and both words if one of the cases had the opposite outcome."""
+    """A row has the tried values, and both words if one of the cases had the opposite outcome."""
     _, rows = table_cells(table(), TableSpec("t", ("a claim",)), [verdict(RULE, 1.0, 1.0)])
     assert rows == [
         ("sharing", "refused", "refused, accepted", "count=2; reserve=0"),

@@ -39,7 +39,7 @@ def test_lines_of_several_results_have_looks_and_names_of_their_own() -> None:
 
 
 def test_bars_of_several_results_stand_side_by_side() -> None:
-    """None hides another one, and a bar drawn by other code stays."""
+    """No bar hides another one, and a bar drawn by other code stays."""
     axes = Figure().add_subplot()
     axes.bar([9], [1], label="mine")
     figure = FigureSpec("loss", "receivers", "loss", kind="bar")
@@ -91,7 +91,7 @@ def test_cleared_axes_are_new_and_nothing_is_kept_alive() -> None:
     ],
 )
 def test_what_cannot_share_axes_is_refused(other, words) -> None:
-    """And the existing drawing is unchanged."""
+    """The existing drawing is unchanged."""
     axes = draw(table(), LOSS)
     before = axes.get_lines()
     with pytest.raises(InputError, match=words):

@@ -49,7 +49,7 @@ def ticking_point():
 
 
 def test_a_point_carries_its_plug_ins_to_another_process(tmp_path):
-    """As text: the other process has no such file, and builds the same from it."""
+    """The plug-ins are text: the other process has no such file, and builds the same from it."""
     spec = ticking_point()
     done = subprocess.run(
         [sys.executable, "-c", USES], input=pickle.dumps(spec), capture_output=True, check=True, cwd=tmp_path
@@ -137,7 +137,7 @@ def test_a_faulty_plug_in_is_told_by_file_and_line(tmp_path, monkeypatch, text, 
     ],
 )
 def test_a_plug_in_that_is_not_there_is_told(named, fault):
-    """And one that is named twice."""
+    """A plug-in that is named twice is reported, too."""
     with pytest.raises(InputError) as caught:
         loaded(*named)
     assert str(caught.value).startswith(fault)
@@ -152,7 +152,7 @@ def test_two_plug_ins_may_not_register_one_name(tmp_path):
 
 
 def test_an_installed_plug_in_is_found_by_its_entry_point(tmp_path, monkeypatch):
-    """When it is named; the key of its runs has the version of its package."""
+    """It is found when it is named; the key of its runs has the version of its package."""
     about = tmp_path / "own_tick-2.5.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: own-tick\nVersion: 2.5\n")

@@ -31,7 +31,7 @@ def shared_out(capacity: float, *children: Consumer) -> None:
 
 
 def test_two_vms_with_1_ghz_reserved_of_2_ghz_and_one_that_uses_half_of_it():
-    """As in vSphere Resource Management, "Resource Allocation Reservation": the other one can use 1.5 GHz."""
+    """The other one can use 1.5 GHz, as in vSphere Resource Management, "Resource Allocation Reservation"."""
     one, other = vm(demand=0.25, reservation=0.5), vm(demand=1.0, reservation=0.5)
     shared_out(1.0, one, other)
     assert divide(1.0, [1000, 1000], [one.floor, other.floor], [one.demand, other.demand])[0] == [0.25, 0.75]
@@ -76,7 +76,7 @@ def test_a_reservation_of_a_pool_is_divided_among_its_vms():
 
 
 def test_a_limit_of_a_pool_is_divided_by_shares_and_demand():
-    """Also on an idle host: caps of the VMs add up to the limit, and one with little demand leaves the rest."""
+    """It is also divided on an idle host: caps of the VMs add up to the limit, and one with little demand leaves the rest."""
     first, second = vm(3000), vm(1000)
     shared_out(4.0, pool(first, second, limit=1.0))
     assert (first.cap, second.cap) == pytest.approx((0.75, 0.25))

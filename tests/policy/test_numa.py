@@ -8,7 +8,7 @@ from hostsim.model.policy.numa import demand, home_node, home_nodes, move_to_bal
 
 
 def test_homes_are_dealt_round_robin():
-    """As at power-on: the nodes in turn."""
+    """VMs get the nodes in turn at power-on."""
     assert [home_node(vm, 2) for vm in range(5)] == [0, 1, 0, 1, 0]
 
 

@@ -153,7 +153,7 @@ def test_the_page_has_the_levels_of_trust_and_the_forest_plot(tmp_path):
 
 
 def test_a_deterministic_value_has_a_word_in_place_of_an_interval(tmp_path):
-    """And no line in its gauge."""
+    """Its gauge has no line."""
     made = replace(VERDICTS[0], ci_low=2.0, ci_high=2.0, equal_replications=3)
     page = write_report(tmp_path / "r.html", [results(verdicts=(made,))]).read_text()
     assert '<span class="below">deterministic</span>' in page
@@ -293,7 +293,7 @@ def test_no_hatch_weighs_more_than_the_figure(tmp_path):
 
 
 def test_a_table_of_a_scenario_is_a_table_of_the_page(tmp_path):
-    """With its words, its rows and its numbers as a download."""
+    """It has the page's words and rows, and its numbers can be downloaded."""
     figures = (TableSpec("steps", ("passes", "missing"), title="Steps & stairs"),)
     page = write_report(tmp_path / "report.html", [results(figures=figures)]).read_text()
     assert '<table class="cases" aria-label="Steps &amp; stairs">' in page

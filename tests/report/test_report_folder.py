@@ -11,7 +11,7 @@ from tests.sample_results import results
 
 
 def test_figures_are_written_after_tables_and_facts(tmp_path: Path) -> None:
-    """With names that every file system accepts."""
+    """Their names are valid on every file system."""
     files = write(results(), tmp_path)
     assert [file.name for file in files] == [
         *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "runs.parquet", "results.json"),
@@ -32,7 +32,7 @@ def test_a_pdf_is_drawn_on_demand_and_never_left_behind_its_table(tmp_path: Path
 
 
 def test_figures_are_drawn_from_a_folder_as_from_the_results(tmp_path: Path) -> None:
-    """Also figures of answers: their verdicts are in the folder."""
+    """Figures of answers are, too: their verdicts are in the folder."""
     figures = (AnswersSpec("steps", ("passes", "missing")), FigureSpec("loss", "receivers", "loss"))
     drawn = [file.read_bytes() for file in write(results(figures=figures), tmp_path / "run") if file.suffix == ".svg"]
     again = draw_figures(read(tmp_path / "run"), tmp_path / "plot")

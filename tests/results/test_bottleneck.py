@@ -180,7 +180,7 @@ def test_losses_of_a_passed_through_port_are_those_of_a_full_context_or_a_short_
 
 
 def test_the_fullest_context_is_given_whether_or_not_it_binds() -> None:
-    """With what it was charged."""
+    """It is given with its charged time."""
     found = bottleneck(host_record({**QUEUES, "netpoll.used_ps": percent(60, 70), "nic.rx_wire_ps": percent(98)}))
     assert (found.resource, found.name, found.context) == ("wire", "vmnic0 receive", "poll1")
     assert (found.share, found.used) == pytest.approx((98.0, 70.0))

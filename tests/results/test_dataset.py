@@ -40,7 +40,7 @@ def test_each_run_has_its_place(table) -> None:
 
 
 def test_coordinates_and_measures_have_units(table) -> None:
-    """As xarray's plots expect them; the dataset has its provenance."""
+    """Units are stored as xarray's plots expect them; the dataset has its provenance."""
     made = to_dataset(table)
     assert made["rate"].attrs == {"units": "pps"}
     assert made["loss"].attrs["units"] == "%"

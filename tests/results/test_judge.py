@@ -157,7 +157,7 @@ def test_what_cannot_be_measured_is_missing() -> None:
     ],
 )
 def test_worst_takes_the_point_that_says_most_against_it(levels: list[float], best: bool, value: float) -> None:
-    """And `best` is the most favourable one; all points are listed."""
+    """`best` takes the most favourable point; all points are listed."""
     records = line("host_cpu", "n", [(n, [level, level]) for n, level in enumerate(levels)], split="1")
     form = Worst(tuple(At("host_cpu", {"split": "1", "n": n}) for n in range(len(levels))), best=best)
     verdict = verdict_on(expect(form, 10, 40), records)
@@ -189,7 +189,7 @@ def test_worst_takes_a_ratio_at_every_point(best: bool, value: float) -> None:
 
 
 def test_a_mean_is_taken_in_every_replication_and_says_its_extremes() -> None:
-    """So that opposite noise of its points cancels; all points are listed, and the worst is named."""
+    """Opposite noise of its points cancels; all points are listed, and the worst is named."""
     noise = [-3.0, 0.0, 3.0]
     records = line("host_cpu", "n", [(n, [20 + 10 * n + (-1) ** n * x for x in noise]) for n in range(2)], split="1")
     form = Mean(tuple(At("host_cpu", {"split": "1", "n": n}) for n in range(2)))

@@ -38,7 +38,7 @@ def cases(root: ET.Element) -> dict[str, str]:
 
 
 def test_there_are_two_schemas():
-    """Those of Jenkins and Windy Road; a document without required parts of either is refused."""
+    """They are those of Jenkins and Windy Road; a document without required parts of either is refused."""
     assert set(SCHEMAS) == {"jenkins", "windy-road"}
     assert not SCHEMAS["windy-road"].is_valid('<testsuites><testsuite name="a" tests="0"/></testsuites>')
     assert not SCHEMAS["jenkins"].is_valid('<testsuites><testsuite name="a" tests="0"/></testsuites>')
@@ -72,7 +72,7 @@ def test_seconds_are_those_of_the_runs_and_a_suite_adds_them_up():
 
 
 def test_each_scenario_has_a_suite_with_its_own_number():
-    """And the start of the command."""
+    """The suite also has the start of the command."""
     root = written([Suite(name, [Case("a", "well")]) for name in ("one", "two")])
     assert [(suite.get("name"), suite.get("id"), suite.get("timestamp")) for suite in root] == [
         ("one", "0", "2026-01-02T03:04:05"),

@@ -38,7 +38,7 @@ def test_a_part_is_measured_over_its_own_slices_warm_up_included() -> None:
 
 
 def test_names_of_parts_are_read_as_they_are_written() -> None:
-    """With and without a subject."""
+    """They are read with and without a subject."""
     for measure in ("latency_p99", "latency_p99 of feed"):
         for number, name in enumerate(part_names(measure, 3), 1):
             base, subject = parsed(name)

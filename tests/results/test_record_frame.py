@@ -71,7 +71,7 @@ def test_results_are_no_record(small_run: RunRecord) -> None:
 
 
 def test_levels_and_units_are_those_of_the_counters() -> None:
-    """As documented in the table of counters."""
+    """They are those documented in the table of counters."""
     rows = re.findall(r"^``(\w+)\.(\w+)``(?: \.\.\. ``\w+``)? +(.+)$", record.__doc__, flags=re.MULTILINE)
     assert len(rows) > 60
     for kind, name, meaning in rows:

@@ -138,7 +138,7 @@ def test_worlds_add_up_to_their_groups(record):
 
 
 def test_subjects_of_every_kind_have_frames(mixed):
-    """With units, the kind, and a short id last; measures that a kind lacks are not columns."""
+    """The frames have units, the kind, and a short id in the last column; measures that a kind lacks are not columns."""
     sizes = {"traffic": 4, "group": 4, "vm": 5, "vnic": 5, "port": 1, "node": 2}
     for kind in KINDS:
         frame = mixed.by(kind, at={"interval": "0 us"})
@@ -172,7 +172,7 @@ def test_a_summary_has_the_means_of_the_replications(mixed):
 
 
 def test_a_report_and_an_answer_show_measures_by_group(mixed, tmp_path):
-    """Also from the folder, which stores them in a file; without it the results are unchanged."""
+    """They also do from the folder, which stores them in a file; without it the results are unchanged."""
     assert list(mixed.subjects["subject"].unique()) == ["web", "feed", "split", "web2"]
     found = mixed.subjects.set_index(["point", "subject"])
     mean = mixed.by("group", at={"interval": "0 us"}).groupby("subject")["latency_mean"].mean()["feed"]
@@ -207,7 +207,7 @@ def test_what_esxtop_shows_adds_up(record):
 
 
 def test_a_queue_of_a_vnic_has_its_own_packets(mixed, record):
-    """Those of its port, and not 0 because a NIC lacks queues; a transmit queue receives none."""
+    """The packets are those of its port, and not 0 because a NIC lacks queues; a transmit queue receives none."""
     queues = mixed.by("queue", at={"interval": "0 us"}).query("replication == 0").set_index("subject")
     came = queues.loc[queues.index.str.contains("]") & ~queues.index.str.contains("-tx"), "rx_rate"]
     port = record.series["port.received"]

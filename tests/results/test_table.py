@@ -57,7 +57,7 @@ def test_units_come_from_the_catalogue(records: list[RunRecord]) -> None:
 
 
 def test_parts_of_a_table_have_units_of_their_own() -> None:
-    """As pandas copies any attribute."""
+    """Pandas copies the units like any attribute."""
     table = to_table([run(loss=1.0, n=1)])
     part = table[["loss"]]
     part.attrs["units"]["loss"] = "ppm"

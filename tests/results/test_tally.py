@@ -58,7 +58,7 @@ def test_what_awaits_calibration_is_red_and_is_named():
 
 
 def test_kinds_have_rows_in_their_order_and_all_together_the_last():
-    """Only existing kinds; in band and known red are separate columns."""
+    """Only existing kinds have rows; in band and known red are separate columns."""
     given = [
         of_kind("rule"),
         of_kind("scale", VerdictState.FAIL, known=True),

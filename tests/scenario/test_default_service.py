@@ -70,7 +70,7 @@ def test_a_service_time_of_the_scenario_takes_the_place_of_the_default(file: Pat
 def test_a_bottleneck_repeats_the_defaults_of_the_applications_behind_it(
     file: Path, bottleneck: str, noted: list[str]
 ) -> None:
-    """Those of the VM with a full vCPU, and all of them for a node."""
+    """The defaults are those of the VM with a full vCPU, and all of them for a node."""
     notes = list(service_notes(load(file).settings, bottleneck))
     assert [note.rpartition("set traffic.")[2].removesuffix(".service") for note in notes] == noted
     if "orders" in noted:

@@ -93,7 +93,7 @@ def test_making_the_schema_leaves_the_models_alone() -> None:
 
 
 def test_every_shipped_scenario_is_accepted() -> None:
-    """And the one in the guide: a copy has no errors in an editor."""
+    """The scenario of the guide is accepted, too: a copy has no errors in an editor."""
     schema = scenario_schema()
     assert {file.name: faults(schema, read(file, file.name).tree) for file in WRITTEN} == {
         file.name: [] for file in WRITTEN
@@ -102,7 +102,7 @@ def test_every_shipped_scenario_is_accepted() -> None:
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_every_shipped_component_is_accepted(component: str) -> None:
-    """Also platforms and guests that only list differences from another one."""
+    """Platforms and guests that only list differences from another one are accepted, too."""
     schema = component_schema(component)
     Draft202012Validator.check_schema(schema)
     for file in shipped_parts(FOLDERS[component]).values():

@@ -76,7 +76,7 @@ def test_an_entry_cannot_be_overwritten(tmp_path: Path) -> None:
     ],
 )
 def test_a_ledger_that_is_not_sound_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
-    """With file and line."""
+    """The error has the file and the line."""
     file = tmp_path / LEDGER
     add(file, {"esx5-latency.most": ENTRY})
     text = file.read_text(encoding="utf-8")
@@ -132,7 +132,7 @@ def test_servers_and_files_beside_a_scenario_are_inputs_and_platforms_are_not(tm
 
 
 def test_an_entry_whose_digest_includes_reasons_is_of_the_same_inputs_by_the_digest_without() -> None:
-    """Which is added manually; other inputs have neither."""
+    """That digest is added manually; an entry with other inputs has neither."""
     entry = ENTRY.model_copy(update={"without_reasons": "9d9b346293c5a0f7"})
     assert [entry.is_of(digest) for digest in (ENTRY.digest, "9d9b346293c5a0f7", "another")] == [True, True, False]
     assert not ENTRY.is_of("9d9b346293c5a0f7")

@@ -714,7 +714,7 @@ def test_settings_that_are_known_but_not_modelled_warn(tmp_path: Path) -> None:
 
 
 def test_assumptions_are_listed_with_their_range(tmp_path: Path) -> None:
-    """Those of the scenario first, then those of its parts, each under its path."""
+    """Assumptions of the scenario are first, then those of its parts, each under its path."""
     scenario = load_text(tmp_path, (RATE, "rate: {value: 40 kpps, assumed: nobody said, range: [30 kpps, 50 kpps]}"))
     first = scenario.assumptions[0]
     assert (first.path, first.value, first.reason, first.range) == (
@@ -730,7 +730,7 @@ def test_assumptions_are_listed_with_their_range(tmp_path: Path) -> None:
 
 
 def test_axes_that_an_expectation_leaves_out_have_their_first_value(tmp_path: Path) -> None:
-    """And values are in the sweep's notation."""
+    """Values are in the sweep's notation."""
     scenario = load_text(tmp_path, ("at: {receivers: 2}", 'at: {receivers: "2"}'))
     (expectation,) = scenario.expectations
     assert expectation.form == At("loss", {"receivers": 2, "split": "0"})
@@ -942,7 +942,7 @@ def test_a_figure_of_a_difference_has_its_reference_limits_and_names(tmp_path: P
 
 
 def test_answers_have_a_label_and_axes_may_be_logarithmic(tmp_path: Path) -> None:
-    """As in the figure; by default the catalogue's label, and linear axes."""
+    """Labels and scales are those of the figure; by default the catalogue's label, and linear axes."""
     asked = ("expect:\n", f"expect:\n{SEARCH}")
     (answers,) = load_text(tmp_path, asked, SWEEP, (FIGURE, "{answers: room, label: Receivers}")).figures
     assert answers == AnswersSpec("loss", ("room",), label="Receivers")

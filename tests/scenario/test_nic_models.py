@@ -129,7 +129,7 @@ def test_an_option_beside_a_model_counts(tmp_path: Path) -> None:
 
 
 def test_an_option_of_an_unknown_model_is_refused(tmp_path: Path) -> None:
-    """With the nearest one: a name from a data sheet would change nothing."""
+    """The error has the nearest option: a name from a data sheet would change nothing."""
     server(tmp_path, "{model: X710}")
     with pytest.raises(InputError, match=r"model'\]: unknown model of NIC; given 'x710'; .*did you mean 'X710'"):
         spec_of(tmp_path, {"hardware.nics.vmnic0.model": "x710"})

@@ -240,7 +240,7 @@ def test_equal_replications_are_enough_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [40, 60, 80, 100])
 def test_it_stops_when_the_interval_is_narrow_enough(tmp_path: Path, size: float) -> None:
-    """And not earlier: one step before, the half-width was too wide."""
+    """It does not stop earlier: one step before, the half-width was too wide."""
     search = search_of(tmp_path)
     done, asked = play(search, noise(size), random.Random(1))
     steps = sorted(set(asked))
@@ -267,7 +267,7 @@ def test_the_order_in_which_runs_end_has_no_say(tmp_path: Path, size: float) -> 
 
 
 def test_a_point_that_reaches_the_cap_is_flagged(tmp_path: Path) -> None:
-    """With the metric that is not precise enough."""
+    """The flag has the metric that is not precise enough."""
     search = search_of(tmp_path)
     done, _ = play(search, noise(400), random.Random(1))
     answer = search.answer(done)

@@ -46,7 +46,7 @@ def test_a_sweep_resolves_each_point_once(tmp_path: Path, resolved: list[object]
 
 
 def test_a_run_resolves_each_point_once_up_to_the_table(tmp_path: Path, resolved: list[object]) -> None:
-    """Also the points of searches, and those that table and verdicts request again."""
+    """This includes points of searches, and points that table and verdicts request again."""
     (tmp_path / "tiny.yaml").write_text(TINY)
     scenario = hostsim.load(tmp_path / "tiny.yaml")
     results = hostsim.run(scenario, quick=True, jobs=1, results=tmp_path, expectations=True)

@@ -53,7 +53,7 @@ def test_every_nic_has_options(tmp_path: Path) -> None:
 
 
 def test_the_platform_brings_drivers_and_the_balancer(tmp_path: Path) -> None:
-    """As its version has them."""
+    """They are those of its version."""
     new, old = spec_of(tmp_path), spec_of(tmp_path, ("esxi-6.0", "esxi-5.5"))
     assert (new.drivers["mlx4"], old.drivers["mlx4"]) == ("native", "vmklinux")
     assert (new.settings.netqueue_dynamic, old.settings.netqueue_dynamic) == (True, False)
@@ -61,7 +61,7 @@ def test_the_platform_brings_drivers_and_the_balancer(tmp_path: Path) -> None:
 
 
 def test_tcp_traffic_is_as_written(tmp_path: Path) -> None:
-    """With defaults for missing keys."""
+    """Missing keys have their defaults."""
     traffic = spec_of(tmp_path).traffic
     assert traffic == {
         "netperf": TcpStreamSpec(kind="tcp_stream", to=("big", "small"), direction="receive", window="256 KiB"),

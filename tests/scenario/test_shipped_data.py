@@ -269,7 +269,7 @@ def test_shipped_servers_run_on_every_version_of_their_time(name: str) -> None:
 def test_a_shipped_part_is_read_once_and_anew_when_it_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if the changed file is a platform that it extends."""
+    """It is also read again if the changed file is a platform that it extends."""
     copy_tree(data_root(), tmp_path / "scenarios")
     monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path / "scenarios")
 

@@ -75,7 +75,7 @@ TIMES = {
 
 @pytest.mark.parametrize("name", TIMES)
 def test_a_time_is_read_in_its_own_unit(platform: PlatformSpec, name: str) -> None:
-    """And it changes no other setting of the model."""
+    """It changes no other setting of the model."""
     value, of_model, unit_ps = TIMES[name]
     defaults, changed = (host_settings(platform, advanced, {})[0] for advanced in ({}, {name: value}))
     assert defaults is not None
@@ -146,7 +146,7 @@ def test_core_states_follow_the_power_policy(
     ],
 )
 def test_bad_settings_are_faults(platform: PlatformSpec, advanced: dict[str, object], expected: str) -> None:
-    """With the name as typed and the platform's allowed values."""
+    """The error has the name as typed and the platform's allowed values."""
     settings, faults, _ = host_settings(platform, advanced, {})
     assert settings is None
     assert [str(fault) for fault in faults] == [expected]
@@ -266,7 +266,7 @@ def test_bad_vmx_keys_are_faults(
 
 @pytest.mark.parametrize(("written", "expected"), [("low", 500), ("normal", 1000), ("high", 2000), (1234, 1234)])
 def test_shares_are_words_or_numbers(platform: PlatformSpec, guest: GuestSpec, written: object, expected: int) -> None:
-    """As in a `.vmx` file."""
+    """A `.vmx` file has both forms."""
     settings, _, _ = vm_settings(platform, {}, {"sched.cpu.shares": written}, guest, 1, "vms.x")
     assert settings is not None
     assert settings.shares == expected
@@ -308,7 +308,7 @@ def test_settings_of_the_receive_side_reach_the_model(platform: PlatformSpec) ->
 
 @pytest.mark.parametrize("given", [-1, 201])
 def test_the_threshold_of_numa_io_is_at_most_two_cores(platform: PlatformSpec, given: int) -> None:
-    """As published: 0 to 200."""
+    """The published range is 0 to 200."""
     _, faults, _ = host_settings(platform, {"Net.NetNetqNumaIOCpuPinThreshold": given}, {})
     assert [str(fault) for fault in faults] == [
         (

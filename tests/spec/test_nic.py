@@ -12,7 +12,7 @@ from hostsim.config.nic import NicSpec, PcieSpec
     [(1, 8, 14.63), (2, 8, 29.26), (3, 8, 57.61), (3, 16, 115.23), (4, 4, 57.61)],
 )
 def test_a_slot_carries_what_its_generation_and_lanes_give(generation: int, lanes: int, gbits: float) -> None:
-    """Without line code and headers."""
+    """The rate excludes line code and headers."""
     slot = PcieSpec.model_validate({"generation": generation, "lanes": lanes})
     assert slot.bandwidth / 1e9 == pytest.approx(gbits, abs=0.005)
 

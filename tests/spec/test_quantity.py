@@ -101,7 +101,7 @@ def test_a_size_is_a_whole_number_of_bytes(text: str) -> None:
     ("text", "size"), [("1.5 kB", 1500), ("0.1 kB", 100), ("4.35 kB", 4350), ("1.1 GB", 1_100_000_000)]
 )
 def test_fractions_of_larger_units_may_be_whole_bytes(text: str, size: int) -> None:
-    """Also if the floating-point product is off by its last digit."""
+    """They may be even if the floating-point product is off by its last digit."""
     assert TypeAdapter(Size).validate_python(text) == size
 
 

@@ -119,7 +119,7 @@ def tracks(seen: Timeline, name: str) -> list[Track]:
 
 
 def test_marks_and_rings_are_those_of_the_counters(tmp_path: Path) -> None:
-    """As many interrupts and wake-ups as the host counts; rings within their size, and used."""
+    """The trace has as many interrupts and wake-ups as the host counts; rings are within their size, and used."""
     spec = spec_of("40gbe-single", tmp_path)
     host = started(spec)
     seen = watch(host, 0, LENGTH)
@@ -234,7 +234,7 @@ def test_worlds_say_where_they_ran_and_when_they_waited(seen: Timeline, read: Re
 
 
 def test_counters_and_interrupts_stand_under_their_parts(seen: Timeline, read: Read) -> None:
-    """With units; every value and every instant is there."""
+    """They have units; every value and every instant is there."""
     assert read.units["vNICs/receiver[0].eth0/held back"] == "us"
     assert read.units["NICs/vmnic0-rx0/receive ring"] == "frames"
     for track in seen.tracks:

@@ -51,7 +51,7 @@ def reserves(ghz: int, pool: str = "Resources") -> str:
 
 
 def test_an_expandable_pool_borrows_from_its_parent(tmp_path):
-    """As in vSphere Resource Management, "Expandable Reservations Example 2": VM-M1 1 GHz, VM-K1 and VM-K2 2 GHz each are powered on."""
+    """VM-M1 with 1 GHz, VM-K1 and VM-K2 with 2 GHz each are powered on (vSphere Resource Management, "Expandable Reservations Example 2")."""
     groups = vms(m1=reserves(1, "RP-MOM"), k=reserves(2, "RP-KID") + ", count: 2")
     assert faults(tmp_path, MOM % "true" + groups, "m1") == []
 

@@ -128,7 +128,7 @@ def test_what_goes_is_accepted(tmp_path: Path) -> None:
 
 
 def test_a_group_without_vms_asks_for_nothing(tmp_path: Path) -> None:
-    """So that a sweep may introduce it."""
+    """A sweep may thus introduce the group."""
     changes = (("direct: {count: 1", "direct: {count: 0"), ("uplinks: vmnic1", "uplinks: [vmnic0, vmnic1]"))
     load_text(tmp_path, *changes)
 

@@ -183,7 +183,7 @@ def simulated(scenario: Scenario) -> str:
 def test_a_setting_without_effect_is_told_and_changes_nothing(
     file: Path, path: str, value: str, others: Options, reason: str
 ) -> None:
-    """With place, value and reason; a run with it has the same counters as one without."""
+    """The warning has place, value and reason; a run with the setting has the same counters as one without."""
     scenario = load(file, {**others, path: value})
     assert told(scenario, path) == [
         f"--set: {path} = {repr(value) if ' ' in value or not value.isdigit() else value} has no effect: {reason}"
@@ -221,7 +221,7 @@ def test_a_setting_that_has_an_effect_in_longer_runs_is_simulated_as_it_is_writt
 
 @pytest.mark.parametrize(("path", "value", "others"), FELT)
 def test_a_setting_with_an_effect_is_not_told(file: Path, path: str, value: str, others: Options) -> None:
-    """If its subject exists, and it is simulated."""
+    """It has an effect if its subject exists and is simulated."""
     scenario = load(file, {**others, path: value})
     assert told(scenario, path) == []
     assert simulated(scenario) != simulated(load(file, others))

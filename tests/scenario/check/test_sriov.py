@@ -197,7 +197,7 @@ def test_the_switch_of_a_nic_reaches_functions_of_its_port_and_vnics_behind_it(t
 def test_what_the_switch_of_a_nic_does_not_do_is_refused(
     tmp_path: Path, changes: list[tuple[str, str]], expected: str
 ) -> None:
-    """With what it does."""
+    """The error lists what it does."""
     with pytest.raises(InputError) as caught:
         load_text(tmp_path, *SWITCHED, *changes)
     assert expected in str(caught.value)

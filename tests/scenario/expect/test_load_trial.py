@@ -30,7 +30,7 @@ def load_with(folder: Path, more: str):
 
 
 def test_each_case_is_tried(tmp_path: Path) -> None:
-    """With the message; the scenario itself is unchanged."""
+    """The error has the message of the case; the scenario itself is unchanged."""
     scenario = load_with(tmp_path, REFUSED)
     assert scenario.expectations[0].form == Refused(
         (

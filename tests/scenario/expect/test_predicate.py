@@ -132,7 +132,7 @@ def test_a_state_against_a_threshold_is_read(tmp_path: Path, below: str, thresho
 
 
 def test_the_points_of_a_state_are_run(tmp_path: Path) -> None:
-    """Those of the cases, also outside the sweep."""
+    """They are the points of the cases, also outside the sweep."""
     question = "switches: {state: guest_ready, when: netpoll_cpu, below: 40 %, cases: [{receivers: 3}, {receivers: 1}]}"
     plan = make_plan(load(written(tmp_path, question)), Fidelity(quick=True), sweep=False)
     assert [task.point.axes["receivers"] for task in plan.tasks] == [3, 1]
@@ -222,7 +222,7 @@ def test_percent_of_something_is_percent(tmp_path: Path) -> None:
 def test_bounds_are_written_in_any_unit_of_the_metrics_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: str, text: str, number: float
 ) -> None:
-    """And are reported in the metric's own unit, without rounding errors."""
+    """Bounds are reported in the metric's own unit, without rounding errors."""
     monkeypatch.setitem(CATALOGUE, "size", Metric("size", unit, "of something", "instant", lambda _: 0.0))
     (expectation,) = load(written(tmp_path, "metric: size", f"name: it, between: [0, {text}]")).expectations
     assert (expectation.unit, expectation.band.high) == (unit, number)

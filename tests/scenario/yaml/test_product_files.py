@@ -158,7 +158,7 @@ def test_a_machine_loads_with_one_warning_at_most(name: str) -> None:
 @pytest.mark.parametrize("version", range(7, 23))
 @pytest.mark.parametrize("device", ["vmxnet3", "e1000e", "flexible", "vlance", "vmxnet"])
 def test_machines_of_every_hardware_version_load(version: int, device: str) -> None:
-    """With the keys that ESXi 8 writes for each."""
+    """They load with the keys that ESXi 8 writes for each."""
     scenario = machine(
         f'.encoding = "UTF-8"\nconfig.version = "8"\nvirtualHW.version = "{version}"\nnumvcpus = "2"\nmemSize = "2048"\n'
         f'sched.cpu.units = "mhz"\nethernet0.allowGuestConnectionControl = "FALSE"\nethernet0.virtualDev = "{device}"\n'
@@ -228,7 +228,7 @@ def test_a_nic_that_the_scenario_names_is_passed_through() -> None:
 
 
 def test_a_name_that_a_person_types_stays_an_error() -> None:
-    """Also beside a file, with the nearest name."""
+    """It also is one beside a file; the error has the nearest name."""
     with pytest.raises(InputError, match=r"unknown setting; .*did you mean 'ethernet0\.coalescingScheme'"):
         machine(VNIC, "ethernet0.coalesingScheme: rbc")
     with pytest.raises(InputError, match=r"unknown setting; .*did you mean 'Net\.MaxPortRxQueueLen'"):
@@ -359,6 +359,6 @@ def test_settings_of_a_host_that_are_not_modelled_are_named_in_one_warning() -> 
 
 
 def test_words_in_a_list_are_read_without_regard_to_case() -> None:
-    """As ESXi does."""
+    """ESXi reads them in this way."""
     text = "Path: /Net/CoalesceScheme\nType: string\nString Value: Disabled\nDefault String Value: rbc\n"
     assert vnics(settings_of(text)) == ["vmxnet3 disabled"]

@@ -22,7 +22,7 @@ def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_vmx_file_sets_what_it_says(tmp_path: Path) -> None:
-    """Also its number of vCPUs; addresses, disks and network names are ignored; each setting has its line."""
+    """Its number of vCPUs is used, too; addresses, disks and network names are ignored; each setting has its line."""
     text = VMX + 'ethernet0.CtxPerDev = "3"\nethernet1.present = "false"\nethernet1.virtualDev = "e1000"\n'
     scenario = load(write(tmp_path, "vmx", {"text": text}))
     spec, _ = scenario.spec(scenario.first(), SECOND)
@@ -34,7 +34,7 @@ def test_a_vmx_file_sets_what_it_says(tmp_path: Path) -> None:
 
 
 def test_what_stands_in_the_scenario_goes_before_what_the_file_says(tmp_path: Path) -> None:
-    """So does ``--set``; an axis can vary a key of the file."""
+    """``--set`` has priority, too; an axis can vary a key of the file."""
     (tmp_path / "web.vmx").write_text(VMX + 'ethernet0.emuRxMode = "1"\n')
     own = ('{ethernet0.emuRxMode: "0"}', "{file: web.vmx, memSize: 512}\n    vcpus: 1")
     scenario = load_text(tmp_path, own, overrides={"vms.receiver.vmx.sched.cpu.shares": "high"})

@@ -19,7 +19,7 @@ from hostsim.scenario.yaml.source_tree import Place, Tree, dotted, keys, merge
     ],
 )
 def test_what_follows_settings_is_one_key(path: str, expected: tuple[str, ...]) -> None:
-    """And the keys give the same path again."""
+    """The keys give the same path again."""
     assert keys(path) == expected
     assert dotted(expected) == path
 
