@@ -71,11 +71,11 @@ def test_a_passed_nic_without_rss_sends_what_any_vcpu_wrote() -> None:
     vm = group(vcpus=4, passthrough=("vmnic1",), reserved=1.0)
     flow = stream("receive", vnic=1, streams=4)
     spec = point(vm, traffic={"tcp": flow}, nics=TWO | {"vmnic1": nic(lro=True)}, cost=CALM, cores=6)
-    host = run(spec, 50 * MS)
+    host = run(spec, 20 * MS)
     (queue,) = host.vcpus[0].burst_queues
     assert [vcpu.burst_queues for vcpu in host.vcpus] == [[queue]] * 4
     host.nics["vmnic1"].depart(host.clock.now)
-    assert host.flows[0].octets * 8 / 0.05 > 5e9
+    assert host.flows[0].octets * 8 / 0.02 > 5e9
 
 
 def test_a_long_burst_does_not_keep_what_it_writes_early() -> None:
