@@ -5,7 +5,7 @@ the code prevents reuse, a warning is logged. Files appear whole or not at all. 
 format) counts as missing, with a warning.
 
 A file holds one row for each counter and each histogram; everything else of the record is JSON in its metadata,
-wall-clock facts and the scenario that asked for the run under keys of their own. All other bytes depend on the record alone, except
+wall-clock facts and the requesting scenario under separate keys. All other bytes depend on the record alone, except
 for the digest of the whole file. It is needed because Parquet has checksums of its pages, but none of its metadata.
 """
 

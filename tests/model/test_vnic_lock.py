@@ -46,7 +46,7 @@ def test_work_in_front_of_the_lock_is_done_side_by_side() -> None:
     assert [enter(lock, one, at, start=0) for at in (0, 100)] == [0, 0]
     # from 0 on as well: the lock is free at 160 + 80, and its own way is 100
     assert enter(lock, other, 0) == 140
-    # its second train follows at 240, and has 80 more: free at 320, its own way ends at 340
+    # its second train follows at 240 and takes 80 more: the lock is free at 320, and its own path ends at 340
     assert enter(lock, other, 240, start=0) == 0
 
 

@@ -65,7 +65,7 @@ def test_anything_else_is_refused_with_what_is_allowed(text: object, expected: s
 
 @given(kind=st.sampled_from(sorted(UNITS)), text=st.text(max_size=20))
 def test_no_text_makes_it_fail_otherwise(kind: str, text: str) -> None:
-    """Any text is a number or a refusal."""
+    """Any text is read as a number, or refused."""
     try:
         value = read_quantity(text, kind)
     except ValueError as error:
