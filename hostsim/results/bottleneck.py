@@ -107,8 +107,8 @@ class Bottleneck:
 def bottleneck(record: RunRecord, of: str | None = None) -> Bottleneck:
     """Find the bottleneck of a run or of one of its subjects.
 
-    Among several traffic entries, the one with the most loss, with waits at the fullest stage, or with waits for
-    replies counts; CPU work counts only without other traffic. A busy stage for which nothing of the subject waits is
+    With several traffic entries, the answer is about one of them: the entry with the most loss, else one that waits at
+    the fullest stage, else one that waits for replies. CPU work counts only without other traffic. A busy stage for which nothing of the subject waits is
     not a bottleneck.
 
     Args:

@@ -50,7 +50,7 @@ class SweepSummary:
         self._usage: dict[_Key, tuple[int, float, int, float]] = {}
 
     def add(self, record: RunRecord) -> None:
-        """Adds the data of a record; only the first of a point and replication counts."""
+        """Adds the data of a record, unless a record of the same point and replication was added before."""
         point, replication = key = record.point_id, record.replication
         if key in self._usage:
             return

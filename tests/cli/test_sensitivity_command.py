@@ -12,7 +12,7 @@ from hostsim.errors import InvariantError
 
 SMALL = ("--quick", "--jobs", "1", "--trajectories", "2", "--samples", "4", "--most", "1", "--only", "*.guest_house*")
 TICK, VALUE = "own.yaml.costs.guest_housekeeping", "200000 cycles"
-"""A constant of a user's platform, whose source leaves no range."""
+"""A constant of a user's platform; its source states no range."""
 VARIED = "±20 %: 160000 to 240000 cycles  source"
 ONE = ("--metric", "guest_cpu", "--at", "rate=5 kpps", *SMALL)
 

@@ -324,7 +324,7 @@ def _key(file: PointFile, group: str, nic: str, last: str = "id") -> str:
 
 
 def passthrough_warnings(file: PointFile) -> Iterator[str]:
-    """Warnings of features of passed-through NICs that are not simulated."""
+    """Warnings about features of passed-through NICs that are not simulated."""
     for name, group in file.vms.items():
         for feature in group.uses:
             yield f"vms.{name}: {feature} is not modelled"

@@ -313,7 +313,7 @@ def test_a_point_of_the_sweep_without_the_measure_contradicts_no_threshold() -> 
 @settings(max_examples=60)
 @given(last=st.integers(1, 159), growth=st.floats(0.005, 0.1), noise=st.integers(0, 10**6))
 def test_a_measure_that_grows_smoothly_is_interpolated(last: int, growth: float, noise: int) -> None:
-    """The exact step in a bracket of 160 values, mostly in five runs instead of eight; with noise it is still at the crossing."""
+    """It finds the exact step among 160 values, usually with five runs instead of eight; with noise, it still finds the crossing."""
     scenario = scenario_with("largest", 1, 160)
     (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
     limit = 1e-4 * 10**12  # packets of 10^12, so that counts are as smooth as a continuous measure
