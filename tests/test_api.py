@@ -108,7 +108,7 @@ def test_plots_take_and_return_axes(found):
     del figure
     with pytest.raises(hostsim.InputError, match="cpu"):
         found.plot("cp")
-    with pytest.raises(hostsim.InputError, match="by its name, or for x and y"):
+    with pytest.raises(hostsim.InputError, match="a figure's name, or x and y"):
         found.plot("cpu", x="receivers", y="loss")
     with pytest.raises(hostsim.InputError, match="request_response"):
         found.plot_latency()

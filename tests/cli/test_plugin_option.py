@@ -128,7 +128,7 @@ def test_what_a_scenario_says_of_a_plug_in_is_checked(ticking, settings, fault):
 def test_the_schema_and_show_list_what_is_registered(ticking, cli):
     """For editors, and for readers."""
     schema = json.loads(cli("schema", "--plugin", "ticking.py").stdout)
-    assert schema["$defs"]["TicksSpec"]["properties"]["every"]["description"] == "Time from one tick to the next."
+    assert schema["$defs"]["TicksSpec"]["properties"]["every"]["description"] == "Time between ticks."
     assert "lottery" in json.dumps(schema["$defs"]["PoliciesPart"]["properties"]["scheduler"])
     assert "TicksSpec" not in cli("schema").stdout
     shown = cli("show", ticking, "--plugin", "ticking.py").stdout
