@@ -23,7 +23,7 @@ def steps() -> list[dict[str, Any]]:
 def repository(tmp_path: Path) -> Path:
     """The scenario, its server, and trusted results of the shipped platform."""
     for name in ("receiver.yaml", "my-server.yaml"):
-        shutil.copy(EXAMPLES / name, tmp_path)
+        shutil.copyfile(EXAMPLES / name, tmp_path / name)  # without the mode of a read-only checkout
     [done] = run_session(["hostsim run receiver.yaml --quick -o trusted"], tmp_path)
     assert done.status == 0
     shutil.rmtree(tmp_path / "results")  # which is not committed
