@@ -288,8 +288,11 @@ def test_no_run_of_several_plans_is_made_twice(tmp_path: Path) -> None:
         (4, 4 * SECOND, 0),
     ],
 )
-def test_small_work_is_done_in_this_process(tmp_path: Path, runs: int, effort: int, here: int) -> None:
+def test_small_work_is_done_in_this_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: int, effort: int, here: int
+) -> None:
     """Workers start for long or many runs; with a given number of jobs they always start."""
+    monkeypatch.setattr("hostsim.campaign.executor.base.processor_count", lambda: 2)  # one would need no workers
     work = tasks([replace(point(n=n, took=0.25), effort=effort) for n in range(runs)], 1)
     for jobs, expected in ((None, here), (2, 0)):
         outcome = run_all(plan(work), Store(tmp_path / f"{jobs}"), jobs=jobs, simulate=simulate)
