@@ -83,9 +83,8 @@ def measured(
 def further(values: Sequence[float]) -> tuple[float, float]:
     """The ends of the prediction interval of one further value."""
     interval = student(values, LEVEL)
-    half = interval.half * math.sqrt(
-        len(values) + 1
-    )  # for a mean it is s / sqrt(n), for a further value s sqrt(1 + 1/n)
+    # for a mean it is s / sqrt(n), for a further value s sqrt(1 + 1/n)
+    half = interval.half * math.sqrt(len(values) + 1)
     return interval.mean - half, interval.mean + half
 
 

@@ -208,9 +208,8 @@ def _row(known: Forecast) -> tuple[object, ...]:
     """A forecast as a row of the table."""
     missing = known.runs - known.stored
     more = f"{'about' if known.is_known else 'up to'} {known.searched}" if known.searched else "none"
-    most = (
-        "" if known.is_known or not known.searched else "at most "
-    )  # searches seldom need all runs that they may request
+    # searches seldom need all runs that they may request
+    most = "" if known.is_known or not known.searched else "at most "
     took = f"{most}{about(known.seconds)}" if missing else "nothing"
     return known.scenario, known.points, known.runs, known.stored, missing, more, took
 

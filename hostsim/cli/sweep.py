@@ -94,9 +94,8 @@ def run(
     if dry_run:
         typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False, began=context.meta[BEGAN]))
         return
-    say_warnings(
-        loaded.warnings
-    )  # print before the run, since the user may want to stop because of a setting without effect
+    # print before the run, since the user may want to stop because of a setting without effect
+    say_warnings(loaded.warnings)
     with Reporter() as reporter:
         found = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
     files = write(found, folder)

@@ -377,9 +377,8 @@ def prediction_interval(values: Mapping[int, float], least: float = -math.inf, m
             float, np.quantile(own, [(1 - PREDICTION_LEVEL) / 2, (1 + PREDICTION_LEVEL) / 2], method="weibull")
         )
     else:
-        half = plain.half * math.sqrt(
-            count + 1
-        )  # for one more value: the deviation times sqrt(1 + 1 / n) instead of sqrt(1 / n)
+        # for one more value: the deviation times sqrt(1 + 1 / n) instead of sqrt(1 / n)
+        half = plain.half * math.sqrt(count + 1)
         low, high = plain.mean - half, plain.mean + half
     return Interval(plain.mean, max(low, least), min(high, most), count)
 

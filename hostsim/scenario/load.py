@@ -156,9 +156,8 @@ class _Loading:
         # skip 'unknown axis' faults for axes that already failed validation
         broken = self._mapping("sweep").keys() - axes.keys()
         self._faults += [f for f in reader.faults if f.message != "unknown axis" or f.given.strip("'") not in broken]
-        run, _ = validate(
-            RunPart, self._tree, ("run",), self._mapping("run")
-        )  # faults, reported with those of the document
+        # faults, reported with those of the document
+        run, _ = validate(RunPart, self._tree, ("run",), self._mapping("run"))
         points = PointResolver(self._resolver, axes)
         warnings = self._check_points(points, {index: e for index, e in asked.items() if e is not None}, run)
         if document is not None:

@@ -81,11 +81,12 @@ def test_a_comparison_pairs_the_members(cli, tiny, members):
     done = cli("what-if", tiny, *FIVE, *change, "--ensemble", members, "--metric", "host_cpu")
     assert done.exit_code == 0, done.stderr
     (row,) = json.loads(done.stdout)
+    # a cost in cycles takes 2.666 / 2 as long: the difference is proportional to it and to common factors
     costs = (
         1000,
         3000,
         8000,
-    )  # a cost in cycles takes 2.666 / 2 as long: the difference is proportional to it and to common factors
+    )
     assert row["prediction_low"] < row["low"] < row["difference"] < row["high"] < row["prediction_high"]
     relative = (row["prediction_high"] - row["prediction_low"]) / row["difference"]
     assert relative < max(costs) / min(costs)

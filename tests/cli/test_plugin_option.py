@@ -47,9 +47,8 @@ def test_a_plug_in_runs_and_its_digest_is_kept(ticking, cli):
     done = cli("run", ticking, "--plugin", "ticking.py", "--jobs", 1)
     assert done.exit_code == 0, done.stderr
     table = pd.read_csv("results/ticking/table.csv")
-    assert table["throughput"].tolist() == pytest.approx(
-        [0.04] * 2 + [0.02] * 2, rel=0.03
-    )  # the last of 50 is in flight
+    # the last of 50 is in flight
+    assert table["throughput"].tolist() == pytest.approx([0.04] * 2 + [0.02] * 2, rel=0.03)
     digest = hostsim.load(ticking, plugins=["ticking.py"]).plugins[0].digest
     provenance = json.loads(Path("results/ticking/results.json").read_text())["provenance"]
     assert provenance["plugins"] == f"ticking {digest}"

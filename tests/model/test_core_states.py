@@ -110,9 +110,8 @@ def test_the_other_thread_waits_for_the_core_too() -> None:
     assert [pcpu.used(host.clock.now) for pcpu in host.pcpus] == [0, 0]
     host.clock.advance(20 * MS)
     ends = [world.done[0][0] - 10 * MS for world in (one, other)]
-    assert ends == pytest.approx(
-        [740 * US, 740 * US], abs=1 * US
-    )  # the last microsecond of the exit is stretched like work
+    # the last microsecond of the exit is stretched like work
+    assert ends == pytest.approx([740 * US, 740 * US], abs=1 * US)
     check_charges(host, [one, other])
     assert [pcpu.used(host.clock.now) for pcpu in host.pcpus] == pytest.approx([320 * US] * 2, abs=1 * US)
 

@@ -53,9 +53,8 @@ def test_a_response_waits_for_the_handshake_and_half_of_the_cost(method: str) ->
         flow = run(fetching(method, keep=keep, think="2 ms"), 200 * MS).flows[0]
         flow.response.flush()
         times.append(flow.response.total / flow.answered)
-    handshake = (
-        2 * SMALL + 10 * US + (250 + 130 + 190) * NS
-    )  # the SYN and its reply in the guest, and the ACK before the request
+    # the SYN and its reply in the guest, and the ACK before the request
+    handshake = 2 * SMALL + 10 * US + (250 + 130 + 190) * NS
     # of a frame on the wire, either ACK or request is first
     assert times[1] - times[0] == pytest.approx(handshake + CONNECTION * NS / 2, abs=SMALL + 250 * NS)
 

@@ -25,9 +25,8 @@ def check_work(host, worlds, given):
     now = host.clock.now
     busy, used = (sum(getattr(pcpu, what)(now) for pcpu in host.pcpus) for what in ("busy", "used"))
     shared = busy - used
-    assert used - shared + 1.25 * shared == pytest.approx(
-        given, abs=100_000
-    )  # a picosecond may be lost at each change of speed
+    # a picosecond may be lost at each change of speed
+    assert used - shared + 1.25 * shared == pytest.approx(given, abs=100_000)
 
 
 def test_two_equal_bursts_on_one_core_take_1_6_times_as_long():

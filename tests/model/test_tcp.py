@@ -60,9 +60,8 @@ def check_trips(spec, cap: int, trips: int, wire: int, work_ns: float) -> Host:
 def test_a_round_trip_of_one_segment_received(cap: int):
     """Wire, NetPoll, guest, acknowledgement, NetWorld, wire, peer: three ends of batches, two interrupts and possibly a call."""
     spec = point(traffic={"s": stream("receive", window="2048 B")}, cost=CALM, tx_depth_cap=cap)
-    guest_ns = (
-        ROUND["vcpu_wake"] + ROUND["guest_interrupt"] + ROUND["guest_rx_packet"] + 1000
-    )  # the application's own part
+    # the application's own part
+    guest_ns = ROUND["vcpu_wake"] + ROUND["guest_interrupt"] + ROUND["guest_rx_packet"] + 1000
     guest_ns += SIZE * ROUND["copy_per_byte"] + ROUND["guest_process_wake"] + ROUND["guest_ack"]
     host = check_trips(spec, cap, 1000, FRAME + SMALL + DELAY, POLL + deliver(SIZE) + guest_ns + TRANSMIT)
     assert host.polls[0].used == pytest.approx(host.polls[0].dispatches * (POLL + deliver(SIZE)) * NS, rel=1e-3)

@@ -183,9 +183,8 @@ def test_worst_takes_a_ratio_at_every_point(best: bool, value: float) -> None:
         {"n": 1, "host_cpu of": 45.0, "host_cpu to": 30.0, "value": 1.5, "low": 1.5, "high": 1.5}
     )
     assert len(verdict.points) == 3
-    assert (
-        len([note for note in verdict.notes if note.startswith("paired by replication")]) == 1
-    )  # of the one that counts
+    # of the one that counts
+    assert len([note for note in verdict.notes if note.startswith("paired by replication")]) == 1
 
 
 def test_a_mean_is_taken_in_every_replication_and_says_its_extremes() -> None:

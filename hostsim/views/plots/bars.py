@@ -142,9 +142,8 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
             )
             for bar in bars:
                 bar.set_hatch_linewidth(0.45)
-                bar.set_zorder(
-                    2 + 1 / (1 + abs(bar.get_width()))
-                )  # if both are on the same side, the shorter bar is in front
+                # if both are on the same side, the shorter bar is in front
+                bar.set_zorder(2 + 1 / (1 + abs(bar.get_width())))
         axes.axvline(base, color=INK, linewidth=0.8, zorder=4)
         axes.set_yticks(list(places), [f"{swing.name}\n{swing.interval}" for swing in swings], fontsize=7.5)
         axes.tick_params(axis="y", length=0)

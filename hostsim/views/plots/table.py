@@ -81,9 +81,8 @@ def _answer(name: str, verdict: Verdict | None) -> tuple[str, ...]:
     if verdict is None:
         return name, "", NO_ANSWER, "", ""
     asked = verdict.expectation
-    band = band_text(
-        asked.band, asked.unit if asked.unit == "boolean" else ""
-    )  # the published value already has the unit
+    # the published value already has the unit
+    band = band_text(asked.band, asked.unit if asked.unit == "boolean" else "")
     return name, published_text(asked), value_text(verdict), interval_cell(verdict), band
 
 
