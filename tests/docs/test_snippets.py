@@ -115,11 +115,14 @@ NOT_RUN = {
 }
 """Patterns of printed lines that are not run, with reasons."""
 PRINTED = [page for page in PAGES if page == "README.md" or page.startswith("docs/guide/")]
+IN_PYTHON = -1
+"""Exit status of a Python block among printed lines, which run in the test's process."""
 
 
 def printed_lines(page: str) -> Iterator[tuple[str, str, int]]:
     """Commands of a page with their place and exit status, in order: those of blocks, and complete ones in running text.
 
+    Python blocks whose output the page shows are among them, because later commands may read their files.
     A command in running text is whole without placeholders (``SCENARIO``) if it is more than the name of a command.
     """
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -132,6 +135,8 @@ def printed_lines(page: str) -> Iterator[tuple[str, str, int]]:
             runs = fence.lines if fence.kind in ("", "sh", "{session}") else []
             status = int(fence.options.get("status", 0))
             yield from ((f"{page}:{number}", command, status) for command in runs if command.strip())
+            if fence.kind == "{python}":
+                yield f"{page}:{number}", "\n".join(fence.lines), IN_PYTHON
         elif number > inside:
             for command in re.findall(r"`((?:hostsim|make|pip) [^`]+)`", line):
                 words = command.split()
@@ -148,7 +153,11 @@ def test_every_printed_line_runs(page: str, folder: Path) -> None:
     (scripts / "hostsim").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m hostsim "$@"\n')
     (scripts / "hostsim").chmod(0o755)
     variables = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "HOSTSIM_PURE": ""}
+    names: dict[str, Any] = {}
     for where, line, status in printed_lines(page):
+        if status == IN_PYTHON:
+            run_python(line, where, names, folder)
+            continue
         if any(fnmatchcase(line, pattern) for pattern in NOT_RUN):
             continue
         done = subprocess.run(
