@@ -67,12 +67,12 @@ __all__ = [
 
 
 def commit_of(file: Path, others: Sequence[Path], why: str) -> str:
-    """The last commit that changed one of some files; all of them must be committed and unchanged.
+    """The last commit that changed any of the given files, all of which must be committed and unchanged.
 
     Args:
         file: in the repository.
-        others: further files; files outside the repository are ignored.
-        why: purpose of the commit, for the fault.
+        others: further files; those outside the repository are ignored.
+        why: purpose of the commit, for the fault's text.
 
     Raises:
         InputError: a file differs from its committed version, or is not in git; a fault for each.
@@ -120,9 +120,9 @@ class FirstPrediction(Spec):
 
     date: str
     inputs: str
-    """Commit of its inputs."""
+    """Commit that has its inputs."""
     digest: str
-    """Digest of the inputs, see `inputs_digest`."""
+    """Digest of its inputs (`inputs_digest`)."""
     code: str
     """Digest of the code of its runs."""
     value: float
@@ -136,7 +136,7 @@ class FirstPrediction(Spec):
     hostsim: str
     """Version."""
     changed_for: str = ""
-    """The mechanism that was later changed because of this measurement, if any."""
+    """The mechanism that was changed later because of this measurement, if any."""
     without_reasons: str = ""
     """Digest of the same inputs by today's rule, added by hand to an entry whose digest includes reasons."""
 
@@ -198,7 +198,7 @@ def add(file: Path, entries: Mapping[str, FirstPrediction]) -> None:
     refuse_again(file, list(entries))
     text = read_text(file, display_name(file)) if file.is_file() else _HEAD
     for name, entry in entries.items():
-        # JSON texts and lists are also YAML, and a text of digits stays a text
+        # JSON texts and lists are also YAML, and keep a text of digits a text
         fields = entry.model_dump(mode="json", exclude_defaults=True)
         lines = [f"  {key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items()]
         text = f"{text.rstrip()}\n{name}:\n{''.join(lines)}"
@@ -220,9 +220,10 @@ def _tree(file: Path) -> Tree:
 
 
 def input_files(scenario: Scenario) -> tuple[Path, ...]:
-    """The files of a scenario's inputs: its own, its servers', and those beside it that it names (arrivals, settings, guests).
+    """The files of a scenario's inputs: its own, its servers', and those beside it that it names: arrivals, settings,
+    guests.
 
-    Shipped platforms and guests carry costs and belong to the model.
+    Shipped platforms and guests are left out: they contain costs, and are part of the model.
     """
     servers, folder = shipped_parts("hardware"), scenario.file.parent
     found: dict[Path, None] = {}
@@ -241,7 +242,7 @@ def input_files(scenario: Scenario) -> tuple[Path, ...]:
 
 
 def inputs_digest(scenario: Scenario, name: str) -> str:
-    """Digest of the inputs of a prediction, by meaning.
+    """Digest of the inputs of a prediction by content, not by text.
 
     Comments, reasons of assumed values, layout, figures and other predictions do not count.
 
@@ -316,15 +317,15 @@ class Prediction:
 
     measurement: Measurement
     verdict: Verdict
-    """Today's."""
+    """Today's prediction."""
     digest: str
-    """Of today's inputs."""
+    """Digest of today's inputs."""
     first: FirstPrediction | None
     """First prediction, or None."""
 
     @property
     def apart(self) -> str:
-        """Reason for a separate score, if any."""
+        """Reason why it is scored separately, if any."""
         if self.first is None:
             return ""
         if self.first.changed_for:
@@ -332,7 +333,7 @@ class Prediction:
         return "" if self.first.is_of(self.digest) else CHANGED_INPUTS
 
     def value(self, time: str) -> float | None:
-        """The value predicted at one of `TIMES`; None without a value, and for a bound."""
+        """The prediction of one of `TIMES`; None if it has no value or is a bound."""
         answer = self.first if time == "first" else self.verdict
         return None if answer is None or answer.bound else answer.value
 
@@ -342,14 +343,16 @@ class Prediction:
         return None if value is None or not published or self.measurement.kind == "direction" else value / published - 1
 
     def in_band(self, time: str) -> bool | None:
-        """True if a value is in the published band; None without a prediction."""
+        """True if the prediction is in the published band; None without a prediction."""
         answer = self.first if time == "first" else self.verdict
         if answer is None or answer.value is None:
             return None
         return not answer.bound and self.measurement.band.holds(answer.value)
 
     def side_is_right(self, time: str) -> bool | None:
-        """True if a ratio is on the published side of 1, or a sign of 0; None without a published side."""
+        """True if a ratio is on the published side of 1, or a difference on that of 0; None without a published
+        side.
+        """
         value, side = self.value(time), self.measurement.side
         neutral = 0 if self.measurement.unit == "sign" else 1
         return None if value is None or not side else (value - neutral) * side > 0
@@ -368,7 +371,7 @@ class Prediction:
         return None
 
     def orders(self, others: Iterable[Prediction], time: str) -> list[bool]:
-        """Every order of a measurement, right or wrong: its side, and its pairs with others."""
+        """Whether each order that involves a measurement is right: its side, and its pairs with others."""
         found = [self.side_is_right(time), *(self.is_in_order(other, time) for other in others if other is not self)]
         return [right for right in found if right is not None]
 
@@ -381,7 +384,7 @@ class Score:
     time: str
     """One of `TIMES`."""
     apart: str
-    """Reason for a separate count, if any."""
+    """Reason why these predictions are counted separately, if any."""
     predicted: int
     """Number of predictions with a value."""
     median_error: float | None
@@ -390,7 +393,7 @@ class Score:
     orders: int
     """Number of sides and pairs."""
     right: int
-    """Number of correctly predicted ones."""
+    """Number of those that are predicted correctly."""
 
 
 def require_measurements(chosen: Chosen) -> None:
@@ -409,7 +412,7 @@ def require_measurements(chosen: Chosen) -> None:
 
 
 def predict(chosen: Chosen, fidelity: Fidelity, execution: ExecutionOptions) -> list[Prediction]:
-    """Predict measurements: run the missing runs.
+    """Predict measurements, executing the runs that are missing.
 
     Raises:
         InputError: a ledger is invalid, or the execution options cannot be satisfied.
@@ -445,7 +448,7 @@ def first_commits(chosen: Chosen) -> dict[str, str]:
         refuse_again(file, sorted(names))
         faults += [
             Fault(
-                "has other inputs than when it was predicted first",
+                "has different inputs than at its first prediction",
                 name,
                 f"digest {inputs_digest(scenario, name)}",
                 f"digest {first.digest}, or a separate scenario for the new inputs",
@@ -466,11 +469,11 @@ def first_commits(chosen: Chosen) -> dict[str, str]:
 def record_first(
     chosen: Chosen, commits: Mapping[str, str], predictions: Iterable[Prediction], fidelity: Fidelity
 ) -> None:
-    """Write first predictions to the ledgers beside their scenarios; one without a value is left out.
+    """Write first predictions to the ledgers beside their scenarios; a measurement without a value is left out.
 
     Args:
         chosen: the predicted measurements.
-        commits: of `first_commits`, from before the runs.
+        commits: result of `first_commits`, called before the runs.
         predictions: the values.
         fidelity: of the runs.
 
@@ -502,7 +505,7 @@ def record_first(
 
 
 def with_ledgers(chosen: Chosen, predictions: Iterable[Prediction]) -> list[Prediction]:
-    """Predictions with the present ledgers."""
+    """Predictions with the ledgers as they are now."""
     ledgers = [read_ledger(ledger_of(scenario)) for scenario, _ in chosen]
     known = {
         name: ledger[name] for (_, names), ledger in zip(chosen, ledgers, strict=True) for name in names & ledger.keys()
@@ -511,7 +514,9 @@ def with_ledgers(chosen: Chosen, predictions: Iterable[Prediction]) -> list[Pred
 
 
 def scores(predictions: Sequence[Prediction]) -> list[Score]:
-    """Scores by kind, first and today; separate scores follow the others of their kind."""
+    """Scores of first and today's predictions by kind; those that are scored separately follow the others of their
+    kind.
+    """
     found = []
     for kind in CLAIM_KINDS:
         of_kind = [each for each in predictions if each.measurement.kind == kind]
@@ -560,7 +565,7 @@ def rows(predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
 
 
 def headings(predictions: Sequence[Prediction]) -> tuple[str, ...]:
-    """`HEADINGS`, with that of prediction intervals if any."""
+    """`HEADINGS`, and that of prediction intervals if there are any."""
     return (*HEADINGS[:_PLACE], PREDICTION, *HEADINGS[_PLACE:]) if _is_predicted(predictions) else HEADINGS
 
 

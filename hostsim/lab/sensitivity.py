@@ -52,7 +52,7 @@ __all__ = [
 
 
 Ends = Sequence[tuple[float, float]]
-"""Low and high end of every constant."""
+"""The low and high end of every constant."""
 _LEVELS = 4
 
 
@@ -70,18 +70,18 @@ class ElementaryEffect:
 
 @dataclass(frozen=True)
 class SobolIndices:
-    """Sobol indices of one constant: its share of the metric's variance, with half-widths of 95 % intervals."""
+    """Sobol indices of one constant (its shares of the metric's variance), with half-widths of 95 % intervals."""
 
     first: float
     """First-order index."""
     first_half: float
     total: float
-    """Total index: with its interactions."""
+    """Total index, which includes interactions."""
     total_half: float
 
 
 def morris_sample(ends: Ends, trajectories: int, seed: int) -> FloatArray:
-    """Sample for Morris' method, a row for each run: every constant changes once on each trajectory."""
+    """Sample for Morris's method, a row for each run; each trajectory changes every constant once."""
     from SALib.sample.morris import sample
 
     return np.asarray(sample(_problem(ends), trajectories, num_levels=_LEVELS, seed=seed), dtype=np.float64)
@@ -135,7 +135,7 @@ class FactorSensitivity:
     share: SobolIndices | None = None
     """None for a constant without effect in the screening."""
     at_ends: tuple[float, float] | None = None
-    """The metric with only this constant at its low and its high end."""
+    """The metric with this constant at its low and its high end, and all others at their values."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class SensitivityResult:
 
 
 def variable_constants(scenario: Scenario, at: AxisValues, only: Sequence[str] = ()) -> tuple[Constant, ...]:
-    """The variable constants behind a point, without choices of words: all, or those whose names match a pattern.
+    """The variable constants that a point uses, except choices among words: all, or those whose names match a pattern.
 
     Raises:
         InputError: there are none, or a pattern matches none.
@@ -184,7 +184,7 @@ def variable_constants(scenario: Scenario, at: AxisValues, only: Sequence[str] =
 NOTICEABLE = 0.05
 """Share of the largest effect above which a constant is influential."""
 _Row = list[Task]
-"""The replications at one set of values."""
+"""The runs at one set of values, one for each replication."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class SampleSize:
     """Sample size of a sensitivity analysis."""
 
     trajectories: int
-    """Trajectories of the screening, each with one more run than there are constants."""
+    """Number of trajectories of the screening; each has one run more than there are constants."""
     samples: int
     """Power of 2: Sobol's method takes this many times the number of influential constants plus 2."""
     most: int
@@ -217,7 +217,7 @@ class Sensitivity:
             scenario: the scenario.
             metric: name in the catalogue, with or without a subject.
             at: a value for every axis.
-            constants: to vary, at least one.
+            constants: the constants to vary, at least one.
             fidelity: with a number of replications.
             sample_size: of both methods.
 
@@ -235,15 +235,19 @@ class Sensitivity:
         self._screening = [self._row(constants, values) for values in self._values]
         self._left: list[Constant] = []
         self._closer: list[_Row] | None = None
-        """Both ends of each influential constant, then the rows of Sobol's method; None until the screening is finished."""
+        """Values at both ends of each influential constant, then the rows of Sobol's method; None until the screening
+        is finished.
+        """
 
     def plan(self) -> Plan:
-        """All runs; those of the screening are known from the start."""
+        """All runs so far; those of the screening are known at the start."""
         tasks = {task.key: task for task in self._base + _all(self._screening)}
         return Plan(self._scenario, self._fidelity, tuple(tasks.values()), (self,))
 
     def wants(self, done: Records) -> list[Task]:
-        """The runs of the screening, then of Sobol's method; none after a failed run or one without the metric. See `Search`."""
+        """The runs of the screening, then of Sobol's method; none after a run that failed or lacks the metric. See
+        `Search`.
+        """
         missing = [task for task in self._base + _all(self._screening) if task.key not in done]
         return missing or [task for task in _all(self._closer_look(done)) if task.key not in done]
 
@@ -319,7 +323,7 @@ def _check(metric: str, sample_size: SampleSize) -> None:
         allowed, nearest = "a name that `hostsim metrics` lists", nearest_metric(metric)
         faults.append(Fault("unknown metric", "--metric", repr(metric), allowed, nearest))
     if sample_size.trajectories < 2:
-        allowed = "an integer from 2, as one has no interval"
+        allowed = "an integer from 2, as a single trajectory has no interval"
         faults.append(Fault("is too few", "--trajectories", str(sample_size.trajectories), allowed))
     if sample_size.samples < 2 or sample_size.samples & (sample_size.samples - 1):
         faults.append(Fault("is not a power of 2", "--samples", str(sample_size.samples), "64, 128, 256 and so on"))
@@ -352,7 +356,7 @@ def without_effect(result: SensitivityResult) -> list[str]:
 
 
 def interval_text(constant: Constant) -> str:
-    """Interval of a constant in words."""
+    """The range of a constant as text."""
     low, high = (f"{end:g}" for end in constant.ends)
     between = f"{low} to {high} {constant.unit}".rstrip()
     return between if constant.range else f"±{100 * SPREAD:g} %: {between}"

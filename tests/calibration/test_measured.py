@@ -68,7 +68,7 @@ def test_a_number_is_in_the_unit_that_tables_have(scenario: Scenario) -> None:
         (f"{HEADER}1,5 kpps,host_cpu,1,0\n", [":2: is not a measurement; given 1 +- 0"]),
         (f"{HEADER}1,5 kpps,host_cpu,1,-1\n", [":2: is not a measurement"]),
         (f"{HEADER}1,5 kpps,host_cpu,1 ms,1\n", [":2: value: has the unit 'ms'"]),
-        (f"{HEADER}1,5 kpps,host_cpu,1\n", [":2: has another number of values than columns"]),
+        (f"{HEADER}1,5 kpps,host_cpu,1\n", [":2: has a different number of values than columns"]),
         (f"{HEADER}1,5 kpps,host_cpu,1,1\n1,5000 pps,host_cpu,2,1\n", [":3: is measured twice"]),
         (f'{HEADER}"1', [":2: is not CSV"]),
     ],

@@ -112,7 +112,7 @@ def test_other_inputs_are_never_taken_for_those_of_the_first_value(cli, tiny, co
     assert [line.split()[0] for line in scores if line.endswith("inputs changed")] == ["scale", "scale"]
     commit(tiny.parent)
     chosen = [(load(tiny), frozenset(["esx5-latency.overcommitted"]))]
-    with pytest.raises(InputError, match=r"esx5-latency\.most: has other inputs than when it was predicted first"):
+    with pytest.raises(InputError, match=r"esx5-latency\.most: has different inputs than at its first prediction"):
         first_commits(chosen)
 
 

@@ -117,7 +117,7 @@ def test_a_long_capture_becomes_as_much_as_a_trace_may_have(tmp_path: Path, monk
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     """An edited draft stays; the message names it."""
     (tmp_path / "scenario.yaml").write_text("mine")
-    with pytest.raises(InputError, match=r"is there and is not overwritten; given \S+scenario.yaml"):
+    with pytest.raises(InputError, match=r"exists and is not overwritten; given \S+scenario.yaml"):
         write(tmp_path, "nicinfo.txt")
     assert [file.name for file in tmp_path.iterdir()] == ["scenario.yaml"]
 

@@ -215,7 +215,7 @@ def test_polling_contexts_of_the_enhanced_data_path_are_no_networlds() -> None:
 def test_a_row_with_an_empty_cell_is_read_where_its_columns_are_known() -> None:
     """By the dashes below the headings; without them there is a note, and nothing of it is used."""
     [note] = read("nic-lists.txt").notes
-    assert "nic-lists.txt:17: the cells of vusb0 cannot be told apart" in note
+    assert "nic-lists.txt:17: the cells of vusb0 cannot be separated" in note
 
 
 def test_counters_without_a_use_are_kept_and_listed() -> None:

@@ -2,8 +2,9 @@
 
 Every number is transformed to a standard normal variable by its prior, as for the chains of `hostsim.lab.calibration.posterior`. The fit minimises
 the sum of the squared residuals of the claims and of the squared variables: with linear claims, the maximum of the posterior. Derivatives are
-differences of runs; those within the noise of a run count as zero. Between two measurements, a rank-one update corrects the others
-(Schubert, "Modification of a quasi-Newton method for nonlinear equations with a sparse Jacobian", Math. Comp. 24, 1970).
+differences between runs; those within the noise of a run count as zero. Between two measured steps, a rank-one update
+corrects the derivatives (Schubert, "Modification of a quasi-Newton method for nonlinear equations with a sparse
+Jacobian", Math. Comp. 24, 1970).
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ WORST = 10.0
 NOISE = 2.0
 """Smallest significant difference, in standard deviations of the noise of a run."""
 SHORT = 12
-"""Length of the runs that test whether a number has an effect, as a share of a run."""
+"""Length of the runs that test whether a number has an effect, as a share of a full run."""
 MOST_EFFORT = 250 * 10**12
-"""Limit of the total effort of the cheapest points of a scenario for this test; at least two points are used."""
+"""This test uses the cheapest points of a scenario up to this total effort, and at least two points."""
 LEAST_NOISE = 0.05
-"""Smallest noise in half-widths, as a few seeds may agree by chance."""
+"""Smallest noise that is assumed, in half-widths, as a few seeds may agree by chance."""
 TINY = 0.01
 """Smallest relative change that counts as an effect."""
 _SEEN = ("host_cpu", "guest_cpu", "throughput", "loss")
@@ -60,15 +61,19 @@ LEAST_WIDTH = 0.1
 LEAST_GAIN = 0.5
 """Decrease of the objective below which the fit ends."""
 FAR = 4.0
-"""Largest difference for a derivative, in half-widths; beyond, the derivative is repeated with a smaller step that should move the claim by half of it."""
+"""Largest difference for a derivative, in half-widths; above it, the derivative is repeated with a smaller step that
+should move the claim by half of this.
+"""
 AT_ONCE = 24
 """Number of hosts of a scenario that run concurrently."""
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 SEEDS_EFFORT = 80 * 10**12
-"""Effort of all runs of a scenario that judge a step, which sets the number of root seeds; derivatives use half of them."""
+"""Total effort of the runs of a scenario that judge a step. It sets the number of root seeds; derivatives use half of
+the seeds.
+"""
 LEAST_SEEDS, MOST_SEEDS = 2, 16
 NOISE_SEEDS = 3
-"""Smallest number of root seeds for the noise."""
+"""Smallest number of root seeds for an estimate of the noise."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +87,14 @@ class Step:
     residuals: FloatArray
     """Residuals of the claims, in half-widths."""
     objective: float
-    """Sum of the squared residuals and the squared variables, without choices among words, which are equally likely."""
+    """Sum of the squared residuals and the squared variables, without choices among words, as their values are equally
+    likely.
+    """
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A word of a choice, with the objective of the best fit for it."""
+    """A value of a choice among words, with the objective of the best fit that has it."""
 
     name: str
     word: str
@@ -102,7 +109,9 @@ class Fitted:
     steps: tuple[Step, ...]
     """Accepted steps; the last is the best."""
     jacobian: FloatArray
-    """Derivatives of the claims by the variables, in units of the claims: one row for each claim, one column for each prior."""
+    """Derivatives of the claims with respect to the variables, in units of the claims: one row for each claim, one
+    column for each prior.
+    """
     noise: FloatArray
     """Standard deviation of the claims from run to run, in their units."""
     choices: tuple[Choice, ...]
@@ -115,7 +124,7 @@ class Fitted:
 
 
 class Runs:
-    """Claims of hosts at fixed points; each host of a scenario is run once and logged.
+    """Measures the claims of hosts at fixed points; each host of a scenario is run once and logged.
 
     Attributes:
         hosts: the scenarios with their claims.
@@ -155,11 +164,11 @@ class Runs:
         """The claims of hosts.
 
         Args:
-            asked: variables, root seed and index of the scenario in `hosts`, for each.
-            short: short runs, which only show whether two hosts differ.
+            asked: variables, root seed and index of the scenario in `hosts`, for each host.
+            short: short runs, for a test whether two hosts differ.
 
         Returns:
-            Claims of each by id.
+            The claims of each host, by id.
         """
         keys = [self._key(variables, seed, host, short) for variables, seed, host in asked]
         missing = {key: one for key, one in zip(keys, asked, strict=True) if key not in self._known}
@@ -233,7 +242,7 @@ class BestFit:
 
     @property
     def _is_moved(self) -> BoolArray:
-        """False also for integers, which keep their values, because their steps are not small."""
+        """True if the fit may change the number. Integers keep their values, as their steps are not small."""
         return np.asarray(self.is_free & np.array([not prior.is_whole for prior in self.priors]))
 
     def fit(self, start: FloatArray, *, steps: int = 8) -> Fitted:
@@ -264,7 +273,7 @@ class BestFit:
         return Fitted(tuple(found), jacobian, noise, choices, self.runs.processor_s)
 
     def _choices(self, at: Step) -> Iterator[Choice]:
-        """The objective with each other word of a choice."""
+        """The objective with each other value of a choice among words."""
         for index, prior in enumerate(self.priors):
             if not prior.is_choice:
                 continue
@@ -290,7 +299,7 @@ class BestFit:
         return np.array([observation.half for observation in self.observations])
 
     def _move(self, jacobian: FloatArray, at: Step, width: float) -> FloatArray:
-        """The step to the minimum of the linear model, with a limit for each variable."""
+        """The step to the minimum of the linear model, with a limit on the change of each variable."""
         from scipy.optimize import least_squares
 
         places = np.flatnonzero(np.any(jacobian != 0, axis=0) & self._is_moved)
@@ -410,7 +419,7 @@ class BestFit:
 
 
 def updated(jacobian: FloatArray, at: Step, step: Step) -> FloatArray:
-    """Derivatives updated by a further step (Schubert's sparse update); zeros stay."""
+    """Derivatives after the update by a further step (Schubert's sparse update); zeros remain zero."""
     move, found = step.variables - at.variables, jacobian.copy()
     for row in range(len(found)):
         pattern = found[row] != 0
@@ -422,10 +431,11 @@ def updated(jacobian: FloatArray, at: Step, step: Step) -> FloatArray:
 
 
 def covariance(jacobian: FloatArray, scales: FloatArray) -> FloatArray:
-    """Covariance of the variables about the best fit by the linear model: Laplace's approximation of the posterior.
+    """Covariance of the variables at the best fit according to the linear model: Laplace's approximation of the
+    posterior.
 
     Args:
-        jacobian: derivatives of the claims by the variables.
+        jacobian: derivatives of the claims with respect to the variables.
         scales: standard deviation of each claim about its published value, in the claim's unit.
     """
     weighted = jacobian / scales[:, None]
@@ -433,7 +443,9 @@ def covariance(jacobian: FloatArray, scales: FloatArray) -> FloatArray:
 
 
 def linear_fit(fit: BestFit, jacobian: FloatArray, best: Step, kept: BoolArray) -> FloatArray:
-    """The variables that best fit some of the claims in the linear model around a host, starting from the priors' medians."""
+    """The variables that best fit some of the claims, by the linear model around a host; starts at the priors'
+    medians.
+    """
     from scipy.optimize import least_squares
 
     def model(variables: FloatArray) -> FloatArray:
@@ -452,7 +464,7 @@ def _seeds(host: FixedPoints) -> int:
 
 
 def _cheapest(plan: Plan) -> Plan:
-    """The part of a plan that is used to test for effects."""
+    """The part of a plan that tests whether numbers have effects."""
     tasks, spent = sorted(plan.tasks, key=lambda task: task.point.effort), 0
     kept: list[Task] = []
     for task in tasks:

@@ -1,7 +1,8 @@
-"""Fixed points of claims: the points at which each claim, including thresholds, is measured on any host of a calibration, without a search.
+"""Fixed points of claims: points at which every claim, thresholds included, is measured on each host of a calibration,
+without a search.
 
-A threshold uses a few values of its axis around the published one, the same on every host; it is the interpolated crossing of the limit. So
-all hosts need the same number of runs, and claims are smooth functions of constants.
+A threshold is measured at a few values of its axis around the published one, which are the same on every host, and
+interpolated to the limit. So all hosts need the same number of runs, and claims are smooth functions of constants.
 """
 
 from __future__ import annotations
@@ -49,16 +50,17 @@ def grid(published: float) -> tuple[int, ...]:
 
 
 def crossing(find: Find, measured: Sequence[Measured]) -> float:
-    """Crossing of a limit by a metric that was measured along an axis; beyond the last value by extrapolation.
+    """Axis value at which a metric crosses a limit, from measurements along the axis; extrapolated beyond the last one.
 
-    Between a finite and an infinite value, the crossing is where the linear load would reach that of the full host.
+    Between a finite and an infinite value, the crossing is where a load that grows linearly would saturate the host.
 
     Args:
         find: the threshold.
         measured: rising along the axis.
 
     Returns:
-        The value at which the metric reaches the limit, as in a check: half a step before the crossing. NaN without two measurements.
+        The value at which the metric reaches the limit, as `check` states it: half a step before the crossing. NaN with
+        fewer than two measurements.
     """
     found = [one for one in measured if not math.isnan(one.metric)]
     if len(found) < 2:
@@ -103,7 +105,7 @@ class FixedPoints:
 
     Attributes:
         scenario: with the expectations that the claims are computed from.
-        names: ids of the claims.
+        names: ids of the claims in it.
     """
 
     def __init__(self, scenario: Scenario, names: Collection[str]) -> None:
@@ -112,7 +114,7 @@ class FixedPoints:
         self._grids = dict(self._make_grids())
 
     def plan(self, host: Scenario, fidelity: Fidelity) -> Plan:
-        """The runs of one host, one replication each; raises InputError for an impossible host.
+        """The runs of one host, with one replication of each point; raises InputError for an impossible host.
 
         Args:
             host: the scenario with other constants.
@@ -127,8 +129,8 @@ class FixedPoints:
 
         Args:
             host: as for `plan`.
-            fidelity: likewise.
-            outcome: of its runs.
+            fidelity: as for `plan`.
+            outcome: of the host's runs.
         """
         answers = {}
         maker = PointMaker(host, fidelity)
@@ -158,7 +160,7 @@ class FixedPoints:
             yield name, (find, grid(sum(alike) / len(alike)))
 
     def _points(self, maker: PointMaker) -> Iterator[Point]:
-        """Every point has the length of a search's short probe, as an emulator averages the noise of all hosts."""
+        """Every point is as short as the first run of a search, as an emulator averages the noise over all hosts."""
         for entry in self.scenario.expectations:
             if not isinstance(entry.form, Find):
                 yield from map(maker.short, entry.form.required_points())
@@ -167,7 +169,7 @@ class FixedPoints:
 
 
 def _finite(host: Scenario) -> Scenario:
-    """The host with raw response times, which stay finite if requests accumulate, so that overloaded hosts have a ratio."""
+    """The host without the rule that a rising response time is infinite, so that overloaded hosts also have a ratio."""
     return replace(host, expectations=tuple(_finite_entry(entry) for entry in host.expectations))
 
 
@@ -183,7 +185,9 @@ def _at(find: Find, value: int) -> AxisValues:
 
 
 def _published(entry: Expectation, find: Find) -> float:
-    """The published value of a threshold; for a text the middle of its band, and without a claim that of its bracket."""
+    """The published value of a threshold; the middle of the band if the value is a text, or of the bracket without a
+    claim.
+    """
     claim = claims().get(entry.name) if entry.is_claim else None
     low, high = (claim.band.low, claim.band.high) if claim else (None, None)
     if claim is not None:
@@ -194,10 +198,10 @@ def _published(entry: Expectation, find: Find) -> float:
 
 
 def threshold_crossing(below: tuple[float, float], above: tuple[float, float], *, limit: float) -> float:
-    """Threshold crossing: the value of an axis at which a metric, known at two values, reaches a limit, by interpolation.
+    """Axis value at which a metric that is known at two values reaches a limit, by interpolation.
 
-    A share that is 0 at one value counts as the excess load at the other. Otherwise the metric is assumed to grow by a factor with each
-    step; if it is infinite at the other value, the crossing is halfway.
+    A share that is 0 at one value is taken as the excess load at the other. Otherwise the metric is assumed to grow by
+    a constant factor with each step; if it is infinite at the other value, the crossing is halfway.
 
     Args:
         below: the smaller value of the axis, and the metric there.

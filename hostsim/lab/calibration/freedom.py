@@ -33,14 +33,14 @@ __all__ = [
 ]
 
 LEAST_MOVED = 0.1
-"""Smallest change of a number by the fit, in standard deviations of its prior."""
+"""Smallest change by which a number counts as moved by the fit, in standard deviations of its prior."""
 
 INFORMATIVE = ("scale", "ratio", "direction")
-"""Kinds of claims that can fail for other reasons than arithmetic of the wire or a coded rule."""
+"""Kinds of claims that the arithmetic of the wire or a coded rule does not make true by construction."""
 
 
 class FittedInput(Spec):
-    """A constant or input whose value was chosen when the verdict of a claim was known."""
+    """A constant or input whose value was chosen after the verdict of a claim was known."""
 
     claims: tuple[str, ...] = Field(min_length=1)
     """Ids of the claims with known verdicts."""
@@ -64,7 +64,9 @@ class FittedCount:
     effective: float
     """Effective number of parameters of the calibration."""
     moved: tuple[str, ...]
-    """Names of the constants and inputs that the calibration changed from their stated values; one name for each choice."""
+    """Names of the constants and inputs that the calibration moved from their stated values; one name for each
+    number.
+    """
     chosen: tuple[str, ...]
     """Names of numbers that were chosen with a known outcome."""
     informative: tuple[str, ...]
@@ -72,7 +74,7 @@ class FittedCount:
 
     @property
     def fitted(self) -> int:
-        """Number of fitted numbers: effective parameters, and choices."""
+        """Number of fitted numbers: effective parameters plus chosen values."""
         return round(self.effective) + len(self.chosen)
 
     @property
@@ -89,8 +91,8 @@ def count_fitted() -> FittedCount:
     """Count the fitted numbers, and the claims that can fail.
 
     An input that several scenarios have under the same key with the same value is one choice. A claim can fail when it is of kind scale,
-    ratio or direction and is not computed from other expectations: rules and the arithmetic of a wire hold by construction, and a ratio of
-    two claimed thresholds repeats them. Known reds are included, as they failed.
+    ratio or direction and is not computed from other expectations: rules and the arithmetic of a wire hold by
+    construction, and a ratio of two claimed thresholds adds nothing to them. Known reds are included.
     """
     found = json.loads((data_root() / "calibration" / "fit.json").read_text(encoding="utf-8"))
     moved = tuple(one["name"] for one in found["numbers"] if abs(one["moved"]) >= LEAST_MOVED)
@@ -142,7 +144,7 @@ def _read(file: Path | None) -> _FittedInputs:
 
 @functools.cache
 def _scenarios() -> Mapping[str, Scenario]:
-    """The shipped scenarios by name; loading them takes a second."""
+    """The shipped scenarios by name. Loading them takes a second."""
     return {name: load(name) for name in shipped()}
 
 
@@ -164,7 +166,7 @@ def _switches() -> list[str]:
 
 
 def _defaults() -> list[str]:
-    """Names of the settings that shipped platforms give a default."""
+    """Names of the settings for which a shipped platform has a default."""
     trees = {name: Tree.of(file, display_name(file)) for name, file in shipped_parts("platforms").items()}
     return [
         f"{name}.{section}.{setting}"
@@ -175,7 +177,7 @@ def _defaults() -> list[str]:
 
 
 def _informative() -> tuple[str, ...]:
-    """Claims of shipped scenarios that can fail by their kind and are not computed from other expectations."""
+    """Claims of shipped scenarios whose kind can fail and that are not computed from other expectations."""
     forms = {
         entry.name: entry.form
         for scenario in _scenarios().values()

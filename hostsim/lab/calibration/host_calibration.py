@@ -57,21 +57,21 @@ _KINDS = {
     "peer": ("peers", "peer"),
     "vms": ("guests", "guest"),
 }
-"""Folder of the parts, and the key of their name, by the scenario section that names them."""
+"""For each section of a scenario: the folder of the parts that it names, and the key of a part's name."""
 
 
 def write_parts(
     scenario: Scenario, members: Mapping[int, Mapping[str, float]], centre: int, folder: Path, reason: str
 ) -> dict[str, dict[str, Path]]:
-    """Write a file for each platform, server, peer and guest of a scenario that has calibrated constants.
+    """Write a file for each part of a scenario (platform, server, peer, guest) that has calibrated constants.
 
-    A platform, guest or peer extends the one that it replaces; a server is written completely. The range of a constant contains 90 % of the
-    ensemble.
+    The file of a platform, guest or peer extends the one that it replaces; that of a server is complete. The range of a
+    constant contains 90 % of the ensemble.
 
     Args:
         scenario: with the parts to write.
         members: the ensemble, by number.
-        centre: member with the values of the files.
+        centre: the member whose values are written.
         folder: with the folders ``platforms``, ``hardware``, ``peers`` and ``guests``.
         reason: for the values of constants.
 
@@ -97,7 +97,7 @@ def write_parts(
 
 
 def _head(scenario: Scenario, name: str, kind: str, word: str, target: Path) -> Tree:
-    """The head of a file: its name and the extended part, or a whole server."""
+    """The beginning of a file: its name and the extended part, or a whole server."""
     file = find_part(kind, name, scenario.file.parent, scenario.resolver.root)
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
     title = f"{_stem(name)}-calibrated"
@@ -109,7 +109,7 @@ def _head(scenario: Scenario, name: str, kind: str, word: str, target: Path) -> 
 
 
 def _entries(constant: Constant, value: float, values: Any, reason: str) -> list[tuple[KeyPath, Any, Place]]:
-    """The changes of a part file for a constant, with the range of the ensemble."""
+    """The entries of a part file for a constant: value, and range over the ensemble."""
     value = _short(value)
     low, high = (_short(float(end)) for end in np.quantile(values, (0.05, 0.95)))
     low, high = min(low, value), max(high, value)
@@ -133,9 +133,11 @@ def _short(value: float) -> float:
 
 
 HELD = 0.7
-"""The data determine a number if less than this share of its prior standard deviation remains, or its mean has moved by `LEAST_MOVED`."""
+"""A number counts as determined by the data if less than this share of its prior standard deviation remains, or its
+mean moved by `LEAST_MOVED`.
+"""
 FEW_CHAINS = 100
-"""Number of posterior hosts for a user's own host; more chains would take longer than its runs."""
+"""Number of posterior hosts in a calibration to a user's host; more chains would take longer than its runs."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ class Calibrated:
     ensemble: Mapping[int, Mapping[str, float]]
     """Values of constants and inputs by name, by the number of the member."""
     centre: int
-    """Member nearest the centre of the ensemble, by the numbers that the data determine."""
+    """Member nearest the centre of the ensemble in the numbers that the data determine."""
     residuals: tuple[Residual, ...]
     host: OwnHost | None = None
     """The user's own host; None for the shipped calibration."""
@@ -241,7 +243,7 @@ def is_held(one: Learnt) -> bool:
 
 
 def calibrated(joint: Joint, host: OwnHost | None = None) -> Calibrated:
-    """The result of a calibration with finished waves.
+    """The result of a calibration whose waves are finished.
 
     Args:
         joint: the calibration.
@@ -295,7 +297,9 @@ class Calibration:
 
     @property
     def learnt(self) -> pd.DataFrame:
-        """Prior and posterior of each number by name, the best known first: 5, 50 and 95 %; the remaining share of the prior's standard deviation, and whether the data determined it."""
+        """Prior and posterior of each number by name, the best known first: quantiles of 5, 50 and 95 %, the remaining
+        share of the prior's standard deviation, and whether the data determine the number.
+        """
         import pandas as pd
 
         held = {one.name for one in self.found.held}
@@ -308,14 +312,16 @@ class Calibration:
 
     @property
     def residuals(self) -> pd.DataFrame:
-        """Each measurement beside the ensemble: 5, 50 and 95 %."""
+        """Each measurement beside the ensemble's quantiles of 5, 50 and 95 %."""
         import pandas as pd
 
         return pd.DataFrame([asdict(residual) for residual in self.found.residuals]).set_index("name")
 
     @property
     def predictions(self) -> pd.DataFrame:
-        """Predictions without a measurement, one row for each metric and point: 5, 50 and 95 % of the ensemble; axes are numbers with units in ``attrs``, as in the table of a run."""
+        """Predictions without a measurement, one row for each metric and point: quantiles of 5, 50 and 95 % of the
+        ensemble. Axes are numbers with units in ``attrs``, as in the table of a run.
+        """
         import pandas as pd
 
         from hostsim.results.table import as_numbers
@@ -351,11 +357,11 @@ class Calibration:
         """Draw the predictions of a metric, into a figure of pyplot if that is in use.
 
         Args:
-            metric: a measured or predicted one.
-            known: true or measured values of these points, in the order of `predictions`.
+            metric: name of a measured or predicted metric.
+            known: true or measured values at these points, in the order of `predictions`.
 
         Raises:
-            InputError: the metric was not predicted, or another number of known values.
+            InputError: the metric was not predicted, or the number of known values differs from that of predictions.
         """
         from hostsim.views.plots.axis import metric_label
         from hostsim.views.plots.bars import draw_predictions
@@ -383,7 +389,7 @@ FOLDER = "calibration"
 
 
 def read_budget(budget: str | float, members: Sequence[int] | None) -> float | Waves:
-    """A budget in seconds of processor time, or the sizes of waves.
+    """A budget as seconds of processor time, or as the sizes of waves.
 
     Raises:
         InputError: the text is neither.
@@ -432,7 +438,7 @@ def own_host(
     Args:
         scenario: the host with its known values.
         to: CSV file of measurements; None for the scenario's expectations.
-        output: folder; None for one in the results folder.
+        output: folder of the calibration; by default one in the results folder.
         execution: with the results folder.
         predict: ``METRIC@axis=value``.
         seed: root seed.
@@ -454,7 +460,7 @@ def own_host(
 
 
 def own_reason(to: str | Path | None, scenario: Scenario) -> str:
-    """Reason for the value of a constant in your own part."""
+    """Reason that is written with the values of constants in a part file."""
     what = f"what {scenario.name} expects" if to is None else display_name(Path(to))
     return f"Calibrated to {what}; the range holds 90 % of the ensemble."
 

@@ -1,7 +1,8 @@
-"""Joint calibration: all numbers against all observations, by waves of runs, emulators and chains.
+"""Joint calibration of all numbers to all observations, by waves of runs, emulators and Markov chains.
 
-Wave 0 covers the priors. Each further wave runs hosts that chains draw with the current emulators, which improves them where the posterior
-is; the last wave is the ensemble. Two files of a folder have all results, from which a killed calibration resumes.
+Wave 0 covers the priors. Each further wave runs hosts that chains draw with the current emulators, which improves the
+emulators near the posterior; the last wave is the ensemble. Two files in a folder hold all results, from which a killed
+calibration resumes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ WAVE = 1000
 """Range of the member numbers of a wave: member 2003 is the third of wave 2."""
 LOG, MEMBERS, IDENTITY = "log.csv", "members.csv", "calibration.json"
 FARTHEST = 60.0
-"""Distance beyond which an emulator need not distinguish hosts; infinite values have this distance."""
+"""Largest distance that an emulator distinguishes; infinite values have this distance."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,9 @@ class Joint:
     hosts: tuple[FixedPoints, ...]
     observations: tuple[Observation, ...]
     folder: Path
-    """Contains ``log.csv``, one row for each member with its claims, and ``members.csv``, the shares of members drawn by chains."""
+    """Folder with ``log.csv``, one row for each member with its claims, and ``members.csv``, the prior shares of the
+    members that chains drew.
+    """
 
     @property
     def experiments(self) -> tuple[str, ...]:
@@ -74,11 +77,11 @@ class Joint:
         Args:
             waves: their sizes.
             execution: workers and limits.
-            budget_s: processor time of all members after which none starts.
+            budget_s: processor time of all members after which no further member starts.
             tell: called with each finished member.
 
         Returns:
-            True if every wave is finished, False at the end of the budget.
+            True if every wave is finished, False if the budget is exhausted.
 
         Raises:
             InputError: the folder contains another calibration.
@@ -99,13 +102,13 @@ class Joint:
         return True
 
     def last_wave(self) -> dict[int, Evaluated]:
-        """The possible members of the last wave, by number: the ensemble. Reads the whole log."""
+        """The ensemble: members of the last wave that are possible hosts, by number. Reads the whole log."""
         members = {number: one for number, one in self.evaluated().items() if not one.error}
         wave = max(number // WAVE for number in members)
         return {number: one for number, one in members.items() if number // WAVE == wave}
 
     def ensemble(self) -> dict[int, dict[str, float]]:
-        """The hosts of the last wave by the number of the member: values of constants and inputs by name."""
+        """The hosts of the last wave by member number: values of constants and inputs by name."""
         shares = self.shares()
         return {number: self.design.values(shares[number]) for number in self.last_wave()}
 
@@ -117,19 +120,19 @@ class Joint:
         return {one.member: one for one in read_log(self.folder / LOG, names)}
 
     def shares(self) -> dict[int, FloatArray]:
-        """Shares of the priors' probability of every member, by number: designed and drawn ones."""
+        """Shares of the priors' probability for every member, designed or drawn, by number."""
         drawn = self._read_members()
         first = max((number for number in self.evaluated() if number < WAVE), default=0) + 1
         return dict(enumerate(self.design.shares(first))) | drawn
 
     def emulators(self) -> dict[str, Emulator]:
-        """The emulators of the observations by name, trained on all finished members, of distances (`Observation.distance`).
+        """Emulators of the observations' distances (`Observation.distance`) by name, trained on all finished members.
 
-        An observation with too few values has no emulator. Of several that are equal on every host, such as `host_cpu` and `host_used`
-        without hyperthreads, only the first has one: together they are one piece of evidence.
+        An observation with too few values has no emulator. Of several that are equal on every host, such as `host_cpu`
+        and `host_used` without hyperthreads, only the first has one, as they are the same evidence.
 
         Raises:
-            InputError: no observation has one.
+            InputError: no observation has an emulator.
         """
         members, shares = self.evaluated(), self.shares()
         numbers = [number for number, one in members.items() if not one.error]
@@ -162,7 +165,7 @@ class Joint:
         chains: int = 100,
         seed: int = 1,
     ) -> Posterior:
-        """Sample the posterior by emulators.
+        """Sample the posterior with emulators in place of runs.
 
         Args:
             emulators: of all observations.
@@ -181,7 +184,7 @@ class Joint:
         return sample(targets, len(self.design.priors), len(experiments), chains=chains, seed=seed)
 
     def _drawn(self, wave: int, count: int) -> dict[int, FloatArray]:
-        """The members of a wave: from the file, or drawn with the emulators of earlier waves."""
+        """The members of a wave: from the file, or drawn with emulators that earlier waves trained."""
         before = self._read_members()
         kept = {number: row for number, row in before.items() if number // WAVE == wave}
         if not kept:
@@ -191,7 +194,7 @@ class Joint:
         return kept
 
     def _claim_folder(self) -> None:
-        """Write the identity of the calibration to its folder, or check it.
+        """Write the identity of the calibration to its folder; an existing one is compared.
 
         Raises:
             InputError: the folder belongs to another calibration.
@@ -210,7 +213,7 @@ class Joint:
             kept = {}
         other = [name for name, value in own.items() if kept.get(name) != value]
         if other:
-            allowed = "an empty folder, or what the calibration in it was begun with"
+            allowed = "an empty folder, or the inputs that this calibration started with"
             raise InputError(
                 Fault("contains another calibration", str(self.folder), f"other {', '.join(other)}", allowed)
             )

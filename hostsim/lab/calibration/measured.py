@@ -35,7 +35,7 @@ def name_at(metric: str, at: AxisValues) -> str:
 
 
 def expected_at(metric: str, at: AxisValues, value: float = 0.0, interval: float = math.inf) -> Expectation:
-    """A metric at a point as an expectation; without an interval any value passes.
+    """A metric at a point as an expectation; if it has no interval, any value passes.
 
     Args:
         metric: of the catalogue.
@@ -52,7 +52,8 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
     """Read the measurements of a host.
 
     The columns are axes of the scenario, ``metric``, ``value`` and ``interval``: the half-width of its 95 % interval. Values are numbers in
-    the metric's unit, or have a unit; axis values are written as in the scenario, or as numbers in the unit of tables. An axis without a column has the first value of its sweep.
+    the metric's unit, or have a unit of their own; axis values are written as in the scenario, or as numbers in the
+    unit of result tables. An axis without a column has the first value of its sweep.
 
     Raises:
         InputError: every fault of the file with its line.
@@ -117,7 +118,7 @@ def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place)
 
 
 def _in_unit(value: Scalar, axis: Axis | None) -> Scalar:
-    """The value as written by the axis; a plain number is in the unit of tables, if there is one."""
+    """The value as the axis writes it; a plain number is in the unit of result tables, if the axis has a unit."""
     unit = common_unit(axis.values) if axis is not None and isinstance(value, int | float) else ""
     return axis.known(f"{value:.12g} {unit}") if axis is not None and unit else value
 
@@ -161,9 +162,9 @@ def _require_columns(columns: list[str], scenario: Scenario, name: str) -> None:
 
 
 def _measured(row: Mapping[str, Any], scenario: Scenario, place: Place) -> Expectation:
-    """A row; all keys are known columns except None, which has excess values."""
+    """A row. Its keys are the known columns, and None for excess values."""
     if None in row or None in row.values():
-        raise InputError(Fault("has another number of values than columns", file=place.file, line=place.line))
+        raise InputError(Fault("has a different number of values than columns", file=place.file, line=place.line))
     written: dict[str, Scalar] = {column: _scalar(text) for column, text in row.items()}
     metric, at = _point(
         str(written["metric"]), {axis: written[axis] for axis in scenario.axes if axis in written}, scenario, place

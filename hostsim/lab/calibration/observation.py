@@ -12,9 +12,11 @@ from hostsim.results.expect import Expectation
 __all__ = ["Observation", "observations_of"]
 
 STRAIGHT = 10.0
-"""Largest linear distance in half-widths; beyond it the distance is logarithmic, so that distant claims do not dominate."""
+"""Distance, in half-widths, up to which it is linear; beyond, it is logarithmic, so that distant claims do not
+dominate.
+"""
 EDGE = 0.05
-"""Half-width of a band with one end, as a share of that end."""
+"""Half-width that a band with only one end is given, as a share of that end."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Observation:
     name: str
     experiment: str
     centre: float
-    """The published value, the middle of the band, or its one end; in the quantity's unit."""
+    """The published value, the middle of the band, or its only end; in the quantity's unit."""
     half: float
     """Half of the band, in the quantity's unit."""
     is_aimed: bool
@@ -58,12 +60,12 @@ class Observation:
         return low <= value <= high
 
     def value(self, distance: float) -> float:
-        """The value at a distance from the centre, in the quantity's unit."""
+        """The value at a given distance from the centre, in the quantity's unit."""
         return self.centre + self.half * STRAIGHT * math.sinh(distance / STRAIGHT)
 
 
 def observations_of(expectations: Iterable[tuple[str, Expectation]]) -> list[Observation]:
-    """The observations of expectations; conditions, which have no width, are left out.
+    """Converts expectations to observations; conditions are left out, as they have no width.
 
     Args:
         expectations: each with the name of its experiment.

@@ -25,16 +25,16 @@ from hostsim.scenario.scenario import Scenario
 __all__ = ["LEAST", "Next", "OwnHost", "Predicted", "calibrate_host", "explained", "hosts_within", "prepare"]
 
 SHARES = (0.6, 0.2, 0.2)
-"""Shares of the budget for the design over the priors, and for two waves by emulators."""
+"""Shares of the budget for the design over the priors, and for two waves drawn with emulators."""
 LEAST = 40
-"""Smallest number of hosts for emulators."""
+"""Smallest number of hosts that emulators are trained on."""
 MOST = 400
 LEAST_OF_WAVE = 8
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """A number without a measurement on the calibrated hosts: 5, 50 and 95 % of the ensemble, in the metric's unit."""
+    """A quantity that was not measured, on the calibrated hosts: quantiles of 5, 50 and 95 %, in the metric's unit."""
 
     name: str
     metric: str
@@ -75,11 +75,12 @@ class OwnHost:
         return [_predicted(one, wave) for one in asked]
 
     def next_measurements(self) -> list[Next]:
-        """Possible next measurements; the one that narrows the prediction most comes first.
+        """Possible next measurements; the one that narrows the prediction most is first.
 
-        Members that agree with all measurements still differ in the prediction. A correlated measurement removes the part of its variance
-        that a linear regression explains, reduced by the noise of the measurement, which is assumed to be the same share of the value as in
-        earlier measurements. The predicted measure can be measured, too.
+        Members that agree with all measurements still differ in the prediction. A further measurement removes the part
+        of this variance that a linear regression on it explains, less the effect of the measurement's noise, which is
+        assumed to be the same share of the value as in earlier measurements. The predicted quantity itself is also a
+        candidate.
         """
         if self.wanted is None:
             return []
@@ -105,11 +106,11 @@ def _predicted(one: Expectation, wave: Mapping[int, Evaluated]) -> Predicted:
 
 
 def explained(outputs: FloatArray, aim: FloatArray, noise: float) -> float:
-    """Share of the variance of one number among hosts that a noisy measurement of another number explains.
+    """Share of a quantity's variance among hosts that a noisy measurement of another quantity explains.
 
     Args:
-        outputs: of the number to be measured.
-        aim: of the other one.
+        outputs: values of the quantity to be measured, one for each host.
+        aim: values of the other quantity.
         noise: standard deviation of the measurement, as a share of the mean.
     """
     known = np.isfinite(outputs) & np.isfinite(aim)
@@ -139,7 +140,7 @@ def prepare(
         seed: root seed.
 
     Raises:
-        InputError: no measurement has a width, or the measure to predict was measured.
+        InputError: no measurement has a width, or the quantity to predict was measured.
     """
     observations = observations_of((scenario.name, one) for one in measured)
     if not observations:
@@ -162,14 +163,14 @@ def prepare(
 
 
 def hosts_within(budget_s: float, one_s: float) -> Waves:
-    """The waves that fit in a budget.
+    """Sizes of the waves that fit in a budget.
 
     Args:
         budget_s: processor time.
         one_s: processor time of one host.
 
     Raises:
-        InputError: too few hosts.
+        InputError: the budget allows too few hosts.
     """
     count = min(int(budget_s / one_s), MOST)
     if count < LEAST:
@@ -194,7 +195,7 @@ def calibrate_host(
         tell: called with each finished host.
 
     Raises:
-        InputError: there is no time for enough hosts, or the folder contains another calibration.
+        InputError: the budget allows too few hosts, or the folder contains another calibration.
         KeyboardInterrupt: Ctrl-C; finished hosts are kept.
     """
     if isinstance(budget, Waves):
@@ -206,7 +207,12 @@ def calibrate_host(
         spent = sum(one.processor_s for one in host.joint.evaluated().values())
         allowed = f"more than {spent:.0f} s; finished runs are kept"
         raise InputError(
-            Fault("is exceeded twofold, because run times differ between hosts", "--budget", f"{budget:.3g} s", allowed)
+            Fault(
+                "is exceeded by a factor of two, because run times differ between hosts",
+                "--budget",
+                f"{budget:.3g} s",
+                allowed,
+            )
         )
 
 

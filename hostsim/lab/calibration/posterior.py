@@ -1,8 +1,9 @@
 """Posterior of the constants: Markov chains over the priors that weight hosts by emulated claims.
 
-The weight of a host is the distance of its emulated claims from the published ones. Emulators are Gaussian processes that are trained on
-the claims of simulated hosts. The chains move by the preconditioned Crank-Nicolson proposal (Cotter, Roberts, Stuart and White, "MCMC methods for functions", Statistical
-Science 28, 2013), which preserves the prior: any number of constants without effect on claims keep their priors.
+A host is weighted by the distance of its emulated claims from the published ones. Emulators are Gaussian processes that
+are trained on the claims of simulated hosts. The chains move by the preconditioned Crank-Nicolson proposal (Cotter,
+Roberts, Stuart and White, "MCMC methods for functions", Statistical Science 28, 2013), which preserves the prior:
+constants without effect on claims keep their priors, however many they are.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Emulator", "Posterior", "Target", "features_of", "require_library", "sample", "single_thread", "train"]
 
 MOST_ACTIVE = 12
-"""Largest number of inputs of a process; other inputs only affect its linear terms and its noise."""
+"""Largest number of inputs of a Gaussian process; other inputs enter only the linear terms and the noise."""
 FOLDS = 5
 """Number of folds of the cross-validation."""
 LEAST = 12
@@ -35,14 +36,16 @@ LEAST = 12
 
 @dataclass(frozen=True)
 class Emulator:
-    """Emulator of one output over the priors: linear terms in all influential inputs, and a Gaussian process of the rest in the most influential ones."""
+    """Emulator of one output over the priors: linear terms in all influential inputs, and a Gaussian process of the
+    residual in the most influential ones.
+    """
 
     active: tuple[int, ...]
     """Inputs of the process, by index of their prior, the strongest first."""
     error: float
-    """Root mean square error on left-out members, in the unit of the output: of the emulator and the noise of a run."""
+    """Root mean square error on left-out members, in the unit of the output; includes the noise of a run."""
     spread: float
-    """Standard deviation of the output over the members; an emulator with an equal error is useless."""
+    """Standard deviation of the output over the members; an emulator whose error is as large is useless."""
     _lines: LassoCV | None
     _process: GaussianProcessRegressor | None
     _mean: float
@@ -52,13 +55,13 @@ class Emulator:
 
         Args:
             shares: of the priors' probability, one row for each host and one column for each prior.
-            features: `features_of` the same shares, for callers of several emulators.
+            features: `features_of` the same shares, so that callers of several emulators compute them once.
 
         Returns:
             One number for each host.
         """
         found = np.full(len(shares), self._mean)
-        # the library's computation without its checks, as chains make a hundred thousand predictions
+        # repeats the library's computation without its checks, as chains make a hundred thousand predictions
         if self._lines is not None:
             found = (features_of(shares) if features is None else features) @ self._lines.coef_ + self._lines.intercept_
         if self._process is not None:
@@ -117,7 +120,9 @@ def require_library() -> None:
 
 
 def single_thread() -> AbstractContextManager[object]:
-    """Context with single-threaded linear algebra: matrices are small, and threads are ten times as slow on busy processors."""
+    """Context with single-threaded linear algebra: matrices are small, and several threads are ten times slower on busy
+    processors.
+    """
     from threadpoolctl import threadpool_limits
 
     limits: AbstractContextManager[object] = threadpool_limits(limits=1)
@@ -131,7 +136,9 @@ def features_of(shares: FloatArray) -> FloatArray:
 
 
 def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | None = None) -> Emulator:
-    """Fit linear terms and process; ``like`` gives the correlation lengths, which makes a fold cheap."""
+    """Fit the linear terms and the process; correlation lengths are taken from ``like``, if given, which makes a fold
+    cheap.
+    """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -155,7 +162,7 @@ def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | No
         process = GaussianProcessRegressor(kernel, alpha=0.0, n_restarts_optimizer=0, random_state=seed)
     if process is not None:
         with warnings.catch_warnings():
-            # a length at its bound means that the rest does not depend on the input
+            # a length at its bound means that the residual does not depend on the input
             warnings.simplefilter("ignore", ConvergenceWarning)
             process.fit(2 * shares[:, list(active)] - 1, rest)
     return Emulator(active, 0.0, 0.0, lines, process, float(np.mean(outputs)))
@@ -180,7 +187,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior sample: hosts that agree with the claims within bands, noise, the emulators' errors and the discrepancies."""
+    """Posterior sample: hosts that agree with the claims within bands, noise, emulator errors and discrepancies."""
 
     shares: FloatArray
     """Shares of the priors' probability: one row for each host, the last of each chain; one column for each prior."""
@@ -262,7 +269,9 @@ def _log_likelihood(
 
 
 def _scale_reduction(trace: FloatArray) -> float:
-    """Gelman and Rubin's potential scale reduction of traces, one column for each chain, each split into halves."""
+    """Gelman and Rubin's potential scale reduction of traces with one column for each chain; each chain is split into
+    halves.
+    """
     half = len(trace) // 2
     if half < 2:
         return float("nan")

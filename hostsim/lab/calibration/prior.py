@@ -1,6 +1,6 @@
-"""Priors of constants and inputs, from sources and ranges, and hosts distributed over them.
+"""Priors of constants and inputs, from sources and ranges, and hosts drawn from them.
 
-Claims of each host are computed at fixed points; no published value is used.
+Claims of each host are measured at fixed points. Published values are not used.
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ FARTHEST = 2.5
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior distribution of one number: half of its probability lies below its median and half above, each half uniform up to its end of the range.
+    """Prior distribution of one number: half of the probability is below the median and half above; each half is
+    uniform up to the end of the range.
 
-    A range over magnitudes is log-uniform. A choice among words is uniform. A median at an end of its range has all of the probability on
-    the other side.
+    A range over orders of magnitude is log-uniform. A choice among words is uniform. If the median is an end of the
+    range, all probability is on the other side.
     """
 
     name: str
     """File and path of a constant; for an input of several scenarios, the path in the first of them."""
     members: tuple[str, ...]
-    """All names of the number: that of the constant, or those of the input in all scenarios."""
+    """All names of the number: the constant's, or the input's in each scenario."""
     value: float
-    """The stated value: the ``prior`` beside the number, or else the number."""
+    """The stated value: the number's ``prior`` if it has one, else the number."""
     low: float
     high: float
     unit: str
@@ -72,13 +73,13 @@ class Prior:
         return not self.words and self.low > 0 and self.high / self.low > WIDE
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
-        """Quantiles of the prior at shares of its probability.
+        """Quantiles of the prior at given shares of its probability.
 
         Args:
             shares: from 0 to 1.
 
         Returns:
-            Numbers in the constant's unit; integers and choices are rounded.
+            The quantiles in the constant's unit; integers and choices are rounded.
         """
         if self.words:
             return np.asarray(np.minimum(np.floor(shares * len(self.words)), len(self.words) - 1))
@@ -113,7 +114,9 @@ class Prior:
         return float(self.quantiles(np.array([share]))[0])
 
     def variable(self, value: float) -> float:
-        """The variable of a number, at most `FARTHEST` from 0; for a choice, the middle of its word's share."""
+        """The standard normal variable of a number, at most `FARTHEST` from 0; for a choice, the middle of its value's
+        share.
+        """
         from scipy.special import ndtri
 
         if self.words:
@@ -131,9 +134,10 @@ class Prior:
 
 
 def priors_of(subjects: Iterable[tuple[Scenario, Collection[str]]]) -> tuple[Prior, ...]:
-    """The priors of all constants and inputs behind the points of some expectations.
+    """The priors of all constants and inputs that the points of some expectations use.
 
-    An input with the same key, value and range in several scenarios is one number. A constant without a range is known, and has no prior.
+    An input with the same key, value and range in several scenarios is one number. A constant without a range counts as
+    known, and has no prior.
 
     Args:
         subjects: scenarios, each with the names of its expectations.
@@ -186,7 +190,7 @@ def _prior(group: Sequence[tuple[str, Constant]]) -> Prior:
 AT_ONCE = (4, 50)
 """Smallest and largest number of concurrent members, so that no worker waits for the last run of a member."""
 BATCH_S = 30.0
-"""Total processor time of concurrent members if they are short, as workers take time to start."""
+"""Least processor time of the members that run together: short members are combined, as workers take time to start."""
 Subjects = Sequence[tuple[Scenario, Collection[str]]]
 """Scenarios, each with the ids of its claims."""
 
@@ -245,7 +249,7 @@ def run_members(
     budget_s: float = math.inf,
     tell: Callable[[Evaluated], None] | None = None,
 ) -> list[Evaluated]:
-    """Run hosts of a design; each is added to a log when it finishes, and logged hosts are not repeated.
+    """Run hosts of a design. A finished host is appended to a log; hosts in the log are not repeated.
 
     Args:
         members: values of constants and inputs, by number of the member, in the order in which they are run.
@@ -351,7 +355,7 @@ def read_log(log: Path, names: Collection[str]) -> Iterator[Evaluated]:
 
 
 def _cut_unfinished(log: Path) -> None:
-    """Remove an incomplete last row; its member is repeated."""
+    """Remove an incomplete last row; its member will be repeated."""
     text = log.read_bytes() if log.exists() else b""
     if text and not text.endswith(b"\n"):
         whole = text[: text.rfind(b"\n") + 1]

@@ -63,7 +63,7 @@ def draw_from_priors(subjects: Subjects, count: int, seed: int = 1) -> list[dict
 
 
 def can_be(scenarios: Sequence[Scenario], ensemble: Ensemble) -> bool:
-    """True if every point of some scenarios is possible on the first member."""
+    """True if the first member is a possible host at every point of some scenarios."""
     try:
         for scenario in scenarios:
             make_plan(scenario, Fidelity(replications=1, ensemble=ensemble))
@@ -73,15 +73,15 @@ def can_be(scenarios: Sequence[Scenario], ensemble: Ensemble) -> bool:
 
 
 Z90 = 1.6449
-"""Half-width of an interval of 90 %, in standard deviations."""
+"""Half-width of a 90 % interval, in standard deviations."""
 FACTORS = ".costs.generations."
 """Part of the names of processor factors, which are never fitted: claims cannot separate a processor from its software."""
 COST_UNIT = "cycles"
-"""Unit of the constants with the common factor: the costs of software."""
+"""Unit of the constants that have the common factor: costs of software."""
 NEAR = 0.05
-"""Relative step of a cost for its slope."""
+"""Relative change of a cost by which its slope is measured."""
 GRID = 61
-"""Number of standard deviations of the common factor that are weighed."""
+"""Number of grid points for the standard deviation of the common factor."""
 DRAWS = 1000
 """Number of hosts drawn for a quantile; they are not run."""
 
@@ -97,7 +97,7 @@ class FittedNumber:
     """All its names (`hostsim.lab.calibration.prior.Prior.members`)."""
     unit: str
     stated: float
-    """Value by its source."""
+    """Value according to its source."""
     prior: tuple[float, float, float]
     """Quantiles of 5, 50 and 95 %."""
     value: float
@@ -108,7 +108,7 @@ class FittedNumber:
     kept: float
     """Standard deviation of the posterior relative to that of the prior; 1 if no claim depends on the number."""
     held_by: tuple[str, ...]
-    """Claims that the number changes most, in half-widths."""
+    """The claims that depend most on the number, with the change in half-widths."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class FittedClaim:
     value: float
     residual: float
     interval: tuple[float, float]
-    """Interval of 90 %, by the uncertainty of constants and the noise of a run."""
+    """90 % interval from the uncertainty of constants and the noise of a run."""
     noise: float
     """Standard deviation of a run."""
 
@@ -141,7 +141,7 @@ class ShippedFit:
     left_out: tuple[LeftOut, ...]
     choices: tuple[Choice, ...]
     discrepancies: Mapping[str, float]
-    """Relative error of the model by kind of claim, from left-out experiments."""
+    """Relative error of the model by kind of claim, from predictions of left-out experiments."""
     factor: tuple[float, float, float]
     """Standard deviation of the common factor of all costs: quantiles of 5, 50 and 95 % (`factor_spreads`)."""
 
@@ -202,7 +202,9 @@ def _is_asked(entry: Expectation) -> bool:
 
 
 def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:
-    """Results of a best fit for numbers and claims; each experiment is predicted from the others with one run."""
+    """Results of a best fit for numbers and claims; each left-out experiment is predicted from the others with one
+    run.
+    """
     best, jacobian = fitted.best, fitted.jacobian
     scales = np.array([observation.half for observation in fit.observations])
     spread = covariance(jacobian, scales)
@@ -229,13 +231,15 @@ def draw_hosts(
 ) -> dict[int, dict[str, float]]:
     """Draw an ensemble around the best fit: values of constants and inputs by name, for each member.
 
-    A choice among words is drawn by the objective of each word. An impossible host is drawn again. All costs of a member have a factor in
-    common, which represents the error of the model: values limited by costs vary by it, and those limited by a wire or a timer do not.
+    A choice among words is drawn with weights from the objective of each value. An impossible host is drawn again. All
+    costs of a member are multiplied by a common factor, which represents the error of the model: results that costs
+    limit vary with it, and those that a wire or a timer limits do not.
 
     Args:
         fit: the fit.
         fitted: its result.
-        left_out: predictions of left-out experiments, which limit the standard deviation of the factor (`factor_spreads`).
+        left_out: predictions of left-out experiments, which constrain the standard deviation of the factor
+            (`factor_spreads`).
         count: of the hosts.
         seed: of the draws.
     """
@@ -264,8 +268,8 @@ def factor_spreads(fit: BestFit, fitted: Fitted, left_out: Sequence[LeftOut]) ->
     """Posterior of the standard deviation of the common factor of all costs, on a grid, as logarithms.
 
     The prior is half-normal, with the median spread of the priors of costs as its scale. The likelihood is that of the errors of left-out
-    claims, each of which depends on the factor by its elasticity: a value that a wire or a timer limits says nothing about costs. A single
-    most likely value would be too certain, because a dozen claims hardly limit it.
+    claims, each of which depends on the factor through its elasticity: a value that a wire or a timer limits has no
+    information about costs. The single most likely value would be too certain, as a dozen claims hardly constrain it.
 
     Args:
         fit: the fit.
@@ -349,7 +353,9 @@ def _claims(fit: BestFit, fitted: Fitted, spread: FloatArray) -> list[FittedClai
 
 
 def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]]:
-    """Prediction of each claim by the other experiments, with its error and the standard deviation of the prediction, as shares of the value."""
+    """Prediction of each claim from the other experiments, with its error and its standard deviation as shares of the
+    value.
+    """
     best, jacobian = fitted.best, fitted.jacobian
     scales = np.array([observation.half for observation in fit.observations])
     rows: list[tuple[Observation, float, float, float]] = []
@@ -387,7 +393,9 @@ def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]
 
 
 def _error(one: Observation, value: float) -> float:
-    """Relative error of a prediction: distance from the published value, or beyond the nearest end of a band."""
+    """Relative error of a prediction: distance from the published value, or from the nearest end of the band if it is
+    outside.
+    """
     if one.is_aimed:
         return (value - one.centre) / max(abs(value), 1e-9)
     low, high = one.ends
@@ -395,7 +403,7 @@ def _error(one: Observation, value: float) -> float:
 
 
 def _discrepancy(rows: Sequence[tuple[Any, float, float]]) -> float:
-    """Relative error of the model: the value with the largest likelihood of the prediction errors, in addition to the other standard deviations."""
+    """Relative error of the model: the additional standard deviation that makes the prediction errors most likely."""
     from scipy.optimize import minimize_scalar
 
     if not rows:
@@ -410,7 +418,7 @@ def _discrepancy(rows: Sequence[tuple[Any, float, float]]) -> float:
 
 
 def _ends(one: Observation, value: float, wide: float) -> tuple[float, float]:
-    """The 90 % interval; multiplicative for a positive quantity, which keeps it positive."""
+    """The 90 % interval; that of a positive quantity is multiplicative, so that it stays positive."""
     if value > 0 and one.centre > 0:
         factor = math.exp(min(Z90 * wide / value, 5.0))
         return value / factor, value * factor

@@ -18,13 +18,15 @@ __all__ = ["Learnt", "LeftOut", "Observed", "Pull", "Summary", "interval_score",
 LEVEL = 0.9
 """Level of the intervals."""
 CHAINS = 400
-"""Number of hosts of a summarised posterior; they are not run."""
+"""Number of posterior hosts in a summary; they are not run."""
 QUANTILES = (0.05, 0.5, 0.95)
 """Quantiles that summarise a number over an ensemble or a posterior."""
 MIDDLE = (0.25, 0.75)
 """Quantiles that bound the middle half of a posterior."""
 LEAST_MOVED = 0.3
-"""Smallest move of a mean, in standard deviations of the prior, as chains of a few hundred hosts have a noise of a tenth."""
+"""Smallest change of a mean that counts, in standard deviations of the prior; chains of a few hundred hosts have a
+noise of a tenth.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Learnt:
     middle: tuple[float, float]
     """Middle half of the posterior: quantiles of 25 and 75 %."""
     moved: float
-    """Distance of the means, in standard deviations of the prior; medians of few values jump."""
+    """Distance between the means, in standard deviations of the prior; means, as medians of few values jump."""
     kept: float
     """Standard deviation of the posterior over that of the prior; 1 without information."""
 
@@ -56,12 +58,12 @@ class Observed:
     prior: tuple[float, float, float]
     posterior: tuple[float, float, float]
     depends_on: tuple[str, ...]
-    """Most influential numbers."""
+    """The most influential numbers."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Prediction of an observation by a posterior without its experiment."""
+    """Prediction of an observation from the posterior of all other experiments."""
 
     name: str
     experiment: str
@@ -72,9 +74,9 @@ class LeftOut:
     median: float
     high: float
     hosts: tuple[float, float]
-    """The interval without the discrepancy: hosts and noise only, as for an ensemble."""
+    """The interval from hosts and noise only, without the discrepancy, as for an ensemble."""
     prior: tuple[float, float]
-    """The interval according to the prior."""
+    """The interval by hosts of the prior."""
 
     @property
     def holds(self) -> bool:
@@ -103,10 +105,10 @@ class Summary:
     learnt: tuple[Learnt, ...]
     observed: tuple[Observed, ...]
     discrepancies: Mapping[str, tuple[float, float, float]]
-    """Discrepancy of the model by experiment, as a distance: in half-widths if small."""
+    """Discrepancy of the model by experiment, as a distance (`Observation.distance`)."""
     left_out: tuple[LeftOut, ...]
     pulls: tuple[Pull, ...]
-    """Effects of at least `LEAST_MOVED`, the strongest first."""
+    """Effects of experiments on numbers of at least `LEAST_MOVED`, the strongest first."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -117,7 +119,7 @@ def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
     """Summarise a calibration with finished waves.
 
     Args:
-        joint: the calibration; a single experiment is not left out.
+        joint: the calibration; with a single experiment nothing is left out.
         chains: hosts of the posterior.
     """
     emulators = joint.emulators()
@@ -147,7 +149,8 @@ def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
 def left_out(
     joint: Joint, experiment: str, emulators: Mapping[str, Emulator], prior: FloatArray, posterior: Posterior
 ) -> list[LeftOut]:
-    """Leave-one-out prediction of an experiment by all others: intervals from their posterior hosts, noise and a discrepancy.
+    """Leave-one-out prediction of an experiment from all others: intervals from their posterior hosts, noise and a
+    discrepancy.
 
     Emulators do not depend on published values and are not trained again.
 
@@ -156,7 +159,7 @@ def left_out(
         experiment: to leave out.
         emulators: of all observations.
         prior: shares of hosts drawn from the prior.
-        posterior: without the experiment, with the same number of hosts.
+        posterior: posterior without the experiment, with as many hosts as ``prior``.
     """
     random = np.random.default_rng(joint.design.seed)
     place = joint.experiments.index(experiment)
@@ -188,7 +191,9 @@ def _pulls(joint: Joint, experiment: str, posterior: Posterior, without: Posteri
 
 
 def interval_score(low: float, high: float, value: float, level: float = LEVEL) -> float:
-    """Interval score of a prediction (Gneiting and Raftery, 2007): the width plus the weighted distance of the value outside it; smaller is better."""
+    """Interval score of a prediction (Gneiting and Raftery, 2007): the width, plus a penalty for the distance of a
+    value outside it; smaller is better.
+    """
     miss = max(low - value, 0.0) + max(value - high, 0.0)
     return high - low + 2 / (1 - level) * miss
 

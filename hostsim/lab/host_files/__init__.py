@@ -1,5 +1,6 @@
-"""Files from a real host: recognised by content, read with their places, and turned into a draft and measurements.
+"""Files from a real host: recognised by content, read with the place of each value, and converted to a draft and
+measurements.
 
-One module for each format (`esxtop`, `net_stats`, `esxcli_output`, `packets`). `found` has their results, `reader` selects a format, and
-`draft` writes the files.
+One module reads each format (`esxtop`, `net_stats`, `esxcli_output`, `packets`). `found` holds their results, `reader`
+selects a format, and `draft` writes the files.
 """

@@ -1,7 +1,7 @@
 """Draft of a host from its files: ``hardware.yaml``, ``scenario.yaml``, measurements, arrivals and all readings.
 
-Each value of the draft is followed by its place in the files. A missing key is a comment that begins with ``unknown``: nothing is guessed, so
-that a draft is not valid until its required keys have values.
+Each value of the draft is followed by its place in the files. Nothing is guessed: a missing key is a comment that
+begins with ``unknown``, and a draft is not valid until its required keys have values.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _CPU = {
 _NIC = {
     "model": "name on the data sheet",
     "line_rate": "rate of the wire",
-    "node": "NUMA node behind which the slot is",
+    "node": "NUMA node of the PCIe slot",
     "driver": "name of the driver",
     "rx_ring": "receive descriptors of a queue, `esxcli network nic ring current get`",
-    "moderation": "rule of the driver, or interrupt_interval in its place",
+    "moderation": "rule of the driver, or interrupt_interval instead",
 }
 _OPTIONAL = {"rx_queues": "receive queues, 1 by default", "rss": "false by default", "lro": "false by default"}
-_NO_CPU = "memory (latency, hop, channels, transfers), without which no copy waits for memory; ddio, false by default"
+_NO_CPU = "memory (latency, hop, channels, transfers; without it copies do not wait for memory); ddio, false by default"
 _VM = {"guest": "name of a shipped guest, or a guest file", "vcpus": "1 by default"}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A measure with its 95 % interval, from the samples of a file."""
+    """A metric with its 95 % interval, from the samples of a file."""
 
     metric: str
     value: float
@@ -71,7 +71,7 @@ class Draft:
 
     @cached_property
     def measured(self) -> list[Measured]:
-        """The measures with samples; of several files, the one with most samples."""
+        """The metrics with samples, each from the file with the most samples."""
         best: dict[str, Series] = {}
         for series in self.found.series:
             if series.metric not in best or len(series.samples) > len(best[series.metric].samples):
@@ -105,7 +105,7 @@ class Draft:
 
     @cached_property
     def _nics(self) -> list[str]:
-        """NICs whose link is up or unknown."""
+        """NICs whose link is not known to be down."""
         down = {reading.to.split(".")[1] for reading in self.found.readings if reading.to.endswith(".down")}
         named = {reading.given for reading in self.found.readings if reading.to.endswith(".uplinks")}
         return sorted({*self._groups("nics"), *named} - down, key=lambda nic: (len(nic), nic))
@@ -122,12 +122,12 @@ class Draft:
 
     @cached_property
     def _without_uplinks(self) -> list[str]:
-        """Switches of VMs for which the files have no uplink with a link that is up."""
+        """Switches of VMs without an uplink whose link is up, according to the files."""
         used = dict.fromkeys(str(reading.given) for reading in self.found.readings if reading.to.endswith(".networks"))
         return [name for name in used if name not in self._switches]
 
     def conflicts(self) -> list[str]:
-        """Keys with contradictory values in the files; the draft has the first value."""
+        """Keys for which the files contradict each other; the draft has the first value."""
         values: dict[str, dict[str, Reading]] = {}
         for reading in self.found.readings:
             if (
@@ -179,7 +179,7 @@ class Draft:
         )
         return [
             f"# Draft of `hostsim import` from {_comment(', '.join(files))}.",
-            "# Behind each value is the file and the line that states it. Give each key that is marked as required a value.",
+            "# Each value is followed by the file and line that states it. Give a value to each key that is marked as required.",
         ]
 
     def _keys(self, path: str, keys: Mapping[str, str], indent: str, optional: Iterable[str] = ()) -> list[str]:
@@ -212,7 +212,7 @@ class Draft:
         for name in self._without_uplinks:
             lines += [
                 f"  {name}:",
-                "    # unknown, required: uplinks (the files have none; hostsim has no switch without)",
+                "    # unknown, required: uplinks (the files have none; a switch needs at least one)",
             ]
         return lines or ["  # unknown, required: the virtual switches and their uplinks; `esxtop -b` or `net-stats -A`"]
 
@@ -248,7 +248,7 @@ class Draft:
             if arrivals.octets:
                 mean = math.fsum(arrivals.octets) / len(arrivals.octets)
                 words += f", frames of {min(arrivals.octets)} to {max(arrivals.octets)} B, {mean:.0f} B on average"
-            lines.append(f"  # {_comment(arrivals.file)}: {words}; in an entry of open-loop traffic it is replayed by")
+            lines.append(f"  # {_comment(arrivals.file)}: {words}; an entry of open-loop traffic replays it with")
             lines.append(f"  #   arrivals: {{process: replay, file: {_trace_name(number)}}}")
         return lines
 
@@ -275,9 +275,7 @@ class Draft:
         taken = [name for name in contents if (folder / name).exists() or (folder / name).is_symlink()]
         if taken:
             given = ", ".join(str(folder / name) for name in taken)
-            raise InputError(
-                Fault("is there and is not overwritten", "--output", given, "a folder without these files")
-            )
+            raise InputError(Fault("exists and is not overwritten", "--output", given, "a folder without these files"))
         require_folder(folder)
         return [write_whole(confined(folder, folder / name), text.encode()) for name, text in contents.items()]
 
@@ -323,7 +321,7 @@ def _trace_name(number: int) -> str:
 
 
 def _trace(arrivals: Arrivals) -> tuple[str, int, float]:
-    """Text of an arrival trace up to the limit of a scenario, number of its packets, and its length in seconds."""
+    """Text of an arrival trace, cut at the limit of a scenario; number of its packets; length in seconds."""
     lines: list[str] = []
     size = 0
     for nanoseconds in _within(arrivals.instants_ns):

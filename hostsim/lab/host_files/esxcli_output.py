@@ -1,7 +1,7 @@
 """Reader of the output of ``esxcli network nic``, ``esxcli hardware cpu``, ``vsish`` and ``vmware -v``.
 
-A file may be the output of one command, a session of a terminal with several, or a piece of a ``vm-support`` bundle such as
-``commands/nicinfo.sh.txt``. Blocks are recognised by their first lines; other text is ignored.
+A file may contain the output of one command, a terminal session with several, or a part of a ``vm-support`` bundle such
+as ``commands/nicinfo.sh.txt``. Blocks are recognised by their first lines; other text is ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NIC = re.compile(r"(?:vmnic|vusb)\d+")
 _KEY = re.compile(r"\s*(?P<key>[#\w][^:{}]*?)\s*:\s*(?P<value>.*?)\s*")
 _TABLE = re.compile(r"\s*Name\s+PCI(?: Device)?\s+Driver\b.*")
 _HEADING = re.compile(r"PCI(?: Device)?|Admin Status|Link(?: Status)?|MAC Address|\S+")
-"""A heading of a list of NICs. Headings of `esxcfg-nics -l` may be a single space apart."""
+"""A heading of a list of NICs. Headings of `esxcfg-nics -l` may be separated by a single space."""
 _STATS = re.compile(r"\s*NIC statistics for (?P<nic>\S+)\s*", re.IGNORECASE)
 _CPU = re.compile(r"\s*CPU:\s?(?P<number>\d{1,5})\s*")
 _VSISH = re.compile(r"\s*(?P<title>\S.*?)\s*\{\s*")
@@ -47,7 +47,7 @@ _SKYLAKE_SP, _LAST_SKYLAKE = (6, 85), 4
 """Skylake-SP shares this model with two later generations; higher steppings are Cascade Lake."""
 _CASCADE_LAKE = range(5, 8)
 _HEAD = 2000
-"""Number of lines in which a known block is sought."""
+"""Number of leading lines that are searched for a known block."""
 _GLOBAL = {"CPU Packages", "CPU Cores", "CPU Threads"}
 
 
@@ -70,7 +70,7 @@ def read_esxcli_output(text: str, file: str, found: Found) -> None:
 
 
 class _Reader:
-    """The state between lines: the open block, and the last NIC and port."""
+    """Reader of lines: keeps the open block, and the last NIC and port."""
 
     def __init__(self, file: str, found: Found) -> None:
         self._file, self._found = file, found
@@ -82,10 +82,10 @@ class _Reader:
         self._clients: dict[str, str] = {}
         """Users of ports by switch and number."""
         self._pending: list[tuple[int, str, str]] = []
-        """Lines of ``nic get`` before the line with the NIC's name."""
+        """Lines of ``nic get`` that precede the line with the NIC's name."""
         self._columns: list[tuple[str, int]] = []
         self._aligned = False
-        """True if columns are given by the dashes below the headings, so that a cell may be empty."""
+        """True if dashes below the headings mark the columns, so that a cell may be empty."""
         self._cpus: dict[str, dict[str, tuple[int, str]]] = {}
         self._totals: dict[str, tuple[int, int]] = {}
 
@@ -183,7 +183,7 @@ class _Reader:
     def _row(self, number: int, line: str) -> None:
         """A line of ``esxcli network nic list`` below its heading."""
         if set(line.strip()) <= {"-", " "}:
-            # headings of numbers are right-aligned, so that only the dashes below them show the columns
+            # headings of numbers are right-aligned, so only the dashes below them mark the columns
             dashes = list(re.finditer("-+", line))
             if len(dashes) == len(self._columns) and all(
                 dash.start() <= start < dash.end() for dash, (_, start) in zip(dashes, self._columns, strict=True)
@@ -212,7 +212,7 @@ class _Reader:
                 self._add(number, nic, name, value)
 
     def _cells(self, number: int, line: str) -> dict[str, str]:
-        """The cells of a row: its words with the description last; by the dashes if a cell is empty."""
+        """The cells of a row, split at words with the description last, or at the dashes if a cell is empty."""
         names = [name for name, _ in self._columns]
         words = dict(zip(names, map(str.strip, line.split(None, len(names) - 1)), strict=False))
         if words.get("MTU", "").isdecimal() and words.get("Speed", "")[:1].isdecimal():
@@ -221,11 +221,11 @@ class _Reader:
             ends = [start for _, start in self._columns[1:]] + [None]
             return {name: line[start:end].strip() for (name, start), end in zip(self._columns, ends, strict=True)}
         if _NIC.fullmatch(name := words.get("Name", "")):
-            self._found.note(f"{self._file}:{number}: the cells of {name} cannot be told apart, and are not read")
+            self._found.note(f"{self._file}:{number}: the cells of {name} cannot be separated, and are not read")
         return {"Name": name}
 
     def _flush(self) -> None:
-        """Record the lines of ``esxcli network nic get``, which gives the name late."""
+        """Collect the lines of ``esxcli network nic get`` until the line with the NIC's name."""
         lines, self._pending = self._pending, []
         nic = next((value for _, key, value in lines if key == "Name"), self._nic)
         for number, key, value in lines:
@@ -239,7 +239,7 @@ class _Reader:
     def _ring(self, number: int, key: str, value: str) -> None:
         if not self._nic:
             if key == "RX":
-                self._found.note(f"{self._file}:{number}: the ring sizes belong to a NIC that no line names")
+                self._found.note(f"{self._file}:{number}: the ring sizes are ignored, as no line names their NIC")
             self._add(number, "a NIC that is not named", key, value)
         elif key == "RX" and value.isdecimal() and 0 < int(value[:6]) <= 65536:
             self._add(number, self._nic, key, value, f"nics.{self._nic}.rx_ring", int(value))

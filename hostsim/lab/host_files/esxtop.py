@@ -1,7 +1,7 @@
 r"""Reader of ``esxtop -b``: CSV with counter paths in the first line, and a sample in each other line.
 
-Sources of the grammar: captures and scripts in public repositories. A capture may have a message of the terminal before its first line,
-an incomplete last line, and, after editing in a spreadsheet, no quotes and no host name.
+The grammar is taken from captures and scripts in public repositories. A capture may have a terminal message before its
+first line and an incomplete last line; one that was edited in a spreadsheet may lack quotes and the host name.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _NETWORLD = re.compile(r"\bNetWorld-")
 _UPLINK = re.compile(r"vmnic\d+")
 MOST_COLUMNS = 200_000
 MOST_CELLS = 40_000_000
-"""Largest number of values; they take 300 MiB of memory."""
+"""Largest number of values; they would use 300 MiB of memory."""
 _MOST_JUNK = 20
-"""Number of lines in which the head of the table is sought."""
+"""Number of leading lines that are searched for the header."""
 _ROUNDING = 0.005
 """esxtop writes two decimals."""
 _CPU = {"% Used": "guest_cpu", "% Ready": "guest_ready", "% CoStop": "guest_costop"}
@@ -45,7 +45,7 @@ class _Column:
     """A counter of the header."""
 
     number: int
-    """Column from 1; the first column has the time."""
+    """Number of the column, from 1; column 1 has the time."""
     path: str
     object: str
     instance: str
@@ -72,7 +72,7 @@ def read_esxtop(lines: Iterable[str], file: str, found: Found) -> None:
     table, times = _samples(source, file, line, len(columns), found)
     if len(table) > 1:
         table, times = table[1:], times[1:]
-        found.note(f"{file}: the first sample is left out, which covers the time since the host started")
+        found.note(f"{file}: the first sample is left out, as it covers the time since the host started")
     found.note(f"{file}: {len(table)} samples, from {times[0]} to {times[-1]}")
     values = {column.number: table[:, column.number - 2] for column in columns}
     used = _measure(columns, values, file, found)
@@ -140,7 +140,7 @@ def _samples(source: Iterator[str], file: str, header: int, count: int, found: F
     except csv.Error as error:
         raise InputError(Fault(f"is not CSV: {error}", file=file, line=header + reader.line_num)) from None
     if short:
-        found.note(f"{file}:{short[0]}: left out, since they lack a value for a counter: {len(short)} of the lines")
+        found.note(f"{file}:{short[0]}: left out, as they lack a value for a counter: {len(short)} of the lines")
     if strange:
         found.note(f"{file}: {strange} cells are not numbers and count as missing")
     if not rows:
@@ -169,7 +169,7 @@ def _numbers(cells: list[str]) -> tuple[FloatArray, int]:
 
 
 def _measure(columns: list[_Column], values: dict[int, FloatArray], file: str, found: Found) -> dict[int, str]:
-    """Add the measures; returns the measure of each used column."""
+    """Add samples of metrics; returns the metric of each used column."""
     used: dict[int, str] = {}
 
     def take(metric: str, chosen: list[_Column], *, mean: bool, scale: float = 1.0) -> None:
@@ -216,7 +216,7 @@ def _source(file: str, columns: list[_Column]) -> str:
 
 
 def _parts(column: _Column) -> list[str]:
-    """Switch, port and user of a port; for a VM's port also the world and the VM."""
+    """Switch, port and user of a port; for a VM's port, also the world and the VM."""
     return column.instance.split(":", 3) if column.object == "Network Port" else []
 
 

@@ -1,4 +1,4 @@
-"""Contents of a host's files: readings with their places, samples of measures, arrivals, and notes."""
+"""Contents of a host's files: readings with their places, samples of metrics, arrivals, and notes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Reading:
     half: float | None = None
     """Half-width of the 95 % interval of the mean, or None."""
     to: str = ""
-    """Key of the draft or measure that uses the reading; empty if unused."""
+    """Key of the draft, or metric, that uses the reading; empty if unused."""
     given: Any = None
     """Value of that key."""
     column: int = 0
@@ -50,13 +50,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Series:
-    """Samples of a measure of hostsim."""
+    """Samples of one of hostsim's metrics."""
 
     metric: str
     samples: FloatArray
-    """Samples in the measure's unit, in order of time, shape (samples,)."""
+    """Samples in the metric's unit, in order of time, shape (samples,)."""
     rounding: float
-    """Half of the rounding step of the file's numbers, in the measure's unit."""
+    """Half of the rounding step of the file's numbers, in the metric's unit."""
     source: str
     """Origin of the samples, in words."""
 
@@ -95,7 +95,7 @@ class Found:
             tried = plain if number == 1 else f"{plain}-{number}"
             if self._called.setdefault((kind, tried), name) == name:
                 return tried
-        raise AssertionError("one more name than there are")
+        raise AssertionError("no free suffix")
 
     def add(self, reading: Reading) -> None:
         """Add a reading, up to `MOST_READINGS`."""
@@ -110,13 +110,13 @@ class Found:
             self.notes.append(text)
 
     def measure(self, metric: str, columns: Sequence[FloatArray], rounding: float, source: str, *, mean: bool) -> None:
-        """Add the sum or the mean of several series of samples as samples of a measure; nothing without samples.
+        """Add the sum or mean of several series of samples as samples of a metric; does nothing without samples.
 
         Args:
             metric: of the catalogue.
             columns: samples in the metric's unit, each of shape (samples,); NaN for missing values.
-            rounding: of each.
-            source: their place, in words.
+            rounding: rounding error of each series.
+            source: place of the series, in words.
             mean: True for the mean, False for the sum.
         """
         if not columns:
@@ -125,7 +125,7 @@ class Found:
         whole = table[:, np.isfinite(table).all(axis=0)]
         if whole.shape[1]:
             values = whole.mean(axis=0) if mean else whole.sum(axis=0)
-            # rounding errors of several columns are independent, so their sum grows with the square root of their
+            # rounding errors of columns are independent, so that of their sum grows with the square root of their
             # number
             spread = rounding * len(columns) ** 0.5 / (len(columns) if mean else 1)
             self.series.append(Series(metric, values, spread, source))
@@ -140,8 +140,8 @@ def group_name(vm: str) -> str:
 def mean_of(samples: FloatArray, rounding: float) -> tuple[float, float | None, int]:
     """Mean of the samples of a counter, half-width of its 95 % interval, and number of samples.
 
-    From 20 samples on the interval is that of batch means, as neighbours are dependent; with fewer it is Student's. It is at least as wide as
-    the rounding of the numbers.
+    With 20 samples or more, the interval is that of batch means, as consecutive samples are correlated; with fewer, it
+    is Student's. It is at least as wide as the rounding of the numbers.
 
     Args:
         samples: in order of time, shape (samples,); NaN for missing values.

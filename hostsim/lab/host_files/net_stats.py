@@ -27,7 +27,7 @@ Values = dict[str, float]
 
 
 def read_net_stats(text: str, file: str, found: Found) -> None:
-    """Read the output of ``net-stats -A``, with any counters of ``-t``.
+    """Read the output of ``net-stats -A``, with any counters selected by ``-t``.
 
     Args:
         text: of the file; text before the first brace is ignored.
@@ -66,7 +66,7 @@ def read_net_stats(text: str, file: str, found: Found) -> None:
 
 
 class _Lines:
-    """First lines of ports and worlds, which the JSON parser does not provide."""
+    """First lines of ports and worlds in the file, as the JSON parser does not provide them."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[str, int] = {}
@@ -112,7 +112,7 @@ def _worlds(entry: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any]]:
 
 
 def _by_name(entries: Iterable[Any]) -> dict[str, dict[str, Any]]:
-    """Entries by name; a repeated name is followed by its id, as VMs may have the same name."""
+    """Entries by name; the id is added to a repeated name, as VMs may have the same name."""
     found: dict[str, dict[str, Any]] = {}
     for entry in map(_dict, entries):
         name = entry.get("name")
@@ -129,7 +129,7 @@ def _is_uplink(port: Mapping[str, Any]) -> bool:
 
 
 def _measure(intervals: list[dict[str, Any]], file: str, found: Found) -> Callable[[str, str], str]:
-    """Add the measures; returns a function from a port or world and a counter to its measure."""
+    """Add samples of metrics; returns a function that gives the metric of a counter of a port or world."""
 
     def over(values: Iterator[float]) -> FloatArray:
         return np.array(list(values), dtype=np.float64)

@@ -25,11 +25,13 @@ PCAP_STARTS = {
     b"\x4d\x3c\xb2\xa1": ("<", 1),
     b"\xa1\xb2\x3c\x4d": (">", 1),
 }
-"""First bytes of a pcap file: byte order, and nanoseconds per unit of time."""
+"""Byte order, and nanoseconds per unit of time, by the first bytes of a pcap file."""
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 """First bytes of a pcapng file."""
 _PACKETS = {6: "IIIII", 2: "HxxIIII"}
-"""Types of blocks with a packet and its time: enhanced, and the obsolete one. The simple block has no time."""
+"""Types of the blocks that have a packet and its time: the enhanced and the obsolete one. The simple block has no
+time.
+"""
 _LONGEST_RECORD = 1 << 20
 MOST_PACKETS = 10_000_000
 _SECOND_NS = 1_000_000_000
@@ -46,7 +48,7 @@ class Source(Protocol):
     """A stream of bytes."""
 
     def read(self, count: int, /) -> bytes:
-        """A number of bytes, or fewer at the end of the file."""
+        """Read a number of bytes, or fewer at the end of the file."""
 
 
 def read_pcap(stream: Source, file: str, found: Found) -> None:
@@ -98,14 +100,14 @@ def read_tshark(text: str, file: str, found: Found) -> None:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Positions of time and size in lines with several fields."""
+    """Positions of time and size among the fields of a line."""
 
     separator: str
     time: int
     size: int | None
 
     def of(self, line: str) -> str:
-        """The time and the size of a line; a missing one is an empty text."""
+        """The time and size of a line; a missing one is an empty text."""
         try:
             cells = next(csv.reader([line], delimiter=self.separator), [])
         except csv.Error:
@@ -115,7 +117,7 @@ class _Columns:
 
 
 def _columns(head: str) -> _Columns | None:
-    """The columns of a first line with names, as from ``tshark -E header=y``; None without a time."""
+    """The columns of a first line with names, as from ``tshark -E header=y``; None if none of them is a time."""
     first = _FIELD.match(head)
     if first is None:
         return None
@@ -176,7 +178,7 @@ def _pcapng(read: _Reader) -> Iterator[Packet]:
     units: list[Callable[[int], int]] = []
     kind: int | None = 0x0A0D0D0A
     while True:
-        if kind == 0x0A0D0D0A:  # a section: the byte order follows the length
+        if kind == 0x0A0D0D0A:  # a section header: the byte order follows the length
             head = read.take(8)
             if head is None:
                 return
@@ -231,7 +233,7 @@ def _keep(packets: Iterator[Packet], file: str, found: Found) -> None:
         raise InputError(Fault("has no packets with a time", allowed="a capture of pcap, pcapng or tshark", file=file))
     order = sorted(range(len(times)), key=times.__getitem__)
     if order != list(range(len(times))):
-        found.note(f"{file}: packets are not in the order of their times, and are put into it")
+        found.note(f"{file}: packets are not in order of time, and are sorted")
     first = times[order[0]]
     octets = tuple(sizes[place] for place in order) if all(sizes) else ()
     found.arrivals.append(Arrivals(file, tuple(times[place] - first for place in order), octets))

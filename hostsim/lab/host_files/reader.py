@@ -72,7 +72,7 @@ def _read_folder(folder: Path, found: Found) -> None:
         for place in places
         if place.is_dir() and not (place != folder and place.is_symlink())
         for file in sorted(place.iterdir())
-        if file.is_file() and not file.is_symlink()  # a link in an untrusted bundle may lead anywhere
+        if file.is_file() and not file.is_symlink()  # a symbolic link in an untrusted bundle may point to any file
     ]
     read, passed = 0, 0
     for file in files:
@@ -89,7 +89,7 @@ def _read_folder(folder: Path, found: Found) -> None:
     if not read:
         raise InputError(Fault("has no file of a known format", file=display_name(folder), allowed=_KINDS))
     if passed:
-        found.note(f"{display_name(folder)}: {passed} files of other formats, or with faults, are passed over")
+        found.note(f"{display_name(folder)}: {passed} files of other formats, or with faults, are skipped")
 
 
 def _read(file: Path, found: Found) -> None:
@@ -150,7 +150,7 @@ def _read_stream(stream: _Limited, name: str, found: Found) -> None:
 
 
 class _Limited:
-    """A stream that raises a fault beyond its size limit."""
+    """A stream that raises a fault if its size limit is exceeded."""
 
     def __init__(self, stream: BinaryIO | gzip.GzipFile, name: str) -> None:
         self._stream, self._name = stream, name
@@ -158,12 +158,12 @@ class _Limited:
         self.most = MAX_BYTES
 
     def peek(self, count: int) -> bytes:
-        """The first bytes, which remain unread."""
+        """The first bytes, without reading past them."""
         self._start = self._take(count)
         return self._start
 
     def read(self, count: int = -1, /) -> bytes:
-        """A number of bytes, or all remaining ones."""
+        """Read a number of bytes, or all remaining ones."""
         wanted = self.most + 1 if count < 0 else count
         data, self._start = self._start[:wanted], self._start[wanted:]
         data += self._take(wanted - len(data))
@@ -182,7 +182,7 @@ class _Limited:
 
 
 def _lines(stream: _Limited, name: str) -> Iterator[str]:
-    """The lines of a capture one by one, in UTF-8 or by the byte order mark."""
+    """The lines of a capture one by one, decoded as UTF-8 or by the byte order mark."""
     rest = b""
     start = stream.read(1 << 20)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start[:64]:

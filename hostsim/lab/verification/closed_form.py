@@ -108,9 +108,9 @@ def bulk_wait(rate: float, most: int) -> float:
 
 
 def coalesced(rate: float, depth: float, timeout: float) -> Cycle:
-    """Interrupts at ``depth`` pending packets or ``timeout`` after the first of them; Poisson packets, taken at once.
+    """Interrupts at ``depth`` pending packets, or ``timeout`` after the first of them; Poisson packets, taken at once.
 
-    The cycle ends with packet k + 2 or later exactly if at most k come within the timeout after the first.
+    A cycle has more than k + 1 packets exactly if more than k arrive within the timeout after the first.
     """
     if math.isinf(depth):
         packets = 1 + rate * timeout
@@ -121,7 +121,7 @@ def coalesced(rate: float, depth: float, timeout: float) -> Cycle:
     term = below = math.exp(-mean)
     packets, waited = 1.0, 0.0
     for k in range(int(depth) - 1):
-        more = max(0.0, 1 - below)  # probability of more than k packets in the timeout
+        more = max(0.0, 1 - below)  # probability of more than k packets within the timeout
         packets += more
         waited += (k + 1) / rate * more
         term *= mean / (k + 1)
@@ -130,10 +130,10 @@ def coalesced(rate: float, depth: float, timeout: float) -> Cycle:
 
 
 def paced_interrupts(rate: float, interval: float) -> Cycle:
-    """Immediate interrupts at intervals of at least ``interval``; Poisson packets, taken at once.
+    """Immediate interrupts at least ``interval`` apart; Poisson packets, taken at once.
 
     A cycle lasts until the later of the interval's end and the first packet: ``interval + exp(-rate * interval) / rate`` on
-    average. Packets within the interval, ``rate * interval`` of them, wait for half of it; one that comes later does not wait.
+    average. The ``rate * interval`` packets within the interval wait for half of it; a later one does not wait.
     """
     packets = rate * interval + math.exp(-rate * interval)
     return rate / packets, packets, rate * interval**2 / 2 / packets
@@ -151,9 +151,9 @@ def polling_wait(queues: int, load: float, switch: float, service: str) -> float
     Args:
         queues: number of queues.
         load: of the server, all queues together.
-        switch: time to turn to the next queue.
+        switch: time to switch to the next queue.
         service: ``exhaustive`` (until the queue is empty), ``gated`` (customers at the start of the visit) or
-            ``limited`` (at most one a visit).
+            ``limited`` (at most one customer per visit).
     """
     rate = load / queues
     if service == "limited":

@@ -16,7 +16,7 @@ from hostsim.units import SECOND, US
 __all__ = ["interrupt_moderation", "periodic_polling", "static_coalescing"]
 
 _WARM_UP = 2 * RATE_WINDOW
-"""Settling time, as the depth of rate-based coalescing follows the rate after one window."""
+"""Time to settle, as the depth of rate-based coalescing follows the rate with a delay of one window."""
 
 
 def _interrupts(cycle: closed_form.Cycle) -> tuple[Quantity, ...]:
@@ -29,7 +29,7 @@ def _interrupts(cycle: closed_form.Cycle) -> tuple[Quantity, ...]:
 
 
 def _cycle(rig: Receiver, clock: Clock, length: int) -> Sequence[float]:
-    """Statistics from the first to the last interrupt, as a fixed window would cut an interval at each end."""
+    """Statistics from the first to the last interrupt, as a fixed window would cut off an interval at each end."""
     clock.advance(length)
     flow = rig.flow
     flow.latency.flush()
@@ -39,7 +39,7 @@ def _cycle(rig: Receiver, clock: Clock, length: int) -> Sequence[float]:
 
 
 def static_coalescing() -> Iterator[Oracle]:
-    """Oracles of static coalescing: a vNIC that interrupts at a packet count or a timeout."""
+    """Oracles of static coalescing: a vNIC that interrupts at a number of packets or a timeout."""
     for rate, depth, timeout_us, packets in (
         (1e4, math.inf, 250, 3e5),
         (1e5, math.inf, 50, 3e5),

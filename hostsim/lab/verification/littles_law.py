@@ -30,8 +30,8 @@ _COSTS_US = {"driver_rx": 4, "split_enqueue": 2, "vnic_deliver": 8, "guest_rx_pa
 class _TimedRing(Ring[Any]):
     """A ring that adds up the waits of the packets taken from it.
 
-    A guest's poll takes at its start all packets until its end, each at the instant of its processing. Until that instant an arrived packet
-    is in the ring for an observer.
+    A guest's poll removes at its start all packets that it will process until its end, each with the instant of its
+    processing. An observer counts an arrived packet as in the ring until that instant.
     """
 
     def __init__(self, capacity: int, clock: Clock, *, from_wire: bool) -> None:
@@ -41,7 +41,7 @@ class _TimedRing(Ring[Any]):
         self.waited = 0
 
     def take_next(self, limit: int, now: int) -> Train[Any] | None:
-        """As of any ring."""
+        """See the overridden method."""
         train = super().take_next(limit, now)
         if train is not None:
             count = train.count
@@ -56,7 +56,7 @@ class _TimedRing(Ring[Any]):
         return train
 
     def held_at(self, now: int) -> int:
-        """Return the number of packets in the ring, including those that a running poll will take."""
+        """Return the number of packets in the ring, including those that a running poll has not processed yet."""
         self.settle(now)
         self._ahead = [(taken, ready) for taken, ready in self._ahead if taken > now]
         return self.held + sum(instant <= now for _, ready in self._ahead for instant in ready)
@@ -81,7 +81,7 @@ def _spec() -> PointSpec:
 
 
 class _Observer:
-    """Observes rings at Poisson instants, which see time averages."""
+    """Observes rings at Poisson instants, as Poisson arrivals see time averages."""
 
     def __init__(self, host: Host, rings: list[list[_TimedRing]], gaps: Lengths) -> None:
         self._host, self._rings, self._gaps = host, rings, gaps
@@ -134,7 +134,7 @@ def littles_law_stages() -> Iterator[Oracle]:
     yield Oracle(
         "Little's law",
         "Receive path with split-receive contexts",
-        "50 kpps to four VMs; the time average of what a stage holds over its rate times its mean wait",
+        "50 kpps to four VMs; packets in a stage (time average) over its rate times its mean wait",
         tuple(Quantity(f"L / (rate x W), {stage}", 1.0) for stage in STAGES),
         lambda streams, portion: _stages(streams, portion, 1e6),
     )

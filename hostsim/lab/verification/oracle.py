@@ -1,4 +1,4 @@
-"""Test oracle: a case with known closed-form answers, its simulation, and the comparison with theory."""
+"""Test oracle: a case with closed-form answers, its simulation, and the comparison of both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OracleOutcome(Enum):
     FAIL = "fail"
     """The interval is narrow enough and does not contain it."""
     ERROR = "error"
-    """The interval is too wide: an error of the test."""
+    """The interval is too wide for a verdict: an error of the test."""
 
 
 @dataclass(frozen=True)

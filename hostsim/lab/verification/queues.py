@@ -50,9 +50,10 @@ Reader = Callable[[RunRecord], Sequence[float]]
 def _host(
     rate: float, bursts: float, read: Reader, settings: dict[str, str], fill: float = 0
 ) -> Callable[[Streams, float], Sequence[float]]:
-    """A replication of the queue host: ``rate`` arrivals per service, ``bursts`` of them over all replications.
+    """A replication of the host in `queue.yaml`, with ``rate`` arrivals per service; all replications together have
+    ``bursts`` arrivals.
 
-    ``fill`` is the number of services until an overflowing ring is full; they are cut as warm-up.
+    ``fill`` is the number of services until an overflowing ring is full, which are cut as warm-up.
     """
     settings = settings | {"traffic__bursts__rate": f"{rate * PER_SECOND:.15g} /s"}
 
@@ -124,7 +125,7 @@ def finite_buffer() -> Iterator[Oracle]:
         yield Oracle(
             "One server",
             f"M/M/1/{capacity}, load {load}",
-            f"load {load}, room for {capacity}, the one in service included",
+            f"load {load}, capacity {capacity} including the one in service",
             (Quantity("share lost", closed_form.mm1k_loss(load, capacity)),),
             _host(load, bursts, _lost, {"traffic__bursts__waiting": str(capacity - 1)}, fill),
         )
@@ -155,7 +156,7 @@ def _batch_host(load: float, batch: int, cv2: float, bursts: float) -> Callable[
 
 
 def bulk_service() -> Iterator[Oracle]:
-    """Oracles of bulk service (M/M^(1,b)/1): a server that takes up to a poll budget at a time."""
+    """Oracles of bulk service (M/M^(1,b)/1): the server takes up to a poll budget of customers at a time."""
     for most, rate, bursts in ((2, 1.6, 1.4e7), (4, 3.2, 1.6e7), (32, 19.2, 2.05e7), (64, 38.4, 3.5e7)):
         yield Oracle(
             "Batches",
@@ -167,7 +168,7 @@ def bulk_service() -> Iterator[Oracle]:
 
 
 def _lengths(streams: Streams, *scope: str, cv2: float = 1.0) -> Lengths:
-    """Lengths with a mean of one service: exponential by default, or with another squared variation."""
+    """Burst lengths with a mean of one service: exponential by default, or with another squared variation."""
     values: dict[str, object] = {"mean": f"{SERVICE_PS} ps"}
     if cv2 != 1:
         values |= {"distribution": "gamma", "cv": math.sqrt(cv2)} if cv2 else {"distribution": "constant"}
@@ -267,8 +268,9 @@ def priority_classes() -> Iterator[Oracle]:
 def processor_sharing() -> Iterator[Oracle]:
     """Oracles of M/G/1 processor sharing: a small quantum, extrapolated to 0.
 
-    With a quantum of q services the mean sojourn deviates from processor sharing in proportion to q. Twice the mean at q minus the mean at
-    2 q, with the same random numbers, removes the deviation. (With exponential service any quantum gives the same mean.)
+    With a quantum of q services, the mean sojourn deviates from that of processor sharing in proportion to q. Twice the
+    mean at q minus the mean at 2 q, from the same random numbers, removes this deviation. (With exponential service,
+    any quantum gives the same mean.)
     """
     for cv2, load, bursts, slices in ((0.0, 0.3, 1.4e5, 40), (1.0, 0.5, 1.35e6, 10), (2.0, 0.4, 1.7e6, 16)):
 

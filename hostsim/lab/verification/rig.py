@@ -53,9 +53,9 @@ __all__ = [
 SERVICE_PS = 10_000_000
 """Mean length of a burst in `queue.yaml`: the unit of time of the closed forms."""
 PER_SECOND = SECOND / SERVICE_PS
-"""Services per second: the rate in a scenario file for one arrival per mean service."""
+"""Services per second: the rate that gives one arrival per mean service time in a scenario file."""
 WARM_UP = 16
-"""Divisor of every run's length for the warm-up cut, which is independent of the measured values."""
+"""The warm-up cut is every run's length over this number, independent of the measured values."""
 
 
 def point(file: str, **settings: str) -> PointSpec:
@@ -75,7 +75,7 @@ def measure(spec: PointSpec, streams: Streams, length: int, warm_up: int = 0) ->
         spec: the point.
         streams: its random streams.
         length: picoseconds, warm-up included.
-        warm_up: smallest cut in picoseconds.
+        warm_up: smallest cut, in picoseconds.
 
     Raises:
         InvariantError: a conservation law does not hold.
@@ -101,7 +101,7 @@ def measure(spec: PointSpec, streams: Streams, length: int, warm_up: int = 0) ->
 
 
 def mean_time(record: RunRecord, name: str) -> tuple[float, int]:
-    """Exact mean time of a histogram over the window, in picoseconds, and its number of packets or bursts."""
+    """Exact mean of a histogram over the window, in picoseconds, and its number of packets or bursts."""
     histogram = record.histograms[name]
     count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
     total = int((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum())
@@ -109,11 +109,11 @@ def mean_time(record: RunRecord, name: str) -> tuple[float, int]:
 
 
 ROOM = 1 << 40
-"""Capacity of rings without loss."""
+"""Capacity of rings that must not drop packets."""
 
 
 def bare_host(pcpus: int, *, quantum: int = 1000 * SECOND, lag_quanta: int = 10**9) -> Scheduler:
-    """A scheduler with one node, without costs and vCPU preemption; by default the quantum exceeds any burst."""
+    """A scheduler with one node, no costs and no vCPU preemption; by default the quantum exceeds any burst."""
     spec = point("queue.yaml")
     costs = CostTable(spec.costs, spec.hardware.cpu)
     costs.vcpu_lead = 1 << 100
@@ -175,7 +175,7 @@ class _Job(World):
 
 
 class Pool:
-    """Bursts of work, each in its own world, so that only the scheduler decides their order."""
+    """Bursts of work, each in a separate world, so that only the scheduler decides their order."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class Receiver:
 
 
 class Guest(Receiver):
-    """A guest that never halts and takes announced packets without spending time."""
+    """A guest that never halts and takes announced packets in zero time."""
 
     def __init__(self, clock: Clock, scheme: CoalescingScheme, arrivals: Arrivals) -> None:
         super().__init__()
@@ -237,7 +237,7 @@ class Guest(Receiver):
 
 
 class _Taker(InterruptTarget):
-    """The vCPU of such a guest, with only the methods that a vNIC calls."""
+    """The vCPU of such a guest, reduced to the methods that a vNIC calls."""
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver

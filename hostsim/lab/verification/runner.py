@@ -76,8 +76,9 @@ class Effort:
 
 FULL = Effort(replications=96, share=1.0, widening=1.0)
 QUICK = Effort(replications=24, share=1 / 20, widening=7.0)
-"""A twentieth of the length makes intervals 4.5 times as wide, a quarter of the replications 1.1 times more; the rest allows for the
-variation of widths by a sixth."""
+"""A twentieth of the length makes intervals 4.5 times as wide, and a quarter of the replications another 1.1 times; the
+remainder allows for widths that vary by a sixth.
+"""
 
 
 def verify(
