@@ -186,8 +186,8 @@ def check(
     plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
     verdicts = []
     for (scenario, names), outcome in zip(chosen, execute_all(plans, asked.execution(_shown(progress))), strict=True):
-        found = judge_expectations(scenario, outcome.records, outcome.answers, runs)
-        verdicts += [verdict for verdict in found if verdict.expectation.name in names]
+        judged = judge_expectations(scenario, outcome.records, outcome.answers, runs)
+        verdicts += [verdict for verdict in judged if verdict.expectation.name in names]
     return Verdicts(verdicts, quick=runs.quick)
 
 
@@ -310,8 +310,8 @@ def calibrate(
     asked = run_options(calibrate, options, given, _CALIBRATES)
     chosen = _chosen(scenario, overrides, axes, root, asked.plugins)
     execution, spent = asked.execution(_shown(progress)), read_budget(budget, members)
-    found = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=asked.seed)
-    return Calibration(*found)
+    fitted = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=asked.seed)
+    return Calibration(*fitted)
 
 
 def compare(after: Results, before: Results | str | Path, tolerance: float = 0.02) -> Differences:
@@ -359,16 +359,16 @@ def reproduce(
     from hostsim.views.report.page import write_page
 
     asked = run_options(reproduce, options, given)
-    folder, found, drawn = asked.results, [], []
+    folder, results, drawn = asked.results, [], []
     scenarios = [load_file(name, plugins=asked.plugins) for name in require_shipped(names)]
     with worker_pool(asked.jobs) as submit:
         for index, result in enumerate(run_sweeps(scenarios, asked.fidelity(), asked.execution(_shown(progress)))):
-            found.append(result)
+            results.append(result)
             drawn.append(submit(_drawn, replace(result, records=()), folder, index))
         sections = [section.result() for section in drawn]
     page = confined(folder, folder / "report.html")
     write_page(page, sections, title="Reproduction of the published experiments")
-    return found
+    return results
 
 
 def _drawn(result: Results, results: Path, place: int) -> Section:
@@ -395,16 +395,16 @@ def open_results(folder: str | Path, results: str | Path | None = None) -> Resul
 
     from hostsim.campaign.store import SavedRecords, SavedRun, Store
 
-    found, beside = read(Path(folder)), Path(folder).absolute().parent
+    stored, beside = read(Path(folder)), Path(folder).absolute().parent
     if results is None:
         results = beside if (beside / "runs").is_dir() else RESULTS
-    store = Store(Path(results), found.provenance.get("code", ""))
+    store = Store(Path(results), stored.provenance.get("code", ""))
     runs = (
         SavedRun(point, replication, seed, json.loads(axes), tuple(json.loads(warnings)), flag)
-        for point, replication, seed, axes, warnings, flag in found.runs.itertuples(index=False)
+        for point, replication, seed, axes, warnings, flag in stored.runs.itertuples(index=False)
     )
-    records = SavedRecords(store, runs, rerun_command(vars(found)))
-    return replace(found, records=LazyRecords(records))
+    records = SavedRecords(store, runs, rerun_command(vars(stored)))
+    return replace(stored, records=LazyRecords(records))
 
 
 def plan(scenario: Scenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:

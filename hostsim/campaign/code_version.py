@@ -128,7 +128,7 @@ def import_closure(package: Path = PACKAGE, known: Mapping[str, _Module] | None 
     Raises:
         FileNotFoundError: the package has no sources.
     """
-    found: dict[str, _Module] = {}
+    modules: dict[str, _Module] = {}
     waiting, seen = [_ROOT], set(_NO_INFLUENCE)
     while waiting:
         name = waiting.pop()
@@ -139,9 +139,9 @@ def import_closure(package: Path = PACKAGE, known: Mapping[str, _Module] | None 
         if not (name == _ROOT or source.is_file()):
             continue
         data = source.read_bytes()
-        found[name] = (known or {}).get(_hash(data)) or _parsed(data, source)
-        waiting += _paths(found[name].imports)
-    return found
+        modules[name] = (known or {}).get(_hash(data)) or _parsed(data, source)
+        waiting += _paths(modules[name].imports)
+    return modules
 
 
 def _parsed(data: bytes, source: Path) -> _Module:

@@ -142,8 +142,8 @@ class InterimAnalysis:
 
         records = [done[point, replication] for point in self._points for replication in range(count)]
         answers = {search.name: search.answer(done) for search in self._searches[count]}
-        found = judge(self._scenario.expectations, self._scenario.name, records, answers, level=self._level(count))
-        return next(verdict for verdict in found if verdict.expectation.name == self._expectation.name)
+        verdicts = judge(self._scenario.expectations, self._scenario.name, records, answers, level=self._level(count))
+        return next(verdict for verdict in verdicts if verdict.expectation.name == self._expectation.name)
 
     def _too_long(self, count: int, following: int, done: Records) -> str:
         """The reason to skip the next look; empty if there is time for it."""

@@ -86,8 +86,8 @@ def run_sweep(
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
-    [found] = run_sweeps([scenario], fidelity, execution, expectations=expectations)
-    return found
+    [results] = run_sweeps([scenario], fidelity, execution, expectations=expectations)
+    return results
 
 
 def run_sweeps(
@@ -184,11 +184,11 @@ def judge_expectations(
     length_ps = scenario.run.quick_length_ps if quick else scenario.run.length_ps
     runs = _sources(records, length_ps) if isinstance(records, StoredRecords) else records.values()
     known = known_red(other_runs=replace(fidelity, max_processor_s=None) != Fidelity(quick=True))
-    found = judge(scenario.expectations, scenario.name, runs, answers, known, is_ensemble=is_ensemble)
+    verdicts = judge(scenario.expectations, scenario.name, runs, answers, known, is_ensemble=is_ensemble)
     if scenario.changed:
         note = "of a changed host: " + "; ".join(f"{path}={value}" for path, value in scenario.changed.items())
-        found = [replace(verdict, notes=(note, *verdict.notes)) for verdict in found]
-    return Verdicts(found, quick=quick)
+        verdicts = [replace(verdict, notes=(note, *verdict.notes)) for verdict in verdicts]
+    return Verdicts(verdicts, quick=quick)
 
 
 def _sources(records: StoredRecords, length_ps: int) -> Iterator[RunSource]:
@@ -286,7 +286,7 @@ def _origin(scenario: Scenario) -> dict[str, str]:
 
 def _citations(scenario: Scenario) -> dict[str, tuple[Citation, ...]]:
     """The publications behind a scenario's expectations, and behind the reasons of its assumed inputs."""
-    found = bibliography()
-    cited = {entry.name: found.of_claim(entry.name) for entry in scenario.expectations}
-    cited |= {row.path: found.of_text(row.reason) for row in scenario.assumptions}
+    publications = bibliography()
+    cited = {entry.name: publications.of_claim(entry.name) for entry in scenario.expectations}
+    cited |= {row.path: publications.of_text(row.reason) for row in scenario.assumptions}
     return {name: citations for name, citations in cited.items() if citations}

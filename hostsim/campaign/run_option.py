@@ -202,11 +202,11 @@ class RunOptions(BaseModel):
         if self.ensemble is None:
             return None
         shipped = self.ensemble == SHIPPED
-        found = (
+        ensemble = (
             replace(read_ensemble(shipped_ensemble()), name=SHIPPED) if shipped else read_ensemble(Path(self.ensemble))
         )
-        found.require_members(self.replications or 1)
-        return found
+        ensemble.require_members(self.replications or 1)
+        return ensemble
 
     @field_validator("*", mode="before")
     @classmethod

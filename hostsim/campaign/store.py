@@ -532,7 +532,7 @@ class SavedRecords(Mapping[RecordKey, RunRecord]):
 
     def __getitem__(self, key: RecordKey) -> RunRecord:
         run = self._runs[key]
-        record = next((found for key in run.keys if (found := self._store.get(key)) is not None), None)
+        record = next((stored for key in run.keys if (stored := self._store.get(key)) is not None), None)
         if record is None:
             gone = f"replication {run.replication} of point {run.point} is not there"
             raise StoreError(f"{self._store.folder}: {gone}; `{self._command}` runs it again")

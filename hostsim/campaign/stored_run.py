@@ -163,7 +163,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ReadableRun:
     """A stored run with a readable file."""
 
     run: StoredRun
@@ -214,21 +214,21 @@ def stored_runs(
     """
     wanted = dict(where or {})
     names = _metrics(metrics)
-    found = [
-        _Found(run, head)
+    runs = [
+        _ReadableRun(run, head)
         for run in runs_in(Path(results))
         if (all_versions or run.is_usable) and (head := run.head()) is not None
     ]
-    known = list(dict.fromkeys(name for one in found for name in one.named))
+    known = list(dict.fromkeys(name for one in runs for name in one.named))
     unknown = [name for name in wanted if name not in known]
-    if unknown and found:
+    if unknown and runs:
         allowed = "a dotted path, or an axis of a scenario"
         raise InputError(
             Fault("no stored run has this parameter", "where", repr(name), allowed, nearest_name(name, known))
             for name in unknown
         )
-    found = [one for one in found if fnmatch.fnmatchcase(one.scenario, scenario) and _fits(one.named, wanted)]
-    return _frame(found, list(wanted), names)
+    runs = [one for one in runs if fnmatch.fnmatchcase(one.scenario, scenario) and _fits(one.named, wanted)]
+    return _frame(runs, list(wanted), names)
 
 
 def saved_runs(results: Path) -> set[RunId]:
@@ -278,25 +278,25 @@ def _fits(values: Mapping[str, Scalar], wanted: Mapping[str, Scalar | Sequence[S
     return True
 
 
-def _frame(found: Sequence[_Found], asked: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+def _frame(runs: Sequence[_ReadableRun], asked: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
     from hostsim.results.metrics.catalogue import CATALOGUE
     from hostsim.results.table import as_numbers
 
-    paths = list(dict.fromkeys(path for one in found for path in one.parameters))
-    values = {path: [one.named.get(path) for one in found] for path in dict.fromkeys([*asked, *paths])}
+    paths = list(dict.fromkeys(path for one in runs for path in one.parameters))
+    values = {path: [one.named.get(path) for one in runs] for path in dict.fromkeys([*asked, *paths])}
     shown = [path for path, column in values.items() if path in asked or len(set(map(str, column))) > 1]
     columns: dict[str, Any] = {
-        "scenario": [one.scenario for one in found],
-        "code": [one.run.code for one in found],
-        "point": [one.run.key[0] for one in found],
-        "replication": [one.run.key[1] for one in found],
-        "seed": [one.run.key[2] for one in found],
-        "stored": pd.to_datetime([one.run.stored for one in found], unit="s", utc=True),
-        "bytes": [one.run.bytes for one in found],
+        "scenario": [one.scenario for one in runs],
+        "code": [one.run.code for one in runs],
+        "point": [one.run.key[0] for one in runs],
+        "replication": [one.run.key[1] for one in runs],
+        "seed": [one.run.key[2] for one in runs],
+        "stored": pd.to_datetime([one.run.stored for one in runs], unit="s", utc=True),
+        "bytes": [one.run.bytes for one in runs],
     }
-    records = (one.run.record() if metrics or one.head.has_failed else None for one in found)
+    records = (one.run.record() if metrics or one.head.has_failed else None for one in runs)
     measured = [_measured(record, metrics) for record in records]
     columns |= {"error": [error for error, _ in measured]}
     columns |= {path: values[path] for path in shown}

@@ -191,8 +191,8 @@ def what_if(
             f"{held.compared} of {held.points} points could be compared: the others have no two pairs of finished runs"
         )
     lost = (len(old.failed) or len(new.failed)) and len(held.alone) == held.points
-    found = Differences() if lost else Differences(differences(new.table, old.table, shared))
-    return WhatIf(before.name, dict(changes), old, new, found, tuple(notes))
+    compared = Differences() if lost else Differences(differences(new.table, old.table, shared))
+    return WhatIf(before.name, dict(changes), old, new, compared, tuple(notes))
 
 
 def with_least_replications(scenario: Scenario, runs: Fidelity) -> Fidelity:

@@ -25,13 +25,13 @@ MOST_POINTS = 4
 """Number of points with a printed bottleneck."""
 
 
-def answer(found: Results) -> str:
+def answer(results: Results) -> str:
     """Format the question, each figure's curves, the judged expectations, and the bottleneck at the end of each curve."""
-    blocks = [f"{found.question}{found.caveat}"]
-    curves = [figure for figure in found.figures if isinstance(figure, FigureSpec) and not figure.stack]
-    blocks += ["\n".join(lines) for figure in curves if (lines := list(_curves(found.table, figure)))]
+    blocks = [f"{results.question}{results.caveat}"]
+    curves = [figure for figure in results.figures if isinstance(figure, FigureSpec) and not figure.stack]
+    blocks += ["\n".join(lines) for figure in curves if (lines := list(_curves(results.table, figure)))]
     blocks += [
-        "\n".join(lines) for lines in (_judged(found), list(_subjects(found)), list(_bottlenecks(found))) if lines
+        "\n".join(lines) for lines in (_judged(results), list(_subjects(results)), list(_bottlenecks(results))) if lines
     ]
     return "\n\n".join(blocks)
 
@@ -74,20 +74,20 @@ def _values(rows: Sequence[Mapping[Any, Any]], x: str) -> str:
     )
 
 
-def _judged(found: Results) -> list[str]:
+def _judged(results: Results) -> list[str]:
     """The expectations with a value, as a table."""
     from hostsim.results.verdicts import as_rows, headings
 
-    judged = [verdict for verdict in found.verdicts if verdict.state is not VerdictState.MISSING]
-    return columns(headings(judged), as_rows(judged, quick=found.quick)).splitlines() if judged else []
+    judged = [verdict for verdict in results.verdicts if verdict.state is not VerdictState.MISSING]
+    return columns(headings(judged), as_rows(judged, quick=results.quick)).splitlines() if judged else []
 
 
-def _subjects(found: Results) -> Iterator[str]:
+def _subjects(results: Results) -> Iterator[str]:
     """Measures of each VM group or traffic entry at the last point, if there are several subjects."""
     from hostsim.views.report.breakdown import LIMIT, last_points, subject_rows
 
-    for point in last_points(found)[-1:]:
-        headings, rows = subject_rows(found, point.id)
+    for point in last_points(results)[-1:]:
+        headings, rows = subject_rows(results, point.id)
         if rows:
             shown = rows[:MOST_SERIES]
             table = list(zip(headings, *shown, strict=True))  # one column for each subject, because the labels are long
@@ -101,18 +101,18 @@ def _subjects(found: Results) -> Iterator[str]:
                 yield f"  and {len(rows) - MOST_SERIES} more"
 
 
-def _bottlenecks(found: Results) -> Iterator[str]:
+def _bottlenecks(results: Results) -> Iterator[str]:
     """The bottleneck at the last point of each series, a line for each."""
     from hostsim.views.report.breakdown import asked_subjects, last_points, limit_at
 
-    points, said = last_points(found), set[str]()
+    points, said = last_points(results), set[str]()
     for point in points[:MOST_POINTS]:
         at = f" at {point.words}" if point.words else ""
         yield f"bottleneck{at}: {point.bottleneck}{point.where}"
         if point.reason:
             yield f"  {point.reason}"
-        for subject in asked_subjects(found):
-            if limit := limit_at(found, point.id, subject):
+        for subject in asked_subjects(results):
+            if limit := limit_at(results, point.id, subject):
                 yield f"bottleneck of {subject}{at}: {limit[0]}"
                 if limit[1] != point.reason:
                     yield f"  {limit[1]}"
@@ -120,4 +120,4 @@ def _bottlenecks(found: Results) -> Iterator[str]:
         said.update(new)
         yield from (f"  {note}" for note in new)
     if len(points) > MOST_POINTS:
-        yield f"and {len(points) - MOST_POINTS} more points: `hostsim report {found.scenario} --contexts`"
+        yield f"and {len(points) - MOST_POINTS} more points: `hostsim report {results.scenario} --contexts`"

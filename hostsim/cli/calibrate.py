@@ -127,10 +127,10 @@ def _calibrate_own(
         host = own_host(scenario, to, output, execution, predict=predict, seed=options.seed)
         typer.echo(_own_forecast(host, spent, options))
         return
-    found, parts = calibrate_own(
+    calibrated, parts = calibrate_own(
         scenario, to, spent, execution, output=output, predict=predict, seed=options.seed, tell=_Teller()
     )
-    typer.echo(_answer(found, scenario.name))
+    typer.echo(_answer(calibrated, scenario.name))
     if command := _command(scenario, parts):
         typer.echo(f"run the member nearest the centre: {command}")
 
@@ -153,17 +153,17 @@ def _calibrate_shipped(output: Path | None, options: RunOptions, *, dry_run: boo
         )
         return
     fitted = fit.fit(start)
-    found = shipped_fit(fit, fitted)
-    found.write(folder)
-    write_ensemble(folder / "ensemble.csv", draw_hosts(fit, fitted, found.left_out, MEMBERS))
-    typer.echo(_fit_answer(found))
+    shipped = shipped_fit(fit, fitted)
+    shipped.write(folder)
+    write_ensemble(folder / "ensemble.csv", draw_hosts(fit, fitted, shipped.left_out, MEMBERS))
+    typer.echo(_fit_answer(shipped))
     typer.echo(f"all of it: {folder}")
 
 
-def _fit_answer(found: ShippedFit) -> str:
+def _fit_answer(shipped: ShippedFit) -> str:
     """The numbers that the best fit changed, and the missed claims."""
     moved = sorted(
-        (number for number in found.numbers if abs(number.moved) >= LEAST_SHOWN), key=lambda one: -abs(one.moved)
+        (number for number in shipped.numbers if abs(number.moved) >= LEAST_SHOWN), key=lambda one: -abs(one.moved)
     )
     rows = [
         (
@@ -177,11 +177,11 @@ def _fit_answer(found: ShippedFit) -> str:
         for one in moved
     ]
     lines = [columns(("number", "unit", "prior", "best fit", "moved, in sd", "sd left"), rows), ""]
-    missed = [claim for claim in found.claims if abs(claim.residual) > 1]
+    missed = [claim for claim in shipped.claims if abs(claim.residual) > 1]
     lines += [f"off: {one.name}: {one.value:.4g}, published {one.published:.4g} +- {one.half:.2g}" for one in missed]
     lines.append(
-        f"objective {found.objectives[0]:.1f} -> {found.objectives[-1]:.1f} in {len(found.objectives) - 1} steps and {found.processor_h:.1f} processor hours; "
-        f"{found.effective:.1f} effective parameters; {len(found.claims) - len(missed)} of {len(found.claims)} claims within a half-width"
+        f"objective {shipped.objectives[0]:.1f} -> {shipped.objectives[-1]:.1f} in {len(shipped.objectives) - 1} steps and {shipped.processor_h:.1f} processor hours; "
+        f"{shipped.effective:.1f} effective parameters; {len(shipped.claims) - len(missed)} of {len(shipped.claims)} claims within a half-width"
     )
     return "\n".join(lines)
 
@@ -268,10 +268,10 @@ def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> s
     return columns(("", ""), rows).strip("\n")
 
 
-def _answer(found: Calibrated, name: str) -> str:
+def _answer(calibrated: Calibrated, name: str) -> str:
     """The result: numbers that the data determine, residuals, the prediction, and the next measurement."""
-    held = found.held
-    others = [one.name for one in found.summary.learnt if one not in held]
+    held = calibrated.held
+    others = [one.name for one in calibrated.summary.learnt if one not in held]
     rows = [
         (
             one.name,
@@ -283,7 +283,7 @@ def _answer(found: Calibrated, name: str) -> str:
         )
         for one in held
     ]
-    off = [residual for residual in found.residuals if not residual.holds]
+    off = [residual for residual in calibrated.residuals if not residual.holds]
     lines = []
     if held:
         headings = ("held by the data", "unit", "before", "after", "moved, in sd", "sd left")
@@ -291,7 +291,7 @@ def _answer(found: Calibrated, name: str) -> str:
     lines += [
         *textwrap.wrap(f"not held, as before: {', '.join(others) or 'none'}", 120, break_long_words=False),
         "",
-        f"{name}: {len(held)} of {len(held) + len(others)} numbers are held, {len(found.residuals) - len(off)} of {len(found.residuals)} measurements agree with the ensemble of {len(found.ensemble)} hosts",
+        f"{name}: {len(held)} of {len(held) + len(others)} numbers are held, {len(calibrated.residuals) - len(off)} of {len(calibrated.residuals)} measurements agree with the ensemble of {len(calibrated.ensemble)} hosts",
     ]
     lines += [
         f"off: {one.name}: {_spread((one.low, one.median, one.high))}, measured {one.measured:.4g} +- {one.interval:.2g}"
@@ -299,13 +299,13 @@ def _answer(found: Calibrated, name: str) -> str:
     ]
     lines += [
         f"beyond constants the model misses {where} by about {median:.1f} half-widths (90 %: {low:.1f} to {high:.1f})"
-        for where, (low, median, high) in found.summary.discrepancies.items()
+        for where, (low, median, high) in calibrated.summary.discrepancies.items()
     ]
-    if found.prediction is not None:
-        one = found.prediction
+    if calibrated.prediction is not None:
+        one = calibrated.prediction
         lines.append(f"predicted: {one.name}: {_spread((one.low, one.median, one.high))} (90 %)")
-    lines += [f"measure next: {one.name}, which narrows it by {100 * one.narrows:.0f} %" for one in found.next[:1]]
-    lines.append(f"all of it: {found.joint.folder}")
+    lines += [f"measure next: {one.name}, which narrows it by {100 * one.narrows:.0f} %" for one in calibrated.next[:1]]
+    lines.append(f"all of it: {calibrated.joint.folder}")
     return "\n".join(lines)
 
 

@@ -206,12 +206,12 @@ def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:
     from hostsim.results.compare import read_baseline, require_axes
 
     ensemble = ensemble_words(options.fidelity())
-    found = read_baseline(folder, scenario.name, quick=options.quick, seed=options.seed, ensemble=ensemble)
+    baseline = read_baseline(folder, scenario.name, quick=options.quick, seed=options.seed, ensemble=ensemble)
     try:
-        require_axes(found.table, list(scenario.axes), "earlier")
+        require_axes(baseline.table, list(scenario.axes), "earlier")
     except InputError as error:
         raise error.at(str(folder)) from None
-    return found
+    return baseline
 
 
 @dataclass
@@ -274,18 +274,18 @@ def _compared(pairs: Iterable[tuple[Scenario, Results]], tolerance: float, optio
     done = Comparison()
     for scenario, then in pairs:
         with Reporter() as reporter:
-            found = api.run(scenario, progress=reporter, options=options.model_copy(update={"plugins": []}))
-        say_failed(found)
-        done.failed += len(found.failed)
-        held = coverage(found.table, then.table, found.axes)
+            results = api.run(scenario, progress=reporter, options=options.model_copy(update={"plugins": []}))
+        say_failed(results)
+        done.failed += len(results.failed)
+        held = coverage(results.table, then.table, results.axes)
         done.points += held.points
         done.compared += held.compared
         _tell_uncompared(scenario.name, held)
         moves: list[PairedDifference] = []
-        if len(held.alone) < held.points or not len(found.failed):
-            moves = list(api.compare(found, then, tolerance))
+        if len(held.alone) < held.points or not len(results.failed):
+            moves = list(api.compare(results, then, tolerance))
         done.moves += [(scenario.name, move) for move in moves]
-        done.suites.append(comparison_suite(scenario.name, held, moves, wall_seconds(found.table, found.axes)))
+        done.suites.append(comparison_suite(scenario.name, held, moves, wall_seconds(results.table, results.axes)))
     return done
 
 
@@ -371,25 +371,27 @@ def predict(
         return
     runs = options.fidelity()
     with Reporter() as reporter:
-        found = prediction.predict(chosen, runs, options.execution(reporter))
+        predicted = prediction.predict(chosen, runs, options.execution(reporter))
     if record:
-        prediction.record_first(chosen, commits, found, runs)
-        found = prediction.with_ledgers(chosen, found)
+        prediction.record_first(chosen, commits, predicted, runs)
+        predicted = prediction.with_ledgers(chosen, predicted)
     if as_json:
-        print_json(plain(found))
+        print_json(plain(predicted))
     else:
-        _print_tables(found)
+        _print_tables(predicted)
     say_warnings(warning for scenario in scenarios for warning in scenario.warnings)
-    if any(each.verdict.value is None for each in found):
+    if any(each.verdict.value is None for each in predicted):
         raise typer.Exit(Status.CLAIM)
 
 
-def _print_tables(found: list[Prediction]) -> None:
+def _print_tables(predictions: list[Prediction]) -> None:
     """Print the predictions and their scores on stdout, and their reasons and notes on stderr."""
     from hostsim.lab.prediction import SCORE_HEADINGS, headings, rows, score_rows
 
-    typer.echo(columns(headings(found), rows(found)) + "\n\n" + columns(SCORE_HEADINGS, score_rows(found)))
-    for each in found:
+    typer.echo(
+        columns(headings(predictions), rows(predictions)) + "\n\n" + columns(SCORE_HEADINGS, score_rows(predictions))
+    )
+    for each in predictions:
         verdict = each.verdict
         for text in [*([verdict.reason] if verdict.reason else []), *verdict.notes]:
             typer.echo(f"{each.measurement.id}: {text}", err=True)
@@ -499,8 +501,8 @@ def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Cit
         if subject in scenarios or Path(subject).is_file():
             yield from _of_scenario(subject, root)
             continue
-        found = [name for name in known if fnmatch.fnmatchcase(name, subject)]
-        if not found:
+        names = [name for name in known if fnmatch.fnmatchcase(name, subject)]
+        if not names:
             raise InputError(
                 Fault(
                     "no scenario, claim, measurement or subject has this name",
@@ -509,7 +511,7 @@ def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Cit
                     nearest=nearest_name(subject, [*scenarios, *known, *facts]),
                 )
             )
-        for name in found:
+        for name in names:
             yield from ((citation, name) for citation in bibliography().of_claim(name))
 
 
@@ -519,8 +521,8 @@ def _of_scenario(subject: str, root: Path | None) -> Iterator[tuple[Citation, st
     from hostsim.scenario.cost_model import constants_at
     from hostsim.scenario.shipped_data import bibliography
 
-    scenario, found = api.load(subject, root=root), bibliography()
+    scenario, publications = api.load(subject, root=root), bibliography()
     for expectation in scenario.expectations:
-        yield from ((citation, expectation.name) for citation in found.of_claim(expectation.name))
+        yield from ((citation, expectation.name) for citation in publications.of_claim(expectation.name))
     for constant in constants_at(scenario, {name: axis.values[0] for name, axis in scenario.axes.items()}):
-        yield from ((citation, constant.name) for citation in found.of_text(constant.text))
+        yield from ((citation, constant.name) for citation in publications.of_text(constant.text))

@@ -53,12 +53,12 @@ def explore(
     from hostsim.views.explorer.data import write_explorer
 
     changes = pairs(overrides, "--set"), pairs(axes, "--axis")
-    found = [entry for subject in subjects for entry in _found(subject, options, changes, root)]
-    if output is not None and len(found) > 1:
-        names = ", ".join(results.scenario for _, results in found)
+    sides = [entry for subject in subjects for entry in _found(subject, options, changes, root)]
+    if output is not None and len(sides) > 1:
+        names = ", ".join(results.scenario for _, results in sides)
         raise InputError(Fault("is one file for several scenarios", "--output", str(output), f"one of {names}"))
     partial = 0
-    for folder, results in found:
+    for folder, results in sides:
         page = write_explorer(output or confined(folder, folder / "explore.html"), results, folder, against)
         if not is_stdout(page):
             typer.echo(page)
@@ -113,7 +113,7 @@ def _run(
     folder = Path(options.results, loaded.name)
     require_folder(folder)
     with Reporter() as reporter:
-        found = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
-    write(found, folder)
-    say_warnings(found.warnings)
-    return folder, found
+        results = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
+    write(results, folder)
+    say_warnings(results.warnings)
+    return folder, results

@@ -89,14 +89,14 @@ def _last_run(plan: Plan, folder: Path) -> Results | None:
 
     scenario, fidelity = plan.scenario, plan.fidelity
     try:
-        found = read(folder / scenario.name)
+        results = read(folder / scenario.name)
     except StoreError:
         return None
-    provenance = found.provenance
+    provenance = results.provenance
     changes = "; ".join(f"{path}={value}" for path, value in scenario.departures.items())
     is_same = (provenance.get("set", ""), provenance.get("ensemble", "")) == (changes, ensemble_words(fidelity))
-    is_same = is_same and (found.scenario, found.quick) == (scenario.name, fidelity.quick)
-    return found if is_same and found.usage.runs else None
+    is_same = is_same and (results.scenario, results.quick) == (scenario.name, fidelity.quick)
+    return results if is_same and results.usage.runs else None
 
 
 def _as_last(last: Results, missing: Iterable[Task], searched: int) -> float:

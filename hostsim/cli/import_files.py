@@ -40,8 +40,8 @@ def import_(
     and a mark for each unknown one; measured.csv for calibrate --to and check --against; and found.csv with everything
     that was read.
     """
+    from hostsim.lab.host_files.contents import group_name
     from hostsim.lab.host_files.draft import Draft
-    from hostsim.lab.host_files.found import group_name
     from hostsim.lab.host_files.reader import read_host_files
 
     called = name if name is not None else output.resolve().name
@@ -57,10 +57,10 @@ def import_(
 
 def _answer(draft: Draft) -> str:
     """Summary: read files, measures, and unknown keys."""
-    readings = draft.found.readings
+    readings = draft.contents.readings
     used = sum(bool(reading.to) for reading in readings)
     lines = [f"{draft.name}: {len(readings)} values and counters read, {used} used"]
-    packets = sum(len(arrival.instants_ns) for arrival in draft.found.arrivals)
+    packets = sum(len(arrival.instants_ns) for arrival in draft.contents.arrivals)
     lines += [f"packets to replay: {packets}"] if packets else []
     if measured := draft.measured:
         rows = [
@@ -75,7 +75,7 @@ def _answer(draft: Draft) -> str:
 
 
 def _say_notes(draft: Draft) -> None:
-    notes = [*draft.found.notes, *(f"contradictory values, the first is used: {text}" for text in draft.conflicts())]
+    notes = [*draft.contents.notes, *(f"contradictory values, the first is used: {text}" for text in draft.conflicts())]
     alone = [one.metric for one in draft.measured if one.half is None]
     if alone:
         notes.append(f"{', '.join(alone)}: a single sample has no interval and is not in measured.csv; take several")

@@ -106,11 +106,11 @@ def only_part(name: str) -> tuple[str, str, Path]:
     Raises:
         InputError: parts of several kinds have the name.
     """
-    found = parts_named(name)
-    if len(found) > 1:
-        kinds = ", ".join(f"{kind}/{own}" for kind, own, _ in found)
+    parts = parts_named(name)
+    if len(parts) > 1:
+        kinds = ", ".join(f"{kind}/{own}" for kind, own, _ in parts)
         raise InputError(Fault("is the name of several parts", "show", repr(name), f"one of {kinds}"))
-    return found[0]
+    return parts[0]
 
 
 def show_part(name: str) -> str:
@@ -198,11 +198,11 @@ def list_(
     from hostsim.scenario.shipped_data import predictions, shipped
 
     def rows(names: Iterable[str]) -> list[tuple[object, ...]]:
-        found: list[tuple[object, ...]] = []
+        entries: list[tuple[object, ...]] = []
         for scenario in map(load, names):
             swept = _axes_values(make_plan(scenario, Fidelity(), expectations=False))
-            found.append((scenario.name, len(swept), len(scenario.expectations), scenario.question))
-        return found
+            entries.append((scenario.name, len(swept), len(scenario.expectations), scenario.question))
+        return entries
 
     typer.echo(columns(("scenario", "points", "expectations", "question"), rows(shipped())))
     typer.echo("\n" + columns(("prediction", "points", "measurements", "question"), rows(predictions())))

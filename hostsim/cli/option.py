@@ -122,8 +122,8 @@ def complete_change(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_drawn(ctx: typer.Context, incomplete: str) -> list[str]:
     """Axes of the results on the command line."""
-    found = _drawn(ctx)
-    return [axis for axis in found.axes if axis.startswith(incomplete)] if found else []
+    results = _drawn(ctx)
+    return [axis for axis in results.axes if axis.startswith(incomplete)] if results else []
 
 
 def complete_own_subject(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -140,7 +140,7 @@ def complete_drawn_subject(ctx: typer.Context, incomplete: str) -> list[str]:
     from hostsim.results.metrics.subject import KINDS, subjects
 
     try:
-        record = next(iter(found.records), None) if (found := _drawn(ctx)) else None
+        record = next(iter(results.records), None) if (results := _drawn(ctx)) else None
     except StoreError:
         record = None
     if record is None:
@@ -308,15 +308,15 @@ def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
     Raises:
         InputError: one has no equals sign or no name, or a name is given twice.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     faults = []
     for text in given or ():
         name, sign, value = (part.strip() for part in text.partition("="))
         if not sign or not name:
             faults.append(Fault("is not name=value", option, repr(text), "name=value"))
-        elif name in found:
+        elif name in values:
             faults.append(Fault("is given twice", option, repr(text), f"one value for {name}"))
-        found[name] = value
+        values[name] = value
     if faults:
         raise InputError(faults)
-    return found
+    return values

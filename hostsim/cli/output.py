@@ -49,19 +49,19 @@ def coloured(text: str, colour: str, stream: TextIO) -> str:
     return typer.style(text, fg=colour) if stream.isatty() and "NO_COLOR" not in os.environ else text
 
 
-def say_failed(found: Results) -> None:
+def say_failed(results: Results) -> None:
     """Print each failed run with the last line of its error, and the number of failed runs."""
-    for row in found.failed.itertuples():
+    for row in results.failed.itertuples():
         last = str(row.error).strip().splitlines()[-1]
-        typer.echo(f"{found.scenario}: point {row.point}, replication {row.replication} failed: {last}", err=True)
-    say_partial(found)
+        typer.echo(f"{results.scenario}: point {row.point}, replication {row.replication} failed: {last}", err=True)
+    say_partial(results)
 
 
-def say_partial(found: Results) -> int:
+def say_partial(results: Results) -> int:
     """Print the number of failed runs, if there are any, and return it."""
-    failed = len(found.failed)
+    failed = len(results.failed)
     if failed:
-        typer.echo(f"{found.scenario}{found.caveat}: {failed} of {len(found.table)} runs failed", err=True)
+        typer.echo(f"{results.scenario}{results.caveat}: {failed} of {len(results.table)} runs failed", err=True)
     return failed
 
 

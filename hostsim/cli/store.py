@@ -161,10 +161,10 @@ def _bytes(text: str) -> int:
     """
     from hostsim.campaign.run_option import quantity
 
-    found = quantity(text, "size", "--keep")
-    if found < 0:
+    size = quantity(text, "size", "--keep")
+    if size < 0:
         raise InputError(Fault("is negative", "--keep", repr(text), "a size from 0"))
-    return round(found)
+    return round(size)
 
 
 def _rows(

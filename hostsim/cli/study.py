@@ -125,15 +125,15 @@ def what_if(
         typer.echo(dry_run_table([before, after], options, sweep=True, expectations=False))
         return
     with Reporter() as reporter:
-        found = run_both(before, after, {**wanted, **prices}, options.fidelity(), options.execution(reporter), own)
+        answer = run_both(before, after, {**wanted, **prices}, options.fidelity(), options.execution(reporter), own)
     if of:
-        found = replace(found, differences=found.differences.only(*own))
-    for note in found.notes:
+        answer = replace(answer, differences=answer.differences.only(*own))
+    for note in answer.notes:
         typer.echo(coloured(f"note: {note}", "yellow", sys.stderr), err=True)
-    _print_differences(found, own if of and metrics else metrics or (), as_json=as_json)
-    for side in (found.before, found.after):
+    _print_differences(answer, own if of and metrics else metrics or (), as_json=as_json)
+    for side in (answer.before, answer.after):
         say_failed(side)
-    if len(found.before.failed) or len(found.after.failed):
+    if len(answer.before.failed) or len(answer.after.failed):
         raise typer.Exit(Status.FAILED_RUNS)
 
 
@@ -153,26 +153,26 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
     return None, f"--ensemble gives prediction intervals, which say how sure the model is, and adds {added}"
 
 
-def _print_differences(found: WhatIf, metrics: Sequence[str], *, as_json: bool) -> None:
+def _print_differences(answer: WhatIf, metrics: Sequence[str], *, as_json: bool) -> None:
     """Print the change in one sentence, and the differences of some measures, certain or not, or all certain ones."""
     from hostsim.cli.output import columns
     from hostsim.results.compare import difference_rows
 
-    shown = found.differences.only(*metrics) if metrics else found.differences
+    shown = answer.differences.only(*metrics) if metrics else answer.differences
     if as_json:
         print_json([{name: plain(value) for name, value in row.items()} for row in shown.frame().to_dict("records")])
     elif metrics and shown:
-        typer.echo(f"{found.sentence_of(metrics)}\n\n{columns(*difference_rows(shown))}")
+        typer.echo(f"{answer.sentence_of(metrics)}\n\n{columns(*difference_rows(shown))}")
     elif shown := shown.distinct.certain:
         moved = list(dict.fromkeys(entry.metric for entry in shown))  # measures of a subject have no headline
-        typer.echo(f"{found.sentence or found.sentence_of(moved[:4])}\n\n{columns(*difference_rows(shown))}")
+        typer.echo(f"{answer.sentence or answer.sentence_of(moved[:4])}\n\n{columns(*difference_rows(shown))}")
         known = {entry.metric for entry in shown}
         same = [
-            f"  {', '.join(others)} as {first}" for first, others in found.differences.alike.items() if first in known
+            f"  {', '.join(others)} as {first}" for first, others in answer.differences.alike.items() if first in known
         ]
         if same:
             typer.echo("\n".join(["", "measures that change alike:", *same]))
-    elif not found.differences:
+    elif not answer.differences:
         typer.echo("nothing could be compared: there is no pair of finished runs")
     else:
         typer.echo("no difference is certain: every 95 % interval contains 0")

@@ -97,15 +97,15 @@ def run(
     # print before the run, since the user may want to stop because of a setting without effect
     say_warnings(loaded.warnings)
     with Reporter() as reporter:
-        found = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
-    files = write(found, folder)
+        results = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
+    files = write(results, folder)
     if capture is not None:
-        files = [*files, *_write_captures(found, loaded, folder)]
-    typer.echo(f"{answer(found)}\n")
+        files = [*files, *_write_captures(results, loaded, folder)]
+    typer.echo(f"{answer(results)}\n")
     for file in files:
         typer.echo(file)
-    say_failed(found)
-    if len(found.failed):
+    say_failed(results)
+    if len(results.failed):
         raise typer.Exit(Status.FAILED_RUNS)
 
 
@@ -120,15 +120,15 @@ def _require_capture(given: str, shard: str | None) -> None:
         raise InputError(Fault("cannot be combined with --shard, which writes only runs", "--as", given))
 
 
-def _write_captures(found: Results, scenario: Scenario, folder: Path) -> list[Path]:
+def _write_captures(results: Results, scenario: Scenario, folder: Path) -> list[Path]:
     """Write the first run of each point in the format of esxtop, and report points without one."""
     from hostsim.config.files import write_whole
     from hostsim.results.integrity import confined
     from hostsim.views.esxtop import capture_name, to_esxtop
 
     written = []
-    for row in found.table.drop_duplicates("point").to_dict("records"):
-        record = found.record_of(str(row["point"]), int(row["replication"]))
+    for row in results.table.drop_duplicates("point").to_dict("records"):
+        record = results.record_of(str(row["point"]), int(row["replication"]))
         spec, _ = scenario.spec(record.axes, scenario.run.quick_length_ps)
         if record.error is not None or not spec.hypervisor:
             why = "has failed" if record.error is not None else "is a native host"
@@ -171,21 +171,21 @@ def reproduce(
     require_file(page)
     started = time.monotonic()
     with Reporter() as reporter:
-        found = api.reproduce(*chosen, progress=reporter, options=options)
-    verdicts = [verdict for entry in found for verdict in entry.verdicts]
+        results = api.reproduce(*chosen, progress=reporter, options=options)
+    verdicts = [verdict for entry in results for verdict in entry.verdicts]
     print_verdicts(verdicts, quick=options.quick)
-    typer.echo(f"\n{_cost_table(found)}\n\n{page}")
+    typer.echo(f"\n{_cost_table(results)}\n\n{page}")
     typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
-    for entry in found:
+    for entry in results:
         say_warnings(entry.warnings)
         say_failed(entry)
-    if any(len(entry.failed) for entry in found):
+    if any(len(entry.failed) for entry in results):
         raise typer.Exit(Status.FAILED_RUNS)
     if not all(is_accepted(verdict, quick=options.quick) for verdict in verdicts):
         raise typer.Exit(Status.CLAIM)
 
 
-def _cost_table(found: Iterable[Results]) -> str:
+def _cost_table(results: Iterable[Results]) -> str:
     """The table of runs, simulated time and wall-clock time of each scenario."""
     rows = [
         (
@@ -195,7 +195,7 @@ def _cost_table(found: Iterable[Results]) -> str:
             entry.usage.dispatches,
             f"{entry.usage.wall_s:.1f} s",
         )
-        for entry in found
+        for entry in results
     ]
     return columns(("scenario", "runs", "simulated", "dispatches", "wall time of its runs"), rows)
 
@@ -272,32 +272,32 @@ def plot(
             for file in save(draw_warm_up(record), folder / "figures" / "warm-up", pdf=pdf):
                 typer.echo(file)
             continue
-        found = api.open_results(folder, kept) if y is not None and parsed(y)[1] else read(folder)
+        loaded = api.open_results(folder, kept) if y is not None and parsed(y)[1] else read(folder)
         made = (
-            draw_figures(found, folder, pdf=pdf)
+            draw_figures(loaded, folder, pdf=pdf)
             if y is None
-            else _drawn(found, folder, x, y, by or (), pairs(at, "--at"), pdf=pdf)
+            else _drawn(loaded, folder, x, y, by or (), pairs(at, "--at"), pdf=pdf)
         )
         for file in made:
             typer.echo(file)
-        partial += say_partial(found)
+        partial += say_partial(loaded)
     if partial:
         raise typer.Exit(Status.FAILED_RUNS)
 
 
 def _drawn(
-    found: Results, folder: Path, x: str | None, y: str, by: Sequence[str], at: Mapping[str, str], *, pdf: bool
+    results: Results, folder: Path, x: str | None, y: str, by: Sequence[str], at: Mapping[str, str], *, pdf: bool
 ) -> tuple[Path, ...]:
     """Draw a measure against an axis into the figures of a folder."""
     from hostsim.results.integrity import confined
     from hostsim.results.table import as_written
     from hostsim.views.plots.style import KINDS, figure_of, save
 
-    runs = as_written(found.table)
-    varied = [axis for axis in found.axes if axis not in (*by, *at) and runs[axis].nunique() > 1]
-    if x is None and not (varied or found.axes):
-        raise InputError(Fault("has no axis to draw against", given=found.scenario, allowed="a run with an axis"))
-    axes = found.plot(x=x or (varied or found.axes)[0], y=y, by=tuple(by), at=at or None)
+    runs = as_written(results.table)
+    varied = [axis for axis in results.axes if axis not in (*by, *at) and runs[axis].nunique() > 1]
+    if x is None and not (varied or results.axes):
+        raise InputError(Fault("has no axis to draw against", given=results.scenario, allowed="a run with an axis"))
+    axes = results.plot(x=x or (varied or results.axes)[0], y=y, by=tuple(by), at=at or None)
     name = "-".join([y.replace(" ", "-"), *by])
     for kind in KINDS:
         confined(folder, folder / "figures" / f"{name}.{kind}")
@@ -341,24 +341,24 @@ def report(
         raise InputError(Fault("applies to the page, not to --contexts", "--output", str(output)))
 
     folders = [folder for subject in subjects for folder in _folders(subject, options.results, context)]
-    found = [read(folder) for folder in folders]
+    results = [read(folder) for folder in folders]
     if contexts:
-        _print_contexts(found, pairs(at, "--at"))
+        _print_contexts(results, pairs(at, "--at"))
     else:
-        title = found[0].scenario if len(found) == 1 else "hostsim report"
+        title = results[0].scenario if len(results) == 1 else "hostsim report"
         whole = Path(subjects[0]) if folders[0].parent == Path(subjects[0]) else folders[0]
-        page = write_report(output or confined(whole, whole / "report.html"), found, title=title)
+        page = write_report(output or confined(whole, whole / "report.html"), results, title=title)
         if not is_stdout(page):
             typer.echo(page)
-    if sum(map(say_partial, found)):
+    if sum(map(say_partial, results)):
         raise typer.Exit(Status.FAILED_RUNS)
 
 
-def _print_contexts(found: Sequence[Results], at: Mapping[str, str]) -> None:
+def _print_contexts(results: Sequence[Results], at: Mapping[str, str]) -> None:
     from hostsim.views.report.breakdown import CONTEXT_HEADINGS, context_rows, last_points, points_at
 
     blocks = []
-    for entry in found:
+    for entry in results:
         for point in points_at(entry, at) if at else last_points(entry):
             rows = context_rows(entry.contexts[entry.contexts["point"] == point.id])
             title = f"{entry.scenario}{entry.caveat} at {point.words}; bottleneck: {point.bottleneck}{point.where}"

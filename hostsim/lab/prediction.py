@@ -95,8 +95,8 @@ def commit_of(file: Path, others: Sequence[Path], why: str) -> str:
 
 def first_commit_with(file: Path, text: str) -> str | None:
     """The first commit in which a file contained a text; None without one, without git, or outside a repository."""
-    found = _git(file.parent, "log", "--reverse", "--format=%H", f"-S{text}", "--", file.name)
-    return found.splitlines()[0] if found else None
+    commits = _git(file.parent, "log", "--reverse", "--format=%H", f"-S{text}", "--", file.name)
+    return commits.splitlines()[0] if commits else None
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
@@ -157,7 +157,7 @@ def read_ledger(file: Path) -> dict[str, FirstPrediction]:
         InputError: an entry is invalid, or its measurement is unknown.
     """
     tree = _tree(file)
-    found, faults = {}, []
+    ledger, faults = {}, []
     for name in tree.data:
         entry, wrong = validate(FirstPrediction, tree, (name,))
         if name not in measurements():
@@ -165,10 +165,10 @@ def read_ledger(file: Path) -> dict[str, FirstPrediction]:
             wrong = [tree.fault((name,), "unknown measurement", "an id of published-2.csv", nearest, given=repr(name))]
         faults += wrong
         if entry is not None:
-            found[name] = entry
+            ledger[name] = entry
     if faults:
         raise InputError(faults)
-    return found
+    return ledger
 
 
 def refuse_again(file: Path, names: list[str]) -> None:
@@ -226,19 +226,19 @@ def input_files(scenario: Scenario) -> tuple[Path, ...]:
     Shipped platforms and guests are left out: they contain costs, and are part of the model.
     """
     servers, folder = shipped_parts("hardware"), scenario.file.parent
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     waiting = [scenario.file]
     while waiting:
         file = waiting.pop(0)
-        if file in found:
+        if file in files:
             continue
-        found[file] = None
+        files[file] = None
         for text in _texts(_content(file)):
             if text in servers and file == scenario.file:  # a server's file contains its own name
                 waiting.append(servers[text])
             elif ("/" in text or "." in text) and _is_file(folder / text):
                 waiting.append(folder / text)
-    return tuple(found)
+    return tuple(files)
 
 
 def inputs_digest(scenario: Scenario, name: str) -> str:
@@ -372,8 +372,8 @@ class Prediction:
 
     def orders(self, others: Iterable[Prediction], time: str) -> list[bool]:
         """Whether each order that involves a measurement is right: its side, and its pairs with others."""
-        found = [self.side_is_right(time), *(self.is_in_order(other, time) for other in others if other is not self)]
-        return [right for right in found if right is not None]
+        judged = [self.side_is_right(time), *(self.is_in_order(other, time) for other in others if other is not self)]
+        return [right for right in judged if right is not None]
 
 
 @dataclass(frozen=True)
@@ -422,7 +422,7 @@ def predict(chosen: Chosen, fidelity: Fidelity, execution: ExecutionOptions) -> 
     ledgers = [read_ledger(ledger_of(scenario)) for scenario, _ in chosen]
     plans = [make_plan(scenario, fidelity, sweep=False, expectations=True) for scenario, _ in chosen]
     outcomes = execute_all(plans, execution)
-    found = []
+    predictions = []
     for (scenario, names), ledger, outcome in zip(chosen, ledgers, outcomes, strict=True):
         verdicts = judge_expectations(scenario, outcome.records, outcome.answers, fidelity)
         for verdict in verdicts:
@@ -430,8 +430,8 @@ def predict(chosen: Chosen, fidelity: Fidelity, execution: ExecutionOptions) -> 
             if name in names:
                 digest = inputs_digest(scenario, name)
                 row = measurements()[name].counted_in(verdict.expectation.unit)
-                found.append(Prediction(row, verdict, digest, ledger.get(name)))
-    return found
+                predictions.append(Prediction(row, verdict, digest, ledger.get(name)))
+    return predictions
 
 
 def first_commits(chosen: Chosen) -> dict[str, str]:
@@ -441,7 +441,7 @@ def first_commits(chosen: Chosen) -> dict[str, str]:
         InputError: a measurement already has its first prediction, a file of its inputs has uncommitted changes, or the inputs of another
             measurement of the scenario have changed since its prediction.
     """
-    found: dict[str, str] = {}
+    commits: dict[str, str] = {}
     faults: list[Fault] = []
     for scenario, names in chosen:
         file = ledger_of(scenario)
@@ -460,10 +460,10 @@ def first_commits(chosen: Chosen) -> dict[str, str]:
         ]
         own, *others = input_files(scenario)
         commit = commit_of(own, others, "before it is predicted first")
-        found |= dict.fromkeys(names, commit)
+        commits |= dict.fromkeys(names, commit)
     if faults:
         raise InputError(faults)
-    return found
+    return commits
 
 
 def record_first(
@@ -481,7 +481,7 @@ def record_first(
         InputError: a first prediction exists already; nothing of that scenario is written.
     """
     today = datetime.now(UTC).date().isoformat()
-    known = {found.measurement.id: found for found in predictions}
+    known = {prediction.measurement.id: prediction for prediction in predictions}
     for scenario, names in chosen:
         entries = {}
         for name in (entry.name for entry in scenario.expectations if entry.name in names):
@@ -517,13 +517,13 @@ def scores(predictions: Sequence[Prediction]) -> list[Score]:
     """Scores of first and today's predictions by kind; those that are scored separately follow the others of their
     kind.
     """
-    found = []
+    entries = []
     for kind in CLAIM_KINDS:
         of_kind = [each for each in predictions if each.measurement.kind == kind]
         for apart in ("", CHANGED_INPUTS, CHANGED_MECHANISM):
             members = [each for each in of_kind if each.apart == apart]
-            found += [_score(kind, time, apart, members) for time in TIMES if members]
-    return found
+            entries += [_score(kind, time, apart, members) for time in TIMES if members]
+    return entries
 
 
 def _score(kind: str, time: str, apart: str, members: Sequence[Prediction]) -> Score:
@@ -557,11 +557,11 @@ NONE = "–"
 
 def rows(predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
     """Two rows for each prediction, the first and today's, below `headings`."""
-    found = [(each, time, _row(each, time, predictions)) for each in predictions for time in TIMES]
+    triples = [(each, time, _row(each, time, predictions)) for each in predictions for time in TIMES]
     if not _is_predicted(predictions):
-        return [row for _, _, row in found]
-    cells = [prediction_text(each.verdict) if time == "today" else NONE for each, time, _ in found]
-    return [(*row[:_PLACE], cell, *row[_PLACE:]) for (_, _, row), cell in zip(found, cells, strict=True)]
+        return [row for _, _, row in triples]
+    cells = [prediction_text(each.verdict) if time == "today" else NONE for each, time, _ in triples]
+    return [(*row[:_PLACE], cell, *row[_PLACE:]) for (_, _, row), cell in zip(triples, cells, strict=True)]
 
 
 def headings(predictions: Sequence[Prediction]) -> tuple[str, ...]:
@@ -652,9 +652,9 @@ def _plain(each: Prediction, others: Sequence[Prediction]) -> dict[str, object]:
         "reason": verdict.reason,
         "notes": list(verdict.notes),
     }
-    if found := verdict.prediction:
-        today["prediction"] = [found.low, found.high]
-        today["members"] = found.members
+    if interval := verdict.prediction:
+        today["prediction"] = [interval.low, interval.high]
+        today["members"] = interval.members
     judged = {
         time: {"error": _finite(each.error(time)), "in_band": each.in_band(time), "orders": each.orders(others, time)}
         for time in TIMES

@@ -91,8 +91,8 @@ def elementary_effects(ends: Ends, rows: FloatArray, outcomes: Sequence[float], 
     """The elementary effect of each constant (Morris), from the outcomes of the rows of `morris_sample`."""
     from SALib.analyze.morris import analyze
 
-    found = analyze(_problem(ends), rows, np.asarray(outcomes), num_levels=_LEVELS, seed=seed)
-    columns = (np.asarray(found[name], dtype=np.float64) for name in ("mu_star", "mu_star_conf", "sigma"))
+    indices = analyze(_problem(ends), rows, np.asarray(outcomes), num_levels=_LEVELS, seed=seed)
+    columns = (np.asarray(indices[name], dtype=np.float64) for name in ("mu_star", "mu_star_conf", "sigma"))
     return [ElementaryEffect(*map(float, row)) for row in zip(*columns, strict=True)]
 
 
@@ -113,8 +113,8 @@ def sobol_indices(ends: Ends, outcomes: Sequence[float], seed: int) -> list[Sobo
     """The Sobol indices of each constant, from the outcomes of the rows of `sobol_sample`."""
     from SALib.analyze.sobol import analyze
 
-    found = analyze(_problem(ends), np.asarray(outcomes), calc_second_order=False, seed=seed)
-    columns = (found[name] for name in ("S1", "S1_conf", "ST", "ST_conf"))
+    indices = analyze(_problem(ends), np.asarray(outcomes), calc_second_order=False, seed=seed)
+    columns = (indices[name] for name in ("S1", "S1_conf", "ST", "ST_conf"))
     return [SobolIndices(*map(float, row)) for row in zip(*columns, strict=True)]
 
 
@@ -259,8 +259,8 @@ class Sensitivity:
 
     def answer(self, done: Records) -> SearchAnswer:
         """The effect of each constant in the order of the result; empty after a failed run. See `Search`."""
-        found = self.result(done)
-        return SearchAnswer(self.name, tuple(factor.effect.mean for factor in found.factors) if found else ())
+        result = self.result(done)
+        return SearchAnswer(self.name, tuple(factor.effect.mean for factor in result.factors) if result else ())
 
     def result(self, done: Records) -> SensitivityResult | None:
         """The result of the runs; None if one is missing, has failed, or has no value of the metric."""
@@ -268,14 +268,14 @@ class Sensitivity:
         base, outcomes = self._measure(self._base, done), [self._measure(row, done) for row in self._closer_look(done)]
         if not screened or not all(map(math.isfinite, (base, *outcomes))):
             return None
-        found = dict(zip(self._constants, screened, strict=True))
-        factors = {c: FactorSensitivity(c, effect) for c, effect in found.items()}
+        effects = dict(zip(self._constants, screened, strict=True))
+        factors = {c: FactorSensitivity(c, effect) for c, effect in effects.items()}
         if self._left:
             count = 2 * len(self._left)
             closely = sobol_indices(_ends(self._left), outcomes[count:], self._fidelity.seed)
             for number, (c, share) in enumerate(zip(self._left, closely, strict=True)):
                 at_ends = outcomes[2 * number], outcomes[2 * number + 1]
-                factors[c] = FactorSensitivity(c, found[c], share, at_ends)
+                factors[c] = FactorSensitivity(c, effects[c], share, at_ends)
         order = sorted(
             factors.values(), key=lambda factor: (factor.share.total if factor.share else -1.0, factor.effect.mean)
         )
@@ -283,10 +283,10 @@ class Sensitivity:
 
     def _closer_look(self, done: Records) -> list[_Row]:
         """Rows of Sobol's method; none without an influential constant or a complete screening."""
-        found = self._effects(done) if self._closer is None else []
-        if found:
-            largest = max((effect.mean for effect in found), default=0.0)
-            order = sorted(zip(self._constants, found, strict=True), key=lambda pair: -pair[1].mean)
+        effects = self._effects(done) if self._closer is None else []
+        if effects:
+            largest = max((effect.mean for effect in effects), default=0.0)
+            order = sorted(zip(self._constants, effects, strict=True), key=lambda pair: -pair[1].mean)
             left = [c for c, effect in order if effect.mean > NOTICEABLE * largest][: self._sample_size.most]
             self._closer = [self._row([c], [end]) for c in left for end in c.ends]
             if left:

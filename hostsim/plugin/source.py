@@ -24,13 +24,13 @@ def read_plugins(named: Sequence[str | Path | PluginSpec]) -> tuple[PluginSpec, 
     Raises:
         InputError: a missing file or entry point, or a duplicate.
     """
-    found: list[PluginSpec] = []
+    plugins: list[PluginSpec] = []
     for name in named:
         plugin = name if isinstance(name, PluginSpec) else _read(name)
-        if any(plugin.digest == other.digest for other in found):
+        if any(plugin.digest == other.digest for other in plugins):
             raise InputError(Fault("is given twice", "--plugin", repr(str(plugin.file)), "each plug-in once"))
-        found.append(plugin)
-    return tuple(found)
+        plugins.append(plugin)
+    return tuple(plugins)
 
 
 def _read(name: str | Path) -> PluginSpec:

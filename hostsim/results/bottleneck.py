@@ -122,15 +122,15 @@ def bottleneck(record: RunRecord, of: str | None = None) -> Bottleneck:
 
 
 def _subject(record: RunRecord, of: str) -> Subject:
-    found = subject_of(record, of) if " " in of else None
+    subject = subject_of(record, of) if " " in of else None
     for kind in _OF:
-        if found is None and of in subjects(record, kind):
-            found = Subject(kind, of)
-    if found is None or found.kind not in _OF:
+        if subject is None and of in subjects(record, kind):
+            subject = Subject(kind, of)
+    if subject is None or subject.kind not in _OF:
         known = {KINDS[kind].words: subjects(record, kind) for kind in _OF}
         allowed = "; ".join(f"{words} {', '.join(names[:6])}" for words, names in known.items() if names)
         raise InputError(Fault("has no bottleneck: no such traffic entry, VM group or VM", "of", repr(of), allowed))
-    return found
+    return subject
 
 
 HOST: Final = "host"
@@ -152,8 +152,8 @@ def packed_bottlenecks(record: RunRecord, of: Iterable[str] = ()) -> PackedBottl
     own += [Subject("vm", name) for name in dict.fromkeys(of) if name in known["vm"]]
     rows = [(one, _Path(record, one).bottleneck()) for one in own]
     return [
-        (one.kind if one else HOST, one.name if one else "", str(found), found.reason, found.relief)
-        for one, found in rows
+        (one.kind if one else HOST, one.name if one else "", str(bottleneck), bottleneck.reason, bottleneck.relief)
+        for one, bottleneck in rows
     ]
 
 
@@ -384,7 +384,7 @@ class _Path:
     @cached_property
     def worlds(self) -> dict[str, _World]:
         """The contexts on the path with charged time, by name."""
-        found = {}
+        worlds = {}
         for kind in _KINDS:
             used = self._percent(f"{kind}.used_ps")
             waits = [dict(self._percent(f"{kind}.{what}_ps")) for what in ("ready", "costop")]
@@ -394,8 +394,8 @@ class _Path:
                 waited = sum(each.get(name, 0.0) for each in waits)
                 if mine and share + waited > 0.0:
                     node = int(np.bincount(homes[:, index]).argmax()) if homes.shape[1] else 0
-                    found[name] = _World(kind, name, node, share, waited)
-        return found
+                    worlds[name] = _World(kind, name, node, share, waited)
+        return worlds
 
     @cached_property
     def _polls(self) -> set[str]:
@@ -410,15 +410,15 @@ class _Path:
         of_nic = [queue.rpartition("-rx")[0] in self._nics for queue in self._entities("queue.taken")]
         own = [self._of_path(port) for port in self._entities("port.received")]
         lists = [self._of_path(name) for name in self._entities("local.came")]
-        found = self._queues_of("nic", "queue", of_nic)
-        found += self._queues_of("split", "port", own)
-        found += self._queues_of("ring", "port", own)
-        found += self._queues_of("list", "local", lists)
-        found += self._of_vcpus("guest", "read", "socket_dropped", "unread", _SOCKETS)
+        queues = self._queues_of("nic", "queue", of_nic)
+        queues += self._queues_of("split", "port", own)
+        queues += self._queues_of("ring", "port", own)
+        queues += self._queues_of("list", "local", lists)
+        queues += self._of_vcpus("guest", "read", "socket_dropped", "unread", _SOCKETS)
         if self._is_work:
-            found += self._of_vcpus("work", "started", "dropped", "inside", _WORK)
-        found += self._queues_of("out", "tx", [self._of_path(name) for name in self._entities("tx.taken")])
-        return [*found, *self._nic_transmits()]
+            queues += self._of_vcpus("work", "started", "dropped", "inside", _WORK)
+        queues += self._queues_of("out", "tx", [self._of_path(name) for name in self._entities("tx.taken")])
+        return [*queues, *self._nic_transmits()]
 
     def _queues_of(self, place: str, kind: str, mine: list[bool]) -> list[_Queue]:
         form = _QUEUES[place]
@@ -504,10 +504,10 @@ class _Path:
     def bottleneck(self) -> Bottleneck:
         """The bottleneck by loss, else by a full stage or a wait for a PCPU, else by the limit of the load."""
         busiest = max(self.worlds.values(), key=lambda world: world.used, default=None)
-        found = self._lossy() or self._full() or self._held_up() or self._unhindered() or Bottleneck("none", "")
+        bottleneck = self._lossy() or self._full() or self._held_up() or self._unhindered() or Bottleneck("none", "")
         if busiest is None:
-            return found
-        return replace(found, context=busiest.name, used=busiest.used)
+            return bottleneck
+        return replace(bottleneck, context=busiest.name, used=busiest.used)
 
     def _lossy(self) -> Bottleneck | None:
         """The place with the most loss, of the traffic entry with the most loss."""
@@ -621,29 +621,29 @@ class _Path:
 
     def _full(self) -> Bottleneck | None:
         """The fullest stage with waiting packets of the subject."""
-        found: list[tuple[float, Bottleneck]] = []
+        causes: list[tuple[float, Bottleneck]] = []
         for name, share in self._wires():
             if share >= FULL:
-                found.append((share, self._wire(name, share)))
+                causes.append((share, self._wire(name, share)))
         for name, share in self._slots() if any(flow.is_local for flow in self.flows) else ():
             if share >= FULL:
                 reason = f"The slot of {name} is busy for {share:.3g} % of the time: frames between functions cross it twice."
                 relief = "more lanes or a later PCI Express, or VMs that reach each other by vNICs"
-                found.append((share, Bottleneck("slot", name, share, reason=reason, relief=_relief(relief))))
+                causes.append((share, Bottleneck("slot", name, share, reason=reason, relief=_relief(relief))))
         for name, share in self._memories():
             if share >= FULL:
                 reason = f"The channels of the memory of {name} are busy for {share:.3g} % of the time: copies wait for them."
                 relief = "more memory channels, or VMs, contexts and NICs spread over both nodes"
-                found.append((share, Bottleneck("memory", name, share, reason=reason, relief=_relief(relief))))
+                causes.append((share, Bottleneck("memory", name, share, reason=reason, relief=_relief(relief))))
         for world in self.worlds.values():
             if world.wants >= FULL and self._has_waiting(world):
                 is_held_up = world.is_held_up and world.used < FULL
-                found.append((world.wants, self._node(world) if is_held_up else self._context(world)))
-        if not found:
-            found += [
+                causes.append((world.wants, self._node(world) if is_held_up else self._context(world)))
+        if not causes:
+            causes += [
                 (world.used, self._context(world)) for world in self.worlds.values() if self._is_full_sender(world)
             ]
-        return max(found, key=lambda entry: entry[0])[1] if found else None
+        return max(causes, key=lambda entry: entry[0])[1] if causes else None
 
     def _is_full_sender(self, world: _World) -> bool:
         """True for a full vCPU without CPU work whose VM sends more than it receives: unsent data wait in its process."""

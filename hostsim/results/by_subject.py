@@ -123,18 +123,18 @@ def subject_frame(results: MeasuredRuns, kind: str, at: AxisValues | None = None
     axes, measures = axes_of(results.table), measures_of(kind)
     rows = as_written(rows_at(results.table, at or {}))
     rows = rows[rows["error"] == ""]
-    found: list[dict[str, object]] = []
+    cells: list[dict[str, object]] = []
     notes: dict[str, None] = {}
     for row in rows.to_dict("records"):
         record = _condensed(results.record_of(str(row["point"]), int(row["replication"])))
         own = {name: row[name] for name in (*axes, "replication")}
         for name in subjects(record, kind):
             values = {metric.name: _value(metric, record, Subject(kind, name), notes) for metric in measures}
-            found.append(
+            cells.append(
                 {**own, "subject": name, **esxtop(record, Subject(kind, name)), **values, "point": row["point"]}
             )
     columns = [*axes, "replication", "subject", *_esxtop_columns(kind), *(metric.name for metric in measures), "point"]
-    made = _made(pd.DataFrame(found, columns=columns), results, kind, measures)
+    made = _made(pd.DataFrame(cells, columns=columns), results, kind, measures)
     made.attrs |= {"of": kind} | ({"notes": list(notes)} if notes else {})
     return made
 
@@ -213,8 +213,8 @@ def esxtop(record: RunRecord, subject: Subject) -> dict[str, float]:
     wanted = _esxtop_columns(subject.kind)
     if not wanted:
         return {}
-    found = _cpu(record, subject) if "%RUN" in wanted else {}
-    return found | (_network(record, subject) if "PKTRX/s" in wanted else {})
+    columns = _cpu(record, subject) if "%RUN" in wanted else {}
+    return columns | (_network(record, subject) if "PKTRX/s" in wanted else {})
 
 
 def _sum(record: RunRecord, subject: Subject, counter: str) -> float:
@@ -294,7 +294,7 @@ def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues
     is_ensemble = is_of_ensemble(results.table)
     ends = ["mean", "low", "high", *(("prediction_low", "prediction_high") if is_ensemble else ())]
     shown = [name for name in names if rows[name].fillna(0.0).ne(0.0).any()]
-    found = []
+    cells = []
     for key, group in rows.groupby(keys, sort=False, dropna=False) if keys else [((), rows)]:
         for name in shown:
             known = group[name].dropna()
@@ -307,8 +307,8 @@ def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues
             limits = [
                 end if np.isfinite(end) else math.nan for interval in intervals for end in (interval.low, interval.high)
             ]
-            found.append((*key, name, units.get(name, ""), intervals[0].mean, *limits, len(known)))
-    made = pd.DataFrame(found, columns=[*keys, "measure", "unit", *ends, "runs"])
+            cells.append((*key, name, units.get(name, ""), intervals[0].mean, *limits, len(known)))
+    made = pd.DataFrame(cells, columns=[*keys, "measure", "unit", *ends, "runs"])
     if kind is not None:
         made.attrs["of"] = kind
     return as_numbers(made, axes_of(results.table))
@@ -350,15 +350,15 @@ def _require_known(records: Sequence[RunRecord], metric: Metric, subject: str) -
     """Raises InputError if no record has the subject, or if the subject does not have the measure."""
     kind, own = words(subject)
     known = {one: {n for record in records for n in subjects(record, one)} for one in ([kind] if kind else KINDS)}
-    if not any(own in found for found in known.values()):
+    if not any(own in names for names in known.values()):
         every = sorted(set().union(*known.values()))
         raise InputError(
             Fault("unknown subject", "of", repr(subject), _having(metric, records), nearest_name(own, every))
         )
     for record in records:
-        found = subject_of(record, subject, metric)
-        if found is not None:
-            metric.evaluate(found.of(record))  # traffic that is not counted separately is a fault
+        own_subject = subject_of(record, subject, metric)
+        if own_subject is not None:
+            metric.evaluate(own_subject.of(record))  # traffic that is not counted separately is a fault
 
 
 def _first_runs(results: MeasuredRuns) -> list[_Key]:

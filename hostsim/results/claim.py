@@ -98,8 +98,8 @@ class Citation:
 
 def bibtex(publications: Iterable[Publication]) -> str:
     """Format publications as BibTeX, each key once."""
-    found = {publication.key: publication for publication in publications}
-    return "\n\n".join(map(_bibtex, found.values()))
+    publications_by_key = {publication.key: publication for publication in publications}
+    return "\n\n".join(map(_bibtex, publications_by_key.values()))
 
 
 def _bibtex(publication: Publication) -> str:
@@ -294,8 +294,8 @@ def over_published(verdict: Verdict) -> Verdict:
     zero, one = _scale(verdict.expectation, verdict.value or 0.0)
 
     def scaled(*numbers: float | None) -> list[float | None]:
-        found = [None if number is None else (number - zero) / (one - zero) for number in numbers]
-        return found if one > zero else found[::-1]
+        ends = [None if number is None else (number - zero) / (one - zero) for number in numbers]
+        return ends if one > zero else ends[::-1]
 
     [value] = scaled(verdict.value)
     ci_low, ci_high = scaled(verdict.ci_low, verdict.ci_high)
@@ -319,14 +319,14 @@ def _scale(expectation: Expectation, value: float) -> tuple[float, float]:
     return (1.0 if side_of(expectation.unit, band) and published != 1 else 0.0), published
 
 
-def topics(found: Iterable[tuple[Claim, Verdict]]) -> Mapping[str, str]:
+def topics(judged: Iterable[tuple[Claim, Verdict]]) -> Mapping[str, str]:
     """The topics of claims in words, by the name of their level; a topic of several claims has the level of the worst.
 
     Args:
-        found: claims, each with its verdict.
+        judged: claims, each with its verdict.
     """
     worst: dict[tuple[str, str], int] = {}
-    for claim, verdict in found:
+    for claim, verdict in judged:
         key = (experiment_title(claim.experiment), claim.topic)
         worst[key] = max(worst.get(key, 0), level(verdict))
     lines = {}

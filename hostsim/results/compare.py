@@ -67,25 +67,25 @@ def read_baseline(
         StoreError: there are no results.
     """
     if isinstance(before, Results):
-        found, place = before, ""
+        baseline, place = before, ""
     else:
-        found, place = read(baseline_folder(before, scenario)), str(before)
+        baseline, place = read(baseline_folder(before, scenario)), str(before)
     faults = [
         Fault(f"the earlier run has another {name}", "--against" if place else "", then, now, file=place)
         for name, then, now in (
-            ("scenario", found.scenario, scenario),
-            ("fidelity", "quick" if found.quick else "full", "quick" if quick else "full"),
-            ("seed", str(found.provenance["seed"]), str(seed)),
+            ("scenario", baseline.scenario, scenario),
+            ("fidelity", "quick" if baseline.quick else "full", "quick" if quick else "full"),
+            ("seed", str(baseline.provenance["seed"]), str(seed)),
             (
                 "ensemble",
-                *(words.rpartition(" ")[2] or "none" for words in (found.provenance.get("ensemble", ""), ensemble)),
+                *(words.rpartition(" ")[2] or "none" for words in (baseline.provenance.get("ensemble", ""), ensemble)),
             ),
         )
         if then != now
     ]
     if faults:
         raise InputError(faults)
-    return found
+    return baseline
 
 
 def baseline_folder(before: str | Path, scenario: str) -> Path:
@@ -211,7 +211,7 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
     if pairs.empty:
         raise InputError(Fault("the two tables have no finished run in common"))
     metrics = [name for name in after.columns if name in CATALOGUE and name in before.columns and IN_PART not in name]
-    found = []
+    compared = []
     for at, runs in _points(pairs, axes):
         replications = runs["replication"].to_numpy()
         sides = (runs[[f"{name} {side}" for name in metrics]].to_numpy(np.float64) for side in ("before", "after"))
@@ -228,8 +228,8 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
                 difference, prediction = replication_interval(paired), prediction_interval(paired)
             ratio = variance_ratio(new.tolist(), old.tolist())
             unit = CATALOGUE[metric].unit
-            found.append(PairedDifference(metric, unit, at, _mean(old), _mean(new), difference, ratio, prediction))
-    return found
+            compared.append(PairedDifference(metric, unit, at, _mean(old), _mean(new), difference, ratio, prediction))
+    return compared
 
 
 def _mean(values: FloatArray) -> float:
@@ -353,9 +353,9 @@ class Differences(tuple[PairedDifference, ...]):
             ends = [end / before if before else math.nan for end in (one.mean, one.low, one.high)]
             shares.setdefault(entry.metric, []).append((*entry.at.items(), *(f"{end:.3g}" for end in ends)))
         groups: dict[tuple[Any, ...], list[str]] = {}
-        for metric, found in shares.items():
-            if not any("nan" in share for share in found) and any(share[-3] != "0" for share in found):
-                groups.setdefault(tuple(found), []).append(metric)
+        for metric, texts in shares.items():
+            if not any("nan" in share for share in texts) and any(share[-3] != "0" for share in texts):
+                groups.setdefault(tuple(texts), []).append(metric)
         return {first: tuple(others) for first, *others in groups.values() if others}
 
     @property
@@ -451,10 +451,10 @@ def require_metrics(names: Iterable[str]) -> None:
         raise InputError(Fault("unknown metric", "", name, allowed, nearest_metric(name)) for name in unknown)
 
 
-def difference_rows(found: Differences) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def difference_rows(compared: Differences) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Differences as a table: headings (axes first) and cells."""
-    axes = tuple(dict.fromkeys(axis for entry in found for axis in entry.at))
-    is_predicted = any(entry.prediction for entry in found)
+    axes = tuple(dict.fromkeys(axis for entry in compared for axis in entry.at))
+    is_predicted = any(entry.prediction for entry in compared)
     rows = [
         (
             *(str(entry.at.get(axis, "")) for axis in axes),
@@ -467,7 +467,7 @@ def difference_rows(found: Differences) -> tuple[tuple[str, ...], list[tuple[str
             *([_ends_text(entry.prediction)] if is_predicted else []),
             "–" if not math.isfinite(entry.relative) else f"{entry.relative:+.1%}",
         )
-        for entry in found
+        for entry in compared
     ]
     more = (PREDICTION,) if is_predicted else ()
     return (*axes, *HEADINGS[:-1], *more, HEADINGS[-1]), rows

@@ -116,7 +116,7 @@ def fullest(rows: Sequence[Row]) -> list[Row]:
     kinds: dict[tuple[str, Any], list[Row]] = {}
     for row in rows:
         kinds.setdefault((row["kind"], row["node"] if row["kind"] == "pcpu" else None), []).append(row)
-    found: list[Row] = []
+    merged: list[Row] = []
     for (kind, node), group in kinds.items():
         alone = 0
         if kind != "pcpu":
@@ -124,11 +124,11 @@ def fullest(rows: Sequence[Row]) -> list[Row]:
             alone = min(sum(row["used"] >= _IDLE for row in group), MOST_ALONE)
             if len(group) - alone == 1:  # a single row is not combined
                 alone += 1
-            found += group[:alone]
+            merged += group[:alone]
         if rest := group[alone:]:
             name = f"mean of {len(rest)}{' others' if alone else ''}"
-            found.append(_row(kind, name, node, **{number: _mean(rest, number) for number in _NUMBERS}))
-    return found
+            merged.append(_row(kind, name, node, **{number: _mean(rest, number) for number in _NUMBERS}))
+    return merged
 
 
 def packed_contexts(record: RunRecord) -> PackedContexts:
@@ -138,10 +138,10 @@ def packed_contexts(record: RunRecord) -> PackedContexts:
 
 def contexts_frame(points: Mapping[str, PackedContexts]) -> pd.DataFrame:
     """The contexts of points as one frame: the columns of `contexts`, and ``point`` before them."""
-    found = _frame(list(points.values()))
+    frame = _frame(list(points.values()))
     names = [point for point, packed in points.items() for _ in packed.heads]
-    found.insert(0, "point", pd.Series(names, dtype="object"))
-    return found
+    frame.insert(0, "point", pd.Series(names, dtype="object"))
+    return frame
 
 
 def _rows(record: RunRecord) -> list[Row]:

@@ -247,7 +247,7 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     groups = [(at, group) for at, group in rows.groupby(keys, sort=False)]
     names = ["mean", "low", "high", *(("prediction_low", "prediction_high") if is_of_ensemble(table) else ())]
     groups.sort(key=lambda entry: [rank[value] for rank, value in zip(ranks, entry[0], strict=True)])
-    found = []
+    cells = []
     for at, group in groups:
         known = group[figure.y].notna()
         if known.all() or (known.any() and not is_percentile(figure.y)):
@@ -258,8 +258,8 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
             numbers = [intervals[0].mean, *ends]
         else:
             numbers = [np.nan] * len(names)
-        found.append((*at, *numbers, len(group)))
-    frame = pd.DataFrame(found, columns=[*keys, *names, "runs"])
+        cells.append((*at, *numbers, len(group)))
+    frame = pd.DataFrame(cells, columns=[*keys, *names, "runs"])
     frame.attrs["units"] = dict.fromkeys(names, y_unit(table, figure))
     return as_numbers(frame, keys)
 
@@ -427,11 +427,11 @@ def figure_frame(table: pd.DataFrame, figure: Figure, verdicts: Iterable[Verdict
 
 def answers_frame(names: Sequence[str], verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """Answers to expectations beside published values, a row each; without numbers if there is no verdict."""
-    found = {verdict.expectation.name: verdict for verdict in verdicts}
-    is_predicted = any(verdict.prediction for verdict in found.values())
+    by_name = {verdict.expectation.name: verdict for verdict in verdicts}
+    is_predicted = any(verdict.prediction for verdict in by_name.values())
     rows = []
     for name in names:
-        verdict = found.get(name)
+        verdict = by_name.get(name)
         expectation = verdict.expectation if verdict else None
         prediction = verdict.prediction if verdict else None
         ends = {f"prediction_{end}": getattr(prediction, end, None) for end in ("low", "high")}

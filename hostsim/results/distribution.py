@@ -99,11 +99,11 @@ def distribution_frame(
         if not filled.size:
             continue
         buckets = slice(int(filled[0]), int(filled[-1]) + 1)
-        found = counts[buckets]
+        shown = counts[buckets]
         edges = edges_ps / time.ps
-        frame = pd.DataFrame({"low": edges[:-1][buckets], "high": edges[1:][buckets], "count": found})
-        frame["share"] = 100.0 * found / found.sum()
-        frame["cumulative"] = 100.0 * np.cumsum(found) / found.sum()
+        frame = pd.DataFrame({"low": edges[:-1][buckets], "high": edges[1:][buckets], "count": shown})
+        frame["share"] = 100.0 * shown / shown.sum()
+        frame["cumulative"] = 100.0 * np.cumsum(shown) / shown.sum()
         for index, (key, one) in enumerate(zip(keys, own, strict=True)):
             frame.insert(index, key, one)
         frames.append(frame)
@@ -132,12 +132,12 @@ def _parts_at(
     read = {key: results.record_of(*key) for key in finished_runs(rows)}
     if subject:
         require_subject(results, [f"latency_mean{OF}{subject}"], read)
-    found = []
+    grouped = []
     for group in [group for _, group in rows.groupby(list(keys), sort=False)] if keys else [rows]:
         records = [read[key] for key in finished_runs(group)]
         values = tuple(group[key].iloc[0] for key in keys)
-        found += [((*values, *own.values()), parts) for own, parts in _apart(records, subject, kinds)]
-    return time, [*keys, *kinds], found
+        grouped += [((*values, *own.values()), parts) for own, parts in _apart(records, subject, kinds)]
+    return time, [*keys, *kinds], grouped
 
 
 def _not_observed(results: MeasuredRuns, time: Time) -> InputError:
@@ -173,20 +173,20 @@ def percentiles_frame(
     """
     import pandas as pd
 
-    found: list[tuple[Any, ...]] = []
+    cells: list[tuple[Any, ...]] = []
     time, keys, parts = _parts_at(results, of, by, at)
     for own, records in parts:
         windows = [(part.histograms[time.histogram], part.cut) for part in records if time.histogram in part.histograms]
         edges_ps, counts = added(windows)
-        found += [
+        cells += [
             (*own, *_percentile(windows, edges_ps, counts, percentile, time.ps))
             for percentile in PERCENTILES
             if counts.any()
         ]
-    if not found:
+    if not cells:
         raise _not_observed(results, time)
     names = [*keys, "percentile", "value", "low", "high", "count", "slices", "note"]
-    frame = pd.DataFrame(found, columns=names)
+    frame = pd.DataFrame(cells, columns=names)
     frame.attrs["units"] = {"percentile": "%", "value": time.unit, "low": time.unit, "high": time.unit}
     return frame
 
@@ -220,8 +220,8 @@ def _apart(
 ) -> Iterator[tuple[dict[str, str], list[RunRecord]]]:
     """The records restricted to a subject, or to each subject of a kind; unrestricted without either."""
     if subject:
-        found = [(record, subject_of(record, subject, CATALOGUE["latency_mean"])) for record in records]
-        records = [one.of(record) for record, one in found if one is not None]
+        paired = [(record, subject_of(record, subject, CATALOGUE["latency_mean"])) for record in records]
+        records = [one.of(record) for record, one in paired if one is not None]
     if not kinds:
         yield {}, list(records)
         return

@@ -216,7 +216,7 @@ def names_of(figures: Iterable[Figure]) -> Names:
 
 def measures_of_subjects(figures: Iterable[Figure]) -> list[str]:
     """Measures of subjects in figures, each once."""
-    found: dict[str, None] = {}
+    measures: dict[str, None] = {}
     for figure in figures:
         match figure:
             case FigureSpec(parts=0):
@@ -227,8 +227,8 @@ def measures_of_subjects(figures: Iterable[Figure]) -> list[str]:
                 names = list(figure.columns)
             case _:
                 names = []
-        found |= dict.fromkeys(name for name in names if parsed(name)[1])
-    return list(found)
+        measures |= dict.fromkeys(name for name in names if parsed(name)[1])
+    return list(measures)
 
 
 def point_name(names: Names, axis: str, value: Scalar) -> str:

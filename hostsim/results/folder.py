@@ -166,7 +166,7 @@ def read(folder: Path) -> Results:
             verdicts=Verdicts(map(_verdict, kept.pop("verdicts")), quick=kept["quick"]),
             settings=tuple(EffectiveSetting(**setting) for setting in kept.pop("settings")),
             assumptions=tuple(AssumedInput(**assumption) for assumption in kept.pop("assumptions")),
-            citations={name: tuple(map(_citation, found)) for name, found in kept.pop("citations").items()},
+            citations={name: tuple(map(_citation, citations)) for name, citations in kept.pop("citations").items()},
             warnings=tuple(kept.pop("warnings")),
             usage=ResourceUsage(**kept.pop("cost")),
             **kept,

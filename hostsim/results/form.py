@@ -709,11 +709,11 @@ class Within:
     def judged(self, runs: Runs) -> PointEstimate:
         """Whether it holds."""
         if self.along is None:
-            found = [runs.at(self.metric, self.at)]
+            estimates = [runs.at(self.metric, self.at)]
         else:
-            found = runs.line(self.metric, self.at, self.along, self.values)
-        intervals = [_satisfies(self.limit, estimate.interval) for estimate in found]
-        return PointEstimate(_all(intervals), {}, cases_of(found), notes_of(found))
+            estimates = runs.line(self.metric, self.at, self.along, self.values)
+        intervals = [_satisfies(self.limit, estimate.interval) for estimate in estimates]
+        return PointEstimate(_all(intervals), {}, cases_of(estimates), notes_of(estimates))
 
 
 @dataclass(frozen=True)
@@ -937,12 +937,12 @@ class Switches(Form):
         states = [evidence.runs.at(self.state, case) for case in self.cases]
         measures = [evidence.runs.at(self.when, case) for case in self.cases]
         self._check_sides(measures)
-        found = []
+        agreements = []
         cases = []
         notes = []
         for case, below, state, measure in zip(self.cases, self.below, states, measures, strict=True):
             agrees = _agree(_satisfies(IN_FORCE, state.interval), _satisfies(Limit(below=below), measure.interval))
-            found.append(agrees)
+            agreements.append(agrees)
             cases.append(
                 {**case, self.state: state.interval.mean, self.when: measure.interval.mean, "value": agrees.mean}
             )
@@ -950,7 +950,7 @@ class Switches(Form):
                 force = "active" if IN_FORCE.holds(state.interval.mean) else "inactive"
                 side = "below" if measure.interval.mean < below else "not below"
                 notes.append(f"{self.state} is {force} while {self.when} is {side} {below:g} at {point_text(case)}")
-        return PointEstimate(_all(found), {}, tuple(cases), (*notes, *notes_of([*states, *measures])))
+        return PointEstimate(_all(agreements), {}, tuple(cases), (*notes, *notes_of([*states, *measures])))
 
     def _check_sides(self, measures: Sequence[PointEstimate]) -> None:
         """Checks that there are cases on both sides of every threshold except 0."""

@@ -157,12 +157,12 @@ class _Estimator:
                 replication: replace(self, runs=self.runs.only(replication)).estimate(expectation).interval.mean
                 for replication in self.runs.replications()
             }
-            found = span(by_member)
+            interval = span(by_member)
         else:
             least = -math.inf if form.is_signed else 0.0
-            found = opened(prediction_interval(estimate.values, least, form.most), estimate.bounds)
-        low, high = (end if math.isfinite(end) else None for end in (found.low, found.high))
-        return PredictionInterval(low, high, found.count, _lies(found, expectation.band, estimate.bound))
+            interval = opened(prediction_interval(estimate.values, least, form.most), estimate.bounds)
+        low, high = (end if math.isfinite(end) else None for end in (interval.low, interval.high))
+        return PredictionInterval(low, high, interval.count, _lies(interval, expectation.band, estimate.bound))
 
     def estimate(self, expectation: Expectation) -> PointEstimate:
         """Estimate the value of an expectation.

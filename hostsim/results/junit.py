@@ -148,4 +148,4 @@ def _add(suite: ET.Element, scenario: str, case: Case) -> None:
 
 def _clean(text: str) -> str:
     """The text with escapes for characters that XML cannot contain."""
-    return _NO_XML.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return _NO_XML.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)

@@ -108,10 +108,10 @@ class PointEstimate:
     @property
     def bound(self) -> Bound | None:
         """Kind of bound of the mean; None if all values are exact, or if the mean is unknown."""
-        found = set(self.bounds.values())
-        if len({bound.is_lower for bound in found}) != 1:
+        bounds = set(self.bounds.values())
+        if len({bound.is_lower for bound in bounds}) != 1:
             return None
-        return Bound.LESS_THAN if Bound.LESS_THAN in found else found.pop()
+        return Bound.LESS_THAN if Bound.LESS_THAN in bounds else bounds.pop()
 
 
 @dataclass(frozen=True)

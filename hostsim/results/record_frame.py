@@ -174,8 +174,8 @@ def _require_counter(record: RunRecord, counter: str) -> None:
 def _by_slice(record: RunRecord, counter: str) -> IntArray:
     """Growth of a counter in each time slice, or the value of a level at its end, shape (slices, entities)."""
     values = record.series[counter].values  # noqa: PD011  of a record, not of a frame
-    found: IntArray = values[1:] if is_level(counter) else np.diff(values, axis=0)
-    return found
+    slices: IntArray = values[1:] if is_level(counter) else np.diff(values, axis=0)
+    return slices
 
 
 def _joined(frames: list[pd.DataFrame], counters: Iterable[str]) -> pd.DataFrame:

@@ -385,8 +385,8 @@ class Results:
         if x in self.axes or not 2 <= parts <= MOST_PARTS:
             allowed = f"2 to {MOST_PARTS}, with an x that is not an axis: time"
             raise InputError(Fault("cannot divide runs into parts", "parts", str(parts), allowed))
-        found = self.with_measures(*part_names(y, parts))
-        return over_time(found.table, FigureSpec(y, x, y, parts=parts))[0]
+        measured = self.with_measures(*part_names(y, parts))
+        return over_time(measured.table, FigureSpec(y, x, y, parts=parts))[0]
 
     def _with(self, *names: str | None) -> Results:
         """The results with the named measures of subjects; other names are checked elsewhere."""
@@ -493,22 +493,24 @@ class Results:
         from hostsim.results.curve import curve_spec
 
         figure: Figure
-        found = self
+        measured = self
         if answers and (name, x, y, of, at, right) == (None,) * 6 and not (by or log):
             figure = self._answers(answers)
         elif answers:
             raise InputError(Fault("answers cannot be combined with other arguments", "answers", str(answers)))
         elif x is not None and y is not None and name is None:
             y = of_subject_name(y, of)
-            found = self._with(y, right)
+            measured = self._with(y, right)
             if parts:
-                found = replace(found, table=self._over_time(x, y, parts))
-            figure = replace(curve_spec(found.table, x, y, by, at, kind, right, names_of(self.figures)), log=log)
+                measured = replace(measured, table=self._over_time(x, y, parts))
+            figure = replace(curve_spec(measured.table, x, y, by, at, kind, right, names_of(self.figures)), log=log)
         elif x is None and y is None and of is None and at is None and not (by or log):
             figure = self._figure(name)
         else:
             raise InputError(Fault("give a figure's name, or x and y with of, by and at, or answers", given=name or ""))
-        return self._drawn("figure.draw", found.table, figure, published=self.verdicts, ax=ax, name=label or self.label)
+        return self._drawn(
+            "figure.draw", measured.table, figure, published=self.verdicts, ax=ax, name=label or self.label
+        )
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write tables, facts and figures as a folder, as ``hostsim run`` does; `open_results`, ``hostsim plot`` and ``hostsim report`` read it.

@@ -224,13 +224,13 @@ def _flags(rows: Sequence[TableRow]) -> list[str]:
     for row in rows:
         if row.digest:
             digests.setdefault(row.point, []).append(row.digest)
-    equal = {point: equal_replications(found) for point, found in digests.items()}
-    found = []
+    equal = {point: equal_replications(replications) for point, replications in digests.items()}
+    texts = []
     for row in rows:
         count = equal.get(row.point, 0) if row.digest else 0
         more = (f"{DETERMINISTIC}: {count} replications equal",) if count else ()
-        found.append("; ".join(filter(None, ("; ".join(row.flags), *more))))
-    return found
+        texts.append("; ".join(filter(None, ("; ".join(row.flags), *more))))
+    return texts
 
 
 def _axis(values: Sequence[Any]) -> Sequence[Any]:

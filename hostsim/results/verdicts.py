@@ -322,10 +322,10 @@ _IN_BAND = {VerdictState.PASS: "in the band", VerdictState.FAIL: "outside", Verd
 
 def prediction_text(verdict: Verdict | None) -> str:
     """The prediction interval of a value and its position, ``[12, 19] across an end``; a dash without one."""
-    found = None if verdict is None else verdict.prediction
-    if found is None or (found.low is None and found.high is None):
+    interval = None if verdict is None else verdict.prediction
+    if interval is None or (interval.low is None and interval.high is None):
         return "–"
-    return f"{ends_text(found.low, found.high)} {_IN_BAND[found.state]}"
+    return f"{ends_text(interval.low, interval.high)} {_IN_BAND[interval.state]}"
 
 
 def ends_text(low: float | None, high: float | None) -> str:
@@ -377,14 +377,14 @@ def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, objec
 
 def _plain_prediction(verdict: Verdict) -> dict[str, object]:
     """The prediction interval as plain values; empty without one."""
-    found = verdict.prediction
-    if found is None:
+    interval = verdict.prediction
+    if interval is None:
         return {}
     return {
-        "prediction_low": found.low,
-        "prediction_high": found.high,
-        "prediction_members": found.members,
-        "prediction_verdict": found.state.value,
+        "prediction_low": interval.low,
+        "prediction_high": interval.high,
+        "prediction_members": interval.members,
+        "prediction_verdict": interval.state.value,
     }
 
 
@@ -418,27 +418,27 @@ def outcomes(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, str
     return [(verdict.expectation.kind or OWN, outcome(verdict, quick=quick)) for verdict in verdicts]
 
 
-def tally(found: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
+def tally(outcomes: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
     """Counts of outcomes by kind, in the order of kinds; with several kinds also those of `ALL`.
 
     Args:
-        found: kinds with outcomes, of `outcomes`.
+        outcomes: kinds with outcomes, of `outcomes`.
     """
-    pairs = list(found)
+    pairs = list(outcomes)
     counts = {kind: Counter(each for of, each in pairs if of == kind) for kind in (*CLAIM_KINDS, OWN)}
     counts = {kind: counter for kind, counter in counts.items() if counter}
     return counts | {ALL: Counter(each for _, each in pairs)} if len(counts) > 1 else counts
 
 
-def tally_rows(found: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
+def tally_rows(outcomes: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
     """The tally as a table, one row for each kind, below `TALLY_HEADINGS`."""
     return [
         (kind, str(counter.total()), *(str(counter[each]) for each in OUTCOMES))
-        for kind, counter in tally(found).items()
+        for kind, counter in tally(outcomes).items()
     ]
 
 
-def tally_words(found: Iterable[tuple[str, str]]) -> str:
+def tally_words(outcomes: Iterable[tuple[str, str]]) -> str:
     """The tally in words, without kinds: ``3 in band, 1 known red``; empty outcomes except ``in band`` are left out."""
-    counter = Counter(each for _, each in found)
+    counter = Counter(each for _, each in outcomes)
     return ", ".join(f"{counter[each]} {each}" for each in OUTCOMES if counter[each] or each == "in band")

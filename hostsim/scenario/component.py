@@ -185,8 +185,8 @@ def _checked(
     tree = bare.put(changes)
     moved = {path for path, _, _ in changes}
     held = [a for a in assumptions if keys(a.path)[len(prefix) :] not in moved]
-    spec, found = validate(model, tree)
-    faults += found if model is not HardwareSpec else _with_unknown_models(tree, found)
+    spec, new_faults = validate(model, tree)
+    faults += new_faults if model is not HardwareSpec else _with_unknown_models(tree, new_faults)
     if spec is not None and ranges:
         faults += [fault for a in held for fault in range_faults(model, tree, a, keys(a.path)[len(prefix) :])]
     faults += _cost_faults(tree, spec, moved)

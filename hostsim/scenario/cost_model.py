@@ -261,12 +261,12 @@ def shipped_constants() -> tuple[Constant, ...]:
         "guests": parts.guest,
         "peers": parts.peer,
     }
-    found: dict[str, Constant] = {}
+    constants: dict[str, Constant] = {}
     for kind in PARTS:
         for name in shipped_parts(kind):
             if name != _IDEAL:
-                found |= {constant.name: constant for constant in constants_of(read[kind](name, ()), (), ())}
-    return tuple(found.values())
+                constants |= {constant.name: constant for constant in constants_of(read[kind](name, ()), (), ())}
+    return tuple(constants.values())
 
 
 def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]:
@@ -280,16 +280,16 @@ def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]
         values: a value for every axis.
     """
     changes, tree, inside = _changed(scenario, values)
-    found: dict[str, Constant] = {}
+    constants: dict[str, Constant] = {}
     family = None
     for key in _part_keys(tree):
         part = scenario.resolver.part(tree, key, inside.get(key, ()))
         if part is not None and part.spec is not None:
             family = part.spec.cpu.family if key == ("hardware",) else family
-            found |= {constant.name: constant for constant in constants_of(part, key, inside.get(key, ()))}
+            constants |= {constant.name: constant for constant in constants_of(part, key, inside.get(key, ()))}
     varied = {dotted(path) for path, _, _ in changes}
-    found |= {name: constant for name, constant in scenario_inputs(scenario).items() if name not in varied}
-    return tuple(constant for constant in found.values() if _is_of(family, constant))
+    constants |= {name: constant for name, constant in scenario_inputs(scenario).items() if name not in varied}
+    return tuple(constant for constant in constants.values() if _is_of(family, constant))
 
 
 def part_constants(scenario: Scenario, values: AxisValues) -> dict[tuple[KeyPath, str], tuple[Constant, ...]]:

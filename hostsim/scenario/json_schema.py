@@ -185,14 +185,14 @@ def _name_settings(section: dict[str, Any], kind: str) -> None:
     section.pop("additionalProperties", None)
     section["properties"], section["patternProperties"] = {}, {}
     for name, versions in _settings(kind).items():
-        found = _setting(versions)
+        schema = _setting(versions)
         prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), None)
         if prefix is None:
-            section["properties"][name] = found
+            section["properties"][name] = schema
         else:
             # editors complete property names only, so include those of the first device
-            section["properties"][name.replace("X.", "0.", 1)] = found
-            section["patternProperties"][_PREFIXES[prefix] + re.escape(name.removeprefix(prefix)) + "$"] = found
+            section["properties"][name.replace("X.", "0.", 1)] = schema
+            section["patternProperties"][_PREFIXES[prefix] + re.escape(name.removeprefix(prefix)) + "$"] = schema
     if kind != "kernel":
         section["properties"]["file"] = {"type": "string", "description": "Path of a file with settings."}
     section["additionalProperties"] = False
@@ -201,11 +201,11 @@ def _name_settings(section: dict[str, Any], kind: str) -> None:
 @functools.cache
 def _settings(kind: str) -> dict[str, list[SettingSpec]]:
     """The settings of shipped platforms, each as in all of them."""
-    found: dict[str, list[SettingSpec]] = {}
+    by_name: dict[str, list[SettingSpec]] = {}
     for spec in _platforms():
         for name, setting in getattr(spec, kind).items():
-            found.setdefault(name, []).append(setting)
-    return found
+            by_name.setdefault(name, []).append(setting)
+    return by_name
 
 
 def _platforms() -> Iterator[PlatformSpec]:

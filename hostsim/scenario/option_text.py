@@ -49,12 +49,12 @@ def option_texts(
         several: pattern of a list.
         unit_of: base unit by name, which numbers get; empty without one.
     """
-    found = {}
+    texts = {}
     for name, value in (values or {}).items():
         is_number = any(isinstance(entry, Real) for entry in (value if isinstance(value, list | tuple) else [value]))
         unit = unit_of(str(name)) if unit_of is not None and is_number else ""
-        found[str(name)] = _text(value, several, unit)
-    return found
+        texts[str(name)] = _text(value, several, unit)
+    return texts
 
 
 def unit_reader(tree: Tree, resolver: Resolver) -> Callable[[str], str]:
@@ -238,12 +238,12 @@ def measures_of(scenario: Scenario, subject: str, names: Iterable[str] = (), opt
     Raises:
         InputError: an unknown measure or subject, or a subject that does not have a measure.
     """
-    found = [name if parsed(name)[1] else of_subject_name(name, subject) for name in names]
-    if not found:
+    measures = [name if parsed(name)[1] else of_subject_name(name, subject) for name in names]
+    if not measures:
         every = [of_subject_name(name, subject) for name in CATALOGUE]
-        found = [name for name in every if not faults_of(scenario, [name], option)]
-        if not found:
+        measures = [name for name in every if not faults_of(scenario, [name], option)]
+        if not measures:
             raise InputError(faults_of(scenario, [of_subject_name("latency_mean", subject)], option))
-        return found
-    require_measures(scenario, found, option)
-    return found
+        return measures
+    require_measures(scenario, measures, option)
+    return measures

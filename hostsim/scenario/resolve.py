@@ -237,8 +237,8 @@ class _PointBuilder:
         data = tree.data if isinstance(tree.data, dict) else {}
         data = {key: value for key, value in data.items() if key in PointFile.model_fields}
         self._registry = resolver.registry
-        self._file, found = validate(file_models(self._registry)[0], tree, data=data)
-        self.faults += found
+        self._file, new_faults = validate(file_models(self._registry)[0], tree, data=data)
+        self.faults += new_faults
         if self._file is not None:
             teams = list(team_faults(tree, self._file))
             self.faults += teams
@@ -290,12 +290,12 @@ class _PointBuilder:
                 named = {group.name: group for group in groups}
                 self.faults += vm_traffic_faults(self._tree, self._file, named, hardware, traffic)
                 self.faults += tier_faults(self._tree, named, self._file.network, traffic)
-            found = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
+            new_warnings = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
             if peer and platform.hypervisor:
-                found += assumption_warnings(self._tree, self._file, peer, groups, traffic, settings)
-            found += extrapolation_warnings(hardware, platform)
-            notices += found
-            self.warnings += found
+                new_warnings += assumption_warnings(self._tree, self._file, peer, groups, traffic, settings)
+            new_warnings += extrapolation_warnings(hardware, platform)
+            notices += new_warnings
+            self.warnings += new_warnings
         if self._file and platform and hardware and peer and settings and not self.faults:
             spec = PointSpec.model_validate(
                 {
@@ -408,8 +408,8 @@ class _PointBuilder:
             settings = settings.model_copy(update={"vnics": (), "passthrough": nics})
         if any(isinstance(entry, FunctionSettings) for entry in settings.passthrough):
             settings = settings.model_copy(update={"passthrough": tuple(map(self._with_queues, settings.passthrough))})
-        offloads, found = effective_offloads(part.offloads, guest, f"vms.{name}.offloads")
-        self.faults += map(self._placed, found)
+        offloads, new_faults = effective_offloads(part.offloads, guest, f"vms.{name}.offloads")
+        self.faults += map(self._placed, new_faults)
         if offloads is not None or part.queues is not None:
             settings = settings.model_copy(update={"offloads": offloads, "queues": part.queues})
         return VmGroupSpec(
@@ -462,7 +462,7 @@ class _PointBuilder:
             path: a mapping of the file.
             roles: by key, the role in which the name is registered.
         """
-        found = {}
+        choices = {}
         for key, role in roles.items():
             written, here = self._tree.get((*path, key)), (*path, key)
             if written is None or self._is_faulty(here):
@@ -472,8 +472,8 @@ class _PointBuilder:
             settings, faults = validate(entry.settings, self._tree, here, data)
             self.faults += faults
             if settings is not None and entry.plugin is not None:
-                found[key] = ChoiceSpec(name=entry.name, settings=settings)
-        return found
+                choices[key] = ChoiceSpec(name=entry.name, settings=settings)
+        return choices
 
     def _used(
         self, traffic: Mapping[str, Traffic], policies: Mapping[str, ChoiceSpec], loops: Mapping[str, ChoiceSpec]

@@ -164,8 +164,8 @@ class Scenario:
         """
         changes = [change for name, axis in self.axes.items() for change in axis.changes(axes[name], Place("--axis"))]
         tree, inside = self.resolver.changed(changes)
-        found = {dotted(path): value for path, value in _leaves({key: tree.get((key,)) for key in HOST})}
-        return found | {dotted((*key, *path)): value for key, changed in inside.items() for path, value, _ in changed}
+        values = {dotted(path): value for path, value in _leaves({key: tree.get((key,)) for key in HOST})}
+        return values | {dotted((*key, *path)): value for key, changed in inside.items() for path, value, _ in changed}
 
     def spec(self, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
         """The spec of one point, and its warnings.

@@ -72,8 +72,8 @@ class Bibliography:
         for patterns, citation in self.claims:
             if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
                 return (citation,)
-        found = self.measurements.get(name.partition(".")[0])
-        return (found,) if found is not None else ()
+        measurement = self.measurements.get(name.partition(".")[0])
+        return (measurement,) if measurement is not None else ()
 
     def of_text(self, text: str) -> tuple[Citation, ...]:
         """The citations that a text names, without duplicates, in the order of the bibliography."""
@@ -101,7 +101,9 @@ def read_bibliography(file: Path) -> Bibliography:
     """
     reader = _Reader(read(file, display_name(file)), display_name(file))
     tree = reader.text.tree
-    entries = {key: found for key, fields in tree["entries"].items() if (found := reader.entry(key, fields))}
+    entries = {
+        key: publication for key, fields in tree["entries"].items() if (publication := reader.entry(key, fields))
+    }
     claims = []
     for index, rule in enumerate(tree["claims"]):
         citation = reader.citation(("claims", index), rule["entry"], entries, rule.get("at", ""))
@@ -280,7 +282,7 @@ def claims() -> dict[str, Claim]:
     """
     file = data_root() / "claims.csv"
     columns = [field.name for field in dataclasses.fields(Claim) if field.name not in ("band", "label")]
-    found: dict[str, Claim] = {}
+    by_name: dict[str, Claim] = {}
     labels = _claim_labels()
     with file.open(encoding="utf-8", newline="") as stream:
         rows = csv.DictReader(stream)
@@ -292,11 +294,11 @@ def claims() -> dict[str, Claim]:
             try:
                 low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
                 texts = {column: row[column] for column in columns}
-                found[row["id"]] = Claim(**texts, band=Band(low, high), label=labels.get(row["id"], row["metric"]))
+                by_name[row["id"]] = Claim(**texts, band=Band(low, high), label=labels.get(row["id"], row["metric"]))
             except (KeyError, ValueError) as error:
                 fault = Fault(f"is not a row of claims: {error}", str(row.get("id")), file=display_name(file))
                 raise InputError(fault) from None
-    return found
+    return by_name
 
 
 def _claim_labels() -> dict[str, str]:
@@ -316,18 +318,18 @@ def measurements() -> dict[str, Measurement]:
         InputError: the shipped table is damaged.
     """
     file = data_root() / "published-2.csv"
-    found: dict[str, Measurement] = {}
+    by_id: dict[str, Measurement] = {}
     with file.open(encoding="utf-8", newline="") as stream:
         rows = csv.DictReader(stream)
         for row in rows:
             try:
                 band = Band(float(row.pop("low")), float(row.pop("high")))
-                found[row["id"]] = Measurement(**row, band=band)
-                found[row["id"]].number  # noqa: B018 a band or a direction
+                by_id[row["id"]] = Measurement(**row, band=band)
+                by_id[row["id"]].number  # noqa: B018 a band or a direction
             except (KeyError, TypeError, ValueError) as error:
                 fault = Fault(f"is not a row of measurements: {error}", str(row.get("id")), file=display_name(file))
                 raise InputError(replace(fault, line=rows.line_num)) from None
-    return found
+    return by_id
 
 
 def known_red(*, other_runs: bool = False) -> dict[str, KnownRed]:
@@ -344,7 +346,7 @@ def known_red(*, other_runs: bool = False) -> dict[str, KnownRed]:
     name = display_name(file)
     text = read(file, name)
     tree = text.tree if isinstance(text.tree, dict) else {}
-    found, faults = {}, []
+    entries, faults = {}, []
     for claim, entry in tree.items():
         place = {"path": claim, "file": name, "line": text.lines.get((claim,))}
         if claim not in claims():
@@ -358,13 +360,13 @@ def known_red(*, other_runs: bool = False) -> dict[str, KnownRed]:
             faults.append(Fault("is not awaited", given=repr(awaited), allowed=CALIBRATION, nearest=nearest, **place))
             continue
         try:
-            found[claim] = _known_red(entry, other_runs=other_runs)
+            entries[claim] = _known_red(entry, other_runs=other_runs)
         except ValueError as error:
             allowed = f"{{range: [LOW, HIGH], other_runs: [LOW, HIGH], reason: TEXT}}, awaiting: {CALIBRATION} until it is done"
             faults.append(Fault(str(error), allowed=allowed, **place))
     if faults:
         raise InputError(faults)
-    return found
+    return entries
 
 
 def _known_red(entry: object, *, other_runs: bool) -> KnownRed:

@@ -135,13 +135,13 @@ class _Plain:
         if len(value) > MAX_KEYS:
             self._fault("has too many keys", path, f"{len(value)} keys", f"at most {MAX_KEYS} keys of a mapping")
             return {}
-        found = {}
+        plain = {}
         for key, entry in value.items():
             if isinstance(key, str):
-                found[key] = self._value(entry, (*path, key))
+                plain[key] = self._value(entry, (*path, key))
             else:
                 self._fault("key is not text", path, key, 'a word, or a number in quotes: "1"')
-        return found
+        return plain
 
     def _text(self, value: str, path: KeyPath) -> str:
         if len(value) > MAX_TEXT:
@@ -154,25 +154,25 @@ class _Plain:
 
 def _subscripts(data: Any, path: str) -> str:
     """A dotted path as subscripts of a mapping; its keys may contain dots."""
-    found: list[str | int] = []
+    steps: list[str | int] = []
     here, rest = data, path
     while rest:
         position = _POSITION.match(rest)
         if position is not None and isinstance(here, tuple) and int(position[1]) < len(here):
             place = int(position[1])
             here, rest = here[place], rest[position.end() :].removeprefix(".")
-            found.append(place)
+            steps.append(place)
             continue
         known = (
             [key for key in here if re.match(re.escape(key) + r"(?=[.\[]|$)", rest)] if isinstance(here, dict) else []
         )
         if not known:
-            found += [step for part in keys(rest) for step in _steps(str(part))]
+            steps += [step for part in keys(rest) for step in _steps(str(part))]
             break
         key = max(known, key=len)
         here, rest = here[key], rest[len(key) :].removeprefix(".")
-        found.append(key)
-    return _subscripted(tuple(found))
+        steps.append(key)
+    return _subscripted(tuple(steps))
 
 
 def _steps(part: str) -> list[str | int]:

@@ -79,12 +79,12 @@ class _Rows:
             digits = 0
         else:
             digits = 3 if np.diff(self._ends).min(initial=_MILLISECOND) >= _MILLISECOND else 6
-        found = []
+        times = []
         for end in self._ends.tolist():
             time = _START + timedelta(microseconds=round(end * 1_000_000 / SECOND))
             fraction = f".{time.microsecond:06d}"[: digits + 1] if digits else ""
-            found.append(f"{time:%m/%d/%Y %H:%M:%S}{fraction}")
-        return found
+            times.append(f"{time:%m/%d/%Y %H:%M:%S}{fraction}")
+        return times
 
     def names(self, counter: str) -> tuple[str, ...]:
         """Entities of a counter; empty if the record has no such counter."""
@@ -216,15 +216,15 @@ def _ports(rows: _Rows, spec: PointSpec) -> Columns:
 
 def _by_vnic(rows: _Rows, counter: str) -> dict[str, FloatArray]:
     """A rate of each vNIC (``web[0].eth0``), the sum over its queues (``web[0].eth0-rx1``)."""
-    found: dict[str, FloatArray] = {}
+    totals: dict[str, FloatArray] = {}
     if not rows.names(counter):
-        return found
+        return totals
     table = rows.rate(counter)
     for index, name in enumerate(rows.names(counter)):
         vm, _, device = name.partition(".")
         vnic = f"{vm}.{device.partition('-')[0]}"
-        found[vnic] = found[vnic] + table[:, index] if vnic in found else table[:, index]
-    return found
+        totals[vnic] = totals[vnic] + table[:, index] if vnic in totals else table[:, index]
+    return totals
 
 
 def _share(dropped: FloatArray, passed: FloatArray) -> FloatArray:

@@ -93,14 +93,14 @@ class Timeline:
 
     def stays(self) -> list[list[tuple[WorldLine, Span]]]:
         """Returns the worlds on every PCPU with their spans, in order."""
-        found: list[list[tuple[WorldLine, Span]]] = [[] for _ in self.nodes]
+        by_pcpu: list[list[tuple[WorldLine, Span]]] = [[] for _ in self.nodes]
         for line in self.worlds:
             for span in line.spans:
                 if span.state is WorldState.RUNNING:
-                    found[span.pcpu].append((line, span))
-        for stays in found:
+                    by_pcpu[span.pcpu].append((line, span))
+        for stays in by_pcpu:
             stays.sort(key=lambda stay: (stay[1].start, stay[1].end))
-        return found
+        return by_pcpu
 
 
 _Level = tuple[Track, Callable[[int], int]]
@@ -225,11 +225,11 @@ class _Counted:
         self._seen = read()
 
     def look(self, now: int) -> None:
-        found = self._read()
-        if found != self._seen:
-            for name, before, after in zip(self._names, self._seen, found, strict=True):
+        counts = self._read()
+        if counts != self._seen:
+            for name, before, after in zip(self._names, self._seen, counts, strict=True):
                 self.marks.points.extend([(now, name)] * (after - before))
-            self._seen = found
+            self._seen = counts
 
 
 def _counted(host: Host) -> list[_Counted]:

@@ -11,21 +11,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hostsim.lab.host_files.contents import Contents
 from hostsim.lab.host_files.draft import Draft
-from hostsim.lab.host_files.found import Found
 from hostsim.lab.host_files.reader import read_host_files
 
 INPUTS = Path(__file__).parent / "inputs"
 
 
-def read(*names: str) -> Found:
+def read(*names: str) -> Contents:
     return read_host_files(INPUTS / name for name in names)
 
 
-def drafted(found: Found) -> dict[str, tuple[object, int]]:
+def drafted(contents: Contents) -> dict[str, tuple[object, int]]:
     """The first value and its line of each key of a draft."""
     keys: dict[str, tuple[object, int]] = {}
-    for one in found.readings:
+    for one in contents.readings:
         if one.given is not None:
             keys.setdefault(one.to, (one.given, one.line))
     return keys
@@ -220,8 +220,8 @@ def test_a_row_with_an_empty_cell_is_read_where_its_columns_are_known() -> None:
 
 def test_counters_without_a_use_are_kept_and_listed() -> None:
     """Every column of the capture, every number of net-stats, every line of a block, with a mark of the used ones."""
-    found = read("esxtop.csv", "net-stats.json", "nicinfo.txt")
-    rows = {(one.subject, one.name): one for one in found.readings}
+    contents = read("esxtop.csv", "net-stats.json", "nicinfo.txt")
+    rows = {(one.subject, one.name): one for one in contents.readings}
     disk = rows["Virtual Disk(db 2:scsi0:0)", "Average MilliSec/Write"]
     assert (disk.value, disk.samples, disk.to, disk.column) == (117.87, 4, "", 27)
     dropped = rows["Network Port(vSwitch6:134217732:28868:db 2.eth0)", "% Received Packets Dropped"]
@@ -231,7 +231,7 @@ def test_counters_without_a_use_are_kept_and_listed() -> None:
     assert rows["hclk-sched-vmnic5", "used"].to == ""
     assert rows["vmnic5-pollWorld-1-0x430094472fc0", "used"].to == "netpoll_cpu"
     assert rows["vmnic0", "Receive FIFO errors"].value == "12"
-    assert sum(one.column > 0 and one.samples > 0 for one in found.readings) == 27
+    assert sum(one.column > 0 and one.samples > 0 for one in contents.readings) == 27
 
 
 def test_a_spreadsheet_and_a_cut_off_line_do_no_harm() -> None:
@@ -360,7 +360,7 @@ def test_series_of_several_files_are_not_mixed() -> None:
 
 def test_correlated_samples_have_a_wider_interval() -> None:
     """Samples of a slow wave: taken as independent they would have an interval of 0.14."""
-    from hostsim.lab.host_files.found import mean_of
+    from hostsim.lab.host_files.contents import mean_of
 
     wave = np.sin(np.arange(400) * 2 * np.pi / 400) + 5
     mean, half, count = mean_of(wave, 0.005)

@@ -151,10 +151,10 @@ class Runs:
 
     def values(self, variables: FloatArray) -> dict[str, float]:
         """Values of constants and inputs, by name."""
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         for prior, variable in zip(self._priors, variables, strict=True):
-            found |= dict.fromkeys(prior.members, prior.at(variable))
-        return found
+            values |= dict.fromkeys(prior.members, prior.at(variable))
+        return values
 
     def is_behind(self, place: int, host: int) -> bool:
         """True if a number belongs to a scenario."""
@@ -195,16 +195,16 @@ class Runs:
             for (key, host, scenario, fidelity, _), outcome in zip(plans, outcomes, strict=True):
                 records = outcome.records
                 if short:
-                    found = {
+                    measures = {
                         f"{name}.{index}": CATALOGUE[name].evaluate(record)
                         for index, record in enumerate(records.values())
                         for name in _SEEN
                         if record.error is None
                     }
                 else:
-                    found = host.values(scenario, fidelity, outcome)
+                    measures = host.values(scenario, fidelity, outcome)
                 spent = sum(float(record.facts.get("wall_processor_s", 0.0)) for record in records.values())
-                self._keep(key, found, spent)
+                self._keep(key, measures, spent)
 
     def _keep(self, key: str, claims: Mapping[str, float], spent: float) -> None:
         self._known[key] = dict(claims)
@@ -256,7 +256,7 @@ class BestFit:
         at = self._step(start)
         self._report(at)
         jacobian = self._derivatives(at.variables, self._effects(start), noise)
-        found, width = [at], WIDTH
+        accepted, width = [at], WIDTH
         for _ in range(steps):
             step = self._step(at.variables + self._move(jacobian, at, width))
             self._report(step)
@@ -264,13 +264,13 @@ class BestFit:
             gained = at.objective - step.objective
             if gained > 0:
                 at = step
-                found.append(at)
+                accepted.append(at)
             else:
                 width *= SHRINK
             if 0 < gained < LEAST_GAIN or width < LEAST_WIDTH:
                 break
         choices = tuple(self._choices(at))
-        return Fitted(tuple(found), jacobian, noise, choices, self.runs.processor_s)
+        return Fitted(tuple(accepted), jacobian, noise, choices, self.runs.processor_s)
 
     def _choices(self, at: Step) -> Iterator[Choice]:
         """The objective with each other value of a choice among words."""
@@ -287,8 +287,8 @@ class BestFit:
 
     def residuals(self, values: FloatArray) -> FloatArray:
         """Residuals of the observations, in half-widths, at most `WORST`."""
-        found = [observation.residual(value) for observation, value in zip(self.observations, values, strict=True)]
-        return np.clip(np.nan_to_num(found, nan=WORST), -WORST, WORST)
+        residuals = [observation.residual(value) for observation, value in zip(self.observations, values, strict=True)]
+        return np.clip(np.nan_to_num(residuals, nan=WORST), -WORST, WORST)
 
     def values(self, variables: FloatArray, names: Collection[str]) -> FloatArray:
         """Claims of a host from one run of the scenarios of the requested claims; others are NaN."""
@@ -311,9 +311,9 @@ class BestFit:
         is_one_sided = np.array([self.priors[place].is_one_sided for place in places])
         lowest = np.where(is_one_sided, np.maximum(-width, -at.variables[places] - 1e-9), -width)
         solved = least_squares(model, np.zeros(len(places)), bounds=(lowest, width))
-        found = np.zeros(len(self.priors))
-        found[places] = solved.x
-        return found
+        changes = np.zeros(len(self.priors))
+        changes[places] = solved.x
+        return changes
 
     def _values(self, answers: Iterable[Mapping[str, float]]) -> FloatArray:
         claims = {name: value for answer in answers for name, value in answer.items()}
@@ -322,11 +322,11 @@ class BestFit:
     def _samples(self, variables: FloatArray, counts: Sequence[int]) -> list[FloatArray]:
         """Values of each claim, one for each root seed of its scenario."""
         asked = [(variables, self.seed + index, host) for host, count in enumerate(counts) for index in range(count)]
-        found: dict[str, list[float]] = {}
+        samples: dict[str, list[float]] = {}
         for answer in self.runs.evaluate(asked):
             for name, value in answer.items():
-                found.setdefault(name, []).append(value)
-        return [np.array(found.get(observation.name, [np.nan])) for observation in self.observations]
+                samples.setdefault(name, []).append(value)
+        return [np.array(samples.get(observation.name, [np.nan])) for observation in self.observations]
 
     def _step(self, variables: FloatArray) -> Step:
         values = np.array([float(np.mean(each)) for each in self._samples(variables, self.runs.seeds)])
@@ -352,13 +352,13 @@ class BestFit:
         answers = self.runs.evaluate(
             [(self._moved(variables, place), self.seed, host) for place, host in pairs], short=True
         )
-        found = np.zeros((len(self.priors), len(hosts)), dtype=bool)
+        effects = np.zeros((len(self.priors), len(hosts)), dtype=bool)
         for (place, host), answer in zip(pairs, answers, strict=True):
-            found[place, host] = _shows(answer, base[host])
+            effects[place, host] = _shows(answer, base[host])
         self.tell(
-            f"{np.count_nonzero(found.any(axis=1))} of {len(self.priors)} numbers have an effect, {np.count_nonzero(found)} of {len(pairs)} pairs of a number and a scenario"
+            f"{np.count_nonzero(effects.any(axis=1))} of {len(self.priors)} numbers have an effect, {np.count_nonzero(effects)} of {len(pairs)} pairs of a number and a scenario"
         )
-        return found
+        return effects
 
     def _moved(self, variables: FloatArray, place: int) -> FloatArray:
         """The variables with one moved towards its median by enough to change the number."""
@@ -380,7 +380,7 @@ class BestFit:
         pairs = [(index, int(host)) for index, row in enumerate(effect) for host in np.flatnonzero(row)]
         counts = [count // 2 for count in self.runs.seeds]
         base = np.array([float(np.mean(each)) for each in self._samples(variables, counts)])
-        found, scales = np.zeros((len(self.observations), len(self.priors))), self._scales()
+        derivatives, scales = np.zeros((len(self.observations), len(self.priors))), self._scales()
 
         def measure(asked: Sequence[tuple[int, int, FloatArray]]) -> Iterator[tuple[int, int, FloatArray, float]]:
             runs = [(moved, self.seed + seed, host) for _, host, moved in asked for seed in range(counts[host])]
@@ -389,7 +389,7 @@ class BestFit:
                 values = np.mean([self._values([next(answers)]) for _ in range(counts[host])], axis=0)
                 difference = values - base
                 seen = np.abs(difference) > NOISE * noise / math.sqrt(counts[host])
-                found[rows[host], place] = np.where(seen, difference / (moved[place] - variables[place]), 0.0)[
+                derivatives[rows[host], place] = np.where(seen, difference / (moved[place] - variables[place]), 0.0)[
                     rows[host]
                 ]
                 yield place, host, moved, float(np.nanmax(np.abs(difference / scales)[rows[host]], initial=0.0))
@@ -402,9 +402,9 @@ class BestFit:
         for _ in measure(again):
             pass
         self.tell(
-            f"derivatives by {len({place for place, _ in pairs})} numbers, {np.count_nonzero(found)} beyond noise; {self.runs.processor_s / 3600:.2f} h"
+            f"derivatives by {len({place for place, _ in pairs})} numbers, {np.count_nonzero(derivatives)} beyond noise; {self.runs.processor_s / 3600:.2f} h"
         )
-        return found
+        return derivatives
 
     def _report(self, step: Step) -> None:
         inside = sum(
@@ -420,14 +420,14 @@ class BestFit:
 
 def updated(jacobian: FloatArray, at: Step, step: Step) -> FloatArray:
     """Derivatives after the update by a further step (Schubert's sparse update); zeros remain zero."""
-    move, found = step.variables - at.variables, jacobian.copy()
-    for row in range(len(found)):
-        pattern = found[row] != 0
+    move, revised = step.variables - at.variables, jacobian.copy()
+    for row in range(len(revised)):
+        pattern = revised[row] != 0
         length = float(move[pattern] @ move[pattern])
-        missed = step.values[row] - at.values[row] - float(found[row] @ move)
+        missed = step.values[row] - at.values[row] - float(revised[row] @ move)
         if length > 1e-6 and np.isfinite(missed):
-            found[row, pattern] += missed * move[pattern] / length
-    return found
+            revised[row, pattern] += missed * move[pattern] / length
+    return revised
 
 
 def covariance(jacobian: FloatArray, scales: FloatArray) -> FloatArray:
@@ -452,8 +452,8 @@ def linear_fit(fit: BestFit, jacobian: FloatArray, best: Step, kept: BoolArray) 
         values = best.values + jacobian @ (variables - best.variables)  # choices have no derivatives
         return np.concatenate([fit.residuals(values)[kept], variables])
 
-    found = np.asarray(least_squares(model, np.zeros(len(best.variables))).x)
-    return np.where(fit.is_free, found, best.variables)
+    solution = np.asarray(least_squares(model, np.zeros(len(best.variables))).x)
+    return np.where(fit.is_free, solution, best.variables)
 
 
 def _seeds(host: FixedPoints) -> int:

@@ -62,19 +62,19 @@ def crossing(find: Find, measured: Sequence[Measured]) -> float:
         The value at which the metric reaches the limit, as `check` states it: half a step before the crossing. NaN with
         fewer than two measurements.
     """
-    found = [one for one in measured if not math.isnan(one.metric)]
-    if len(found) < 2:
+    finite = [one for one in measured if not math.isnan(one.metric)]
+    if len(finite) < 2:
         return math.nan
-    holds = [(one.metric < find.below) == find.largest for one in found]
+    holds = [(one.metric < find.below) == find.largest for one in finite]
     # the last change counts: changes far below the limit are noise
-    changes = [index for index in range(len(found) - 1) if holds[index] and not holds[index + 1]]
+    changes = [index for index in range(len(finite) - 1) if holds[index] and not holds[index + 1]]
     if not changes:
-        first, last = found[-2:] if holds[-1] else found[:2]
+        first, last = finite[-2:] if holds[-1] else finite[:2]
         return _extrapolated(first, last, find.below, beyond=holds[-1]) - 0.5
     place = changes[-1]
-    below, above = found[place], found[place + 1]
+    below, above = finite[place], finite[place + 1]
     if math.isinf(above.metric):
-        at = _full(found[max(place - 1, 0)], below, found[-1].load)
+        at = _full(finite[max(place - 1, 0)], below, finite[-1].load)
         return min(max(at, below.value), above.value) - 0.5
     return threshold_crossing((below.value, below.metric), (above.value, above.metric), limit=find.below) - 0.5
 
@@ -91,13 +91,13 @@ def _extrapolated(below: Measured, above: Measured, limit: float, *, beyond: boo
     first, low, last, high = below.value, below.metric, above.value, above.metric
     width = last - first
     farthest = last + FARTHEST * width if beyond else first - width
-    found = farthest
+    load = farthest
     if 0 < low < high < math.inf:
-        found = first + math.log(limit / low) / math.log(high / low) * width
+        load = first + math.log(limit / low) / math.log(high / low) * width
     if not beyond:
-        return max(found, farthest)
+        return max(load, farthest)
     is_loaded = above.load > below.load
-    return min(found, farthest, max(_full(below, above, 100.0), last) if is_loaded else farthest)
+    return min(load, farthest, max(_full(below, above, 100.0), last) if is_loaded else farthest)
 
 
 class FixedPoints:
@@ -141,8 +141,8 @@ class FixedPoints:
                 if record is not None and record.error is None:
                     metric, load = (CATALOGUE[metric].evaluate(record) for metric in (find.metric, _LOAD))
                     measured.append(Measured(float(value), metric, load))
-            found = crossing(find, measured)
-            answers[name] = SearchAnswer(name, () if math.isnan(found) else (found,))
+            threshold = crossing(find, measured)
+            answers[name] = SearchAnswer(name, () if math.isnan(threshold) else (threshold,))
         judged = {
             verdict.expectation.name: verdict.value
             # plain records, as expectations ignore stored short runs

@@ -94,14 +94,14 @@ def count_fitted() -> FittedCount:
     ratio or direction and is not computed from other expectations: rules and the arithmetic of a wire hold by
     construction, and a ratio of two claimed thresholds adds nothing to them. Known reds are included.
     """
-    found = json.loads((data_root() / "calibration" / "fit.json").read_text(encoding="utf-8"))
-    moved = tuple(one["name"] for one in found["numbers"] if abs(one["moved"]) >= LEAST_MOVED)
+    fit = json.loads((data_root() / "calibration" / "fit.json").read_text(encoding="utf-8"))
+    moved = tuple(one["name"] for one in fit["numbers"] if abs(one["moved"]) >= LEAST_MOVED)
     known, inputs = {constant.name for constant in shipped_constants()}, _inputs()
     choices: dict[tuple[str, Scalar], str] = {}
     for name in read_fitted_inputs():
         one = None if name in known else inputs.get(name)
         choices.setdefault((name.rpartition(".")[2], one.written(one.value)) if one else (name, ""), name)
-    return FittedCount(found["effective"], moved, tuple(choices.values()), _informative())
+    return FittedCount(fit["effective"], moved, tuple(choices.values()), _informative())
 
 
 def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
@@ -121,16 +121,16 @@ def read_fixed() -> Mapping[str, str]:
 def _read(file: Path | None) -> _FittedInputs:
     file = file or data_root() / "calibration" / "fitted-inputs.yaml"
     tree = Tree.of(file, display_name(file))
-    found, faults = validate(_FittedInputs, tree)
-    if found is None or faults:
+    inputs, faults = validate(_FittedInputs, tree)
+    if inputs is None or faults:
         raise InputError(faults)
     known = [*(constant.name for constant in shipped_constants()), *_inputs(), *_switches(), *_defaults()]
-    for part, names in (("fitted", found.fitted), ("fixed", found.fixed)):
+    for part, names in (("fitted", inputs.fitted), ("fixed", inputs.fixed)):
         for name in names:
             if name not in known:
                 allowed = "a constant, an input of a scenario or a setting of a platform"
                 faults.append(tree.fault((part, name), "is not known", allowed, nearest_name(name, known)))
-    for name, entry in found.fitted.items():
+    for name, entry in inputs.fitted.items():
         for index, claim in enumerate(entry.claims):
             if claim not in claims():
                 nearest = nearest_name(claim, list(claims()))
@@ -139,7 +139,7 @@ def _read(file: Path | None) -> _FittedInputs:
                 )
     if faults:
         raise InputError(faults)
-    return found
+    return inputs
 
 
 @functools.cache
@@ -151,8 +151,8 @@ def _scenarios() -> Mapping[str, Scenario]:
 @functools.cache
 def _inputs() -> Mapping[str, Constant]:
     """Every input of the shipped scenarios by its name."""
-    found = {name: scenario_inputs(scenario) for name, scenario in _scenarios().items()}
-    return {f"{name}.{path}": constant for name, inputs in found.items() for path, constant in inputs.items()}
+    by_scenario = {name: scenario_inputs(scenario) for name, scenario in _scenarios().items()}
+    return {f"{name}.{path}": constant for name, inputs in by_scenario.items() for path, constant in inputs.items()}
 
 
 def _switches() -> list[str]:

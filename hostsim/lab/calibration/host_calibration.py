@@ -78,12 +78,12 @@ def write_parts(
     Returns:
         The files, by the path of the setting that names the part, and by its name there.
     """
-    found: dict[str, dict[str, Path]] = {}
+    files: dict[str, dict[str, Path]] = {}
     points = [scenario.first() | {name: value} for name, axis in scenario.axes.items() for value in axis.values]  # noqa: PD011  of an axis, not of a frame
     for point in points or [scenario.first()]:
         for (key, name), constants in part_constants(scenario, point).items():
             moved = [constant for constant in constants if constant.name in members[centre]]
-            if not moved or name in found.get(dotted(key), {}):
+            if not moved or name in files.get(dotted(key), {}):
                 continue
             kind, word = _KINDS[str(key[0])]
             target = folder / kind / f"{_stem(name)}.yaml"
@@ -92,8 +92,8 @@ def write_parts(
                 values = np.array([member[constant.name] for member in members.values()])
                 tree = tree.put(_entries(constant, members[centre][constant.name], values, reason))
             text = f"# Written by hostsim calibrate for {scenario.name}.\n{write_yaml(tree.data)}"
-            found.setdefault(dotted(key), {})[name] = write_whole(target, text.encode())
-    return found
+            files.setdefault(dotted(key), {})[name] = write_whole(target, text.encode())
+    return files
 
 
 def _head(scenario: Scenario, name: str, kind: str, word: str, target: Path) -> Tree:
@@ -263,14 +263,14 @@ def _centre(joint: Joint, summary: Summary) -> int:
 
 
 def _residuals(joint: Joint) -> list[Residual]:
-    found, wave = [], joint.last_wave()
+    residuals, wave = [], joint.last_wave()
     for observation in joint.observations:
         outputs = claim_values(wave, observation.name)
         known = outputs[np.isfinite(outputs)]
         if len(known):
             low, median, high = (float(end) for end in np.quantile(known, QUANTILES, method="weibull"))
-            found.append(Residual(observation.name, observation.centre, observation.half, low, median, high))
-    return found
+            residuals.append(Residual(observation.name, observation.centre, observation.half, low, median, high))
+    return residuals
 
 
 def _finite(value: Any) -> Any:
@@ -327,11 +327,12 @@ class Calibration:
         from hostsim.results.table import as_numbers
 
         host = self.found.host
-        found = [] if host is None else host.predictions()
+        intervals = [] if host is None else host.predictions()
         rows = [
-            {"metric": one.metric, **one.at, "low": one.low, "median": one.median, "high": one.high} for one in found
+            {"metric": one.metric, **one.at, "low": one.low, "median": one.median, "high": one.high}
+            for one in intervals
         ]
-        return as_numbers(pd.DataFrame(rows), found[0].at if found else ())
+        return as_numbers(pd.DataFrame(rows), intervals[0].at if intervals else ())
 
     @property
     def next_measurements(self) -> pd.DataFrame:
@@ -367,14 +368,14 @@ class Calibration:
         from hostsim.views.plots.bars import draw_predictions
         from hostsim.views.plots.style import shown_figure
 
-        found = [] if self.found.host is None else self.found.host.predictions()
+        predictions = [] if self.found.host is None else self.found.host.predictions()
         rows = [
             (one.name.removeprefix(f"{metric} at "), one.low, one.median, one.high)
-            for one in found
+            for one in predictions
             if one.metric == metric
         ]
         if not rows:
-            allowed = ", ".join(dict.fromkeys(one.metric for one in found)) or "a calibration with predict"
+            allowed = ", ".join(dict.fromkeys(one.metric for one in predictions)) or "a calibration with predict"
             raise InputError(Fault("was not predicted", "metric", repr(metric), allowed))
         if len(known) not in (0, len(rows)):
             raise InputError(Fault("are not as many as predictions", "known", str(len(known)), str(len(rows))))
@@ -498,5 +499,5 @@ def calibrate_own(
     """
     host = own_host(scenario, to, output, execution, predict=predict, seed=seed)
     calibrate_host(host, execution, budget, tell)
-    found = calibrated(host.joint, host)
-    return found, found.write([scenario], own_reason(to, scenario))
+    calibrated_host = calibrated(host.joint, host)
+    return calibrated_host, calibrated_host.write([scenario], own_reason(to, scenario))

@@ -137,7 +137,7 @@ class Joint:
         members, shares = self.evaluated(), self.shares()
         numbers = [number for number, one in members.items() if not one.error]
         inputs = np.array([shares[number] for number in numbers])
-        found = {}
+        emulators = {}
         seen: set[bytes] = set()
         for observation in self.observations:
             values = np.array([members[number].claims[observation.name] for number in numbers])
@@ -146,8 +146,8 @@ class Joint:
             seen.add(values.tobytes())
             outputs = np.array([observation.distance(value) for value in values])
             if np.count_nonzero(np.isfinite(outputs)) >= LEAST:
-                found[observation.name] = train(inputs, np.clip(outputs, -FARTHEST, FARTHEST), self.design.seed)
-        if not found:
+                emulators[observation.name] = train(inputs, np.clip(outputs, -FARTHEST, FARTHEST), self.design.seed)
+        if not emulators:
             raise InputError(
                 Fault(
                     "has the same value for all hosts",
@@ -155,7 +155,7 @@ class Joint:
                     allowed=f"{LEAST} hosts with values",
                 )
             )
-        return found
+        return emulators
 
     def posterior(
         self,

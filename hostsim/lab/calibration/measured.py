@@ -71,7 +71,7 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
             raise InputError(Fault(f"is {seen}, not a table of measurements", "", given, allowed, file=name, line=1))
         reader.fieldnames = columns
         _require_columns(columns, scenario, name)
-        found: dict[str, Expectation] = {}
+        entries: dict[str, Expectation] = {}
         faults: list[Fault] = []
         for row in reader:
             try:
@@ -79,17 +79,17 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
             except InputError as error:
                 faults += error.faults
                 continue
-            if one.name in found:
+            if one.name in entries:
                 fault = Fault("is measured twice", given=one.name, allowed="one row for a metric at a point")
                 faults.append(replace(fault, file=name, line=reader.line_num))
-            found[one.name] = one
+            entries[one.name] = one
     except csv.Error as error:
         raise InputError(Fault(f"is not CSV: {error}", file=name, line=reader.reader.line_num)) from None
-    if not found and not faults:
+    if not entries and not faults:
         faults.append(Fault("contains no measurements", file=name, allowed="a row for each measurement"))
     if faults:
         raise InputError(faults)
-    return tuple(found.values())
+    return tuple(entries.values())
 
 
 def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place) -> tuple[str, AxisValues]:

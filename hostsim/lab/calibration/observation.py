@@ -70,8 +70,8 @@ def observations_of(expectations: Iterable[tuple[str, Expectation]]) -> list[Obs
     Args:
         expectations: each with the name of its experiment.
     """
-    found = (_observation(experiment, entry) for experiment, entry in expectations)
-    return [one for one in found if one is not None]
+    observations = (_observation(experiment, entry) for experiment, entry in expectations)
+    return [one for one in observations if one is not None]
 
 
 def _observation(experiment: str, entry: Expectation) -> Observation | None:

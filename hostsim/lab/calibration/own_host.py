@@ -90,8 +90,8 @@ class OwnHost:
         noise = float(np.median(halves)) / 2
         asked = (self.wanted, *self.candidates)
         shares = [explained(claim_values(wave, one.name), aim, noise) for one in asked]
-        found = [Next(one.name, 1 - math.sqrt(1 - share)) for one, share in zip(asked, shares, strict=True)]
-        return sorted(found, key=lambda one: -one.narrows)
+        ranked = [Next(one.name, 1 - math.sqrt(1 - share)) for one, share in zip(asked, shares, strict=True)]
+        return sorted(ranked, key=lambda one: -one.narrows)
 
 
 def _predicted(one: Expectation, wave: Mapping[int, Evaluated]) -> Predicted:

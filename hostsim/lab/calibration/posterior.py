@@ -60,18 +60,18 @@ class Emulator:
         Returns:
             One number for each host.
         """
-        found = np.full(len(shares), self._mean)
+        means = np.full(len(shares), self._mean)
         # repeats the library's computation without its checks, as chains make a hundred thousand predictions
         if self._lines is not None:
-            found = (features_of(shares) if features is None else features) @ self._lines.coef_ + self._lines.intercept_
+            means = (features_of(shares) if features is None else features) @ self._lines.coef_ + self._lines.intercept_
         if self._process is not None:
             from scipy.spatial.distance import cdist
 
             signal, process = self._process.kernel_.k1, self._process
             inputs = (2 * shares[:, list(self.active)] - 1) / signal.k2.length_scale
             apart = cdist(inputs, process.X_train_ / signal.k2.length_scale, "sqeuclidean")
-            found = found + signal.k1.constant_value * np.exp(-0.5 * apart) @ process.alpha_
-        return np.asarray(found, dtype=float)
+            means = means + signal.k1.constant_value * np.exp(-0.5 * apart) @ process.alpha_
+        return np.asarray(means, dtype=float)
 
 
 def train(shares: FloatArray, outputs: FloatArray, seed: int = 1) -> Emulator:

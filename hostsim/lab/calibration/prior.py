@@ -88,10 +88,10 @@ class Prior:
         if self.value in (self.low, self.high):
             ends, knots = ends[[0, 2]], knots[[0, 2]]
         if self.is_logarithmic:
-            found = np.exp(np.interp(shares, knots, np.log(ends)))
+            values = np.exp(np.interp(shares, knots, np.log(ends)))
         else:
-            found = np.interp(shares, knots, ends)
-        return np.asarray(np.rint(found) if self.is_whole else found, dtype=float)
+            values = np.interp(shares, knots, ends)
+        return np.asarray(np.rint(values) if self.is_whole else values, dtype=float)
 
     @property
     def is_choice(self) -> bool:
@@ -222,8 +222,10 @@ class Design:
 
     def values(self, shares: FloatArray) -> dict[str, float]:
         """Values of the priors by name at one row of shares; a shared input has each of its names."""
-        found = [float(prior.quantiles(np.array([share]))[0]) for prior, share in zip(self.priors, shares, strict=True)]
-        return {name: value for prior, value in zip(self.priors, found, strict=True) for name in prior.members}
+        quantiles = [
+            float(prior.quantiles(np.array([share]))[0]) for prior, share in zip(self.priors, shares, strict=True)
+        ]
+        return {name: value for prior, value in zip(self.priors, quantiles, strict=True) for name in prior.members}
 
 
 @dataclass(frozen=True)
@@ -310,19 +312,19 @@ def evaluate(
         except InputError as error:
             refused[number] = "; ".join(fault.message for fault in error.faults)
     plans = [entry for entry in plans if entry[0] not in refused]
-    found: dict[int, dict[str, float]] = {number: {} for number in members}
+    by_member: dict[int, dict[str, float]] = {number: {} for number in members}
     spent: dict[int, float] = dict.fromkeys(members, 0.0)
     with tempfile.TemporaryDirectory(prefix="hostsim-design-") as folder:
         outcomes = execute_all([entry[-1] for entry in plans], replace(execution, store=Store(Path(folder))))
         for (number, host, scenario, plan), outcome in zip(plans, outcomes, strict=True):
-            found[number] |= host.values(scenario, plan.fidelity, outcome)
+            by_member[number] |= host.values(scenario, plan.fidelity, outcome)
             spent[number] += sum(
                 float(record.facts.get("wall_processor_s", 0.0)) for record in outcome.records.values()
             )
     names = [name for host in hosts for name in host.names]
     return [
         Evaluated(number, {name: values.get(name, math.nan) for name in names}, spent[number], refused.get(number, ""))
-        for number, values in found.items()
+        for number, values in by_member.items()
     ]
 
 

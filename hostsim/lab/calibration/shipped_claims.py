@@ -54,12 +54,12 @@ def draw_from_priors(subjects: Subjects, count: int, seed: int = 1) -> list[dict
         seed: of the draws.
     """
     design, random = Design(priors_of(subjects)), np.random.default_rng(seed)
-    found: list[dict[str, float]] = []
-    while len(found) < count:
+    hosts: list[dict[str, float]] = []
+    while len(hosts) < count:
         values = design.values(random.random(len(design.priors)))
         if can_be([scenario for scenario, _ in subjects], Ensemble((values,))):
-            found.append(values)
-    return found
+            hosts.append(values)
+    return hosts
 
 
 def can_be(scenarios: Sequence[Scenario], ensemble: Ensemble) -> bool:
@@ -248,8 +248,8 @@ def draw_hosts(
     root = np.linalg.cholesky(covariance(fitted.jacobian, scales))
     costs = [name for prior in fit.priors if prior.unit == COST_UNIT for name in prior.members]
     sizes, chances = factor_spreads(fit, fitted, left_out)
-    found: dict[int, dict[str, float]] = {}
-    while len(found) < count:
+    hosts: dict[int, dict[str, float]] = {}
+    while len(hosts) < count:
         variables = fitted.best.variables + root @ random.standard_normal(len(root))
         for index, prior in enumerate(fit.priors):
             if own := [choice for choice in fitted.choices if choice.name == prior.name]:
@@ -260,8 +260,8 @@ def draw_hosts(
         values = fit.runs.values(variables)
         values |= {name: factor * values[name] for name in costs}
         if can_be([host.scenario for host in fit.runs.hosts], Ensemble((values,))):
-            found[len(found)] = values
-    return found
+            hosts[len(hosts)] = values
+    return hosts
 
 
 def factor_spreads(fit: BestFit, fitted: Fitted, left_out: Sequence[LeftOut]) -> tuple[FloatArray, FloatArray]:
@@ -304,7 +304,7 @@ def factor_spreads(fit: BestFit, fitted: Fitted, left_out: Sequence[LeftOut]) ->
 
 
 def _numbers(fit: BestFit, at: FloatArray, spread: FloatArray, weighted: FloatArray) -> list[FittedNumber]:
-    random, found = np.random.default_rng(1), []
+    random, numbers = np.random.default_rng(1), []
     for index, prior in enumerate(fit.priors):
         sd = math.sqrt(spread[index, index])
         before = prior.quantiles(np.array(QUANTILES))
@@ -312,7 +312,7 @@ def _numbers(fit: BestFit, at: FloatArray, spread: FloatArray, weighted: FloatAr
         after = np.quantile(drawn, QUANTILES)
         order = [row for row in np.argsort(-np.abs(weighted[:, index]))[:3] if abs(weighted[row, index]) > 0.1]
         names = tuple(fit.observations[row].name for row in order)
-        found.append(
+        numbers.append(
             FittedNumber(
                 prior.name,
                 bool(fit.is_free[index]),
@@ -327,17 +327,17 @@ def _numbers(fit: BestFit, at: FloatArray, spread: FloatArray, weighted: FloatAr
                 names,
             )
         )
-    return found
+    return numbers
 
 
 def _claims(fit: BestFit, fitted: Fitted, spread: FloatArray) -> list[FittedClaim]:
-    best, found = fitted.best, []
+    best, claims = fitted.best, []
     for row, observation in enumerate(fit.observations):
         slope = fitted.jacobian[row]
         wide = math.hypot(math.sqrt(float(slope @ spread @ slope)), fitted.noise[row])
         ends = _ends(observation, float(best.values[row]), wide)
         value, noise = float(best.values[row]), float(fitted.noise[row])
-        found.append(
+        claims.append(
             FittedClaim(
                 observation.name,
                 observation.experiment,
@@ -349,7 +349,7 @@ def _claims(fit: BestFit, fitted: Fitted, spread: FloatArray) -> list[FittedClai
                 noise,
             )
         )
-    return [one for one in found if math.isfinite(one.value)]
+    return [one for one in claims if math.isfinite(one.value)]
 
 
 def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]]:
@@ -375,12 +375,12 @@ def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]
     known = {
         kind: _discrepancy([row for row in errors if claims()[row[0].name].kind == kind]) for kind in ("scale", "ratio")
     }
-    found = []
+    reported = []
     for (one, value, wide, before), (_, error, share) in zip(rows, errors, strict=True):
         more = known.get(claims()[one.name].kind, known["ratio"]) * abs(value)
         low, high = _ends(one, value, math.hypot(wide, more))
         prior = _ends(one, value, before)
-        found.append(
+        reported.append(
             (
                 LeftOut(
                     one.name, one.experiment, one.centre, one.half, low, value, high, _ends(one, value, wide), prior
@@ -389,7 +389,7 @@ def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]
                 share,
             )
         )
-    return found
+    return reported
 
 
 def _error(one: Observation, value: float) -> float:

@@ -163,7 +163,7 @@ def left_out(
     """
     random = np.random.default_rng(joint.design.seed)
     place = joint.experiments.index(experiment)
-    found = []
+    rows = []
     for observation in joint.observations:
         if observation.experiment != experiment or observation.name not in emulators:
             continue
@@ -175,19 +175,19 @@ def left_out(
         lowest, _, highest = _in_units(observation, _quantiles(predicted + emulator.error * noise))
         least, _, most = _in_units(observation, _quantiles(before))
         ends = (lowest, highest), (least, most)
-        found.append(
+        rows.append(
             LeftOut(observation.name, experiment, observation.centre, observation.half, low, median, high, *ends)
         )
-    return found
+    return rows
 
 
 def _pulls(joint: Joint, experiment: str, posterior: Posterior, without: Posterior) -> list[Pull]:
     even = (np.arange(1000) + 0.5) / 1000
-    found = []
+    pulls = []
     for index, prior in enumerate(joint.design.priors):
         before, after = (np.mean(prior.quantiles(each.shares[:, index])) for each in (without, posterior))
-        found.append(Pull(prior.name, experiment, float((after - before) / np.std(prior.quantiles(even)))))
-    return [one for one in found if abs(one.by) >= LEAST_MOVED]
+        pulls.append(Pull(prior.name, experiment, float((after - before) / np.std(prior.quantiles(even)))))
+    return [one for one in pulls if abs(one.by) >= LEAST_MOVED]
 
 
 def interval_score(low: float, high: float, value: float, level: float = LEVEL) -> float:
@@ -200,15 +200,15 @@ def interval_score(low: float, high: float, value: float, level: float = LEVEL) 
 
 def _learnt(joint: Joint, posterior: Posterior) -> list[Learnt]:
     even = (np.arange(1000) + 0.5) / 1000
-    found = []
+    learnt = []
     for index, prior in enumerate(joint.design.priors):
         before, after = prior.quantiles(even), prior.quantiles(posterior.shares[:, index])
         wide = float(np.std(before))
         moved = float(np.mean(after) - np.mean(before)) / wide
         low, high = (float(value) for value in np.quantile(after, MIDDLE))
         kept = float(np.std(after)) / wide
-        found.append(Learnt(prior.name, prior.unit, _quantiles(before), _quantiles(after), (low, high), moved, kept))
-    return found
+        learnt.append(Learnt(prior.name, prior.unit, _quantiles(before), _quantiles(after), (low, high), moved, kept))
+    return learnt
 
 
 def _observed(joint: Joint, one: Observation, emulator: Emulator, prior: FloatArray, posterior: Posterior) -> Observed:

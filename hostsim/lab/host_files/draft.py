@@ -21,7 +21,7 @@ import yaml
 from hostsim.config.files import MAX_BYTES, require_folder, write_whole
 from hostsim.config.quantity import LONGEST
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.found import Arrivals, Found, Reading, Series, mean_of
+from hostsim.lab.host_files.contents import Arrivals, Contents, Reading, Series, mean_of
 from hostsim.results.integrity import confined
 
 __all__ = ["HARDWARE", "MEASURED", "SCENARIO", "Draft", "Measured"]
@@ -65,7 +65,7 @@ class Draft:
     """A draft of a host from its files."""
 
     name: str
-    found: Found
+    contents: Contents
 
     # --- values
 
@@ -73,7 +73,7 @@ class Draft:
     def measured(self) -> list[Measured]:
         """The metrics with samples, each from the file with the most samples."""
         best: dict[str, Series] = {}
-        for series in self.found.series:
+        for series in self.contents.series:
             if series.metric not in best or len(series.samples) > len(best[series.metric].samples):
                 best[series.metric] = series
         return [_measured(series) for series in best.values()]
@@ -96,18 +96,18 @@ class Draft:
     @cached_property
     def _values(self) -> Mapping[str, Reading]:
         """The first reading of each key of the draft."""
-        return {reading.to: reading for reading in reversed(self.found.readings) if reading.given is not None}
+        return {reading.to: reading for reading in reversed(self.contents.readings) if reading.given is not None}
 
     def _groups(self, kind: str) -> list[str]:
         """Names of NICs, switches or VMs in the order of the files."""
-        names = (reading.to.split(".")[1] for reading in self.found.readings if reading.to.startswith(f"{kind}."))
+        names = (reading.to.split(".")[1] for reading in self.contents.readings if reading.to.startswith(f"{kind}."))
         return list(dict.fromkeys(names))
 
     @cached_property
     def _nics(self) -> list[str]:
         """NICs whose link is not known to be down."""
-        down = {reading.to.split(".")[1] for reading in self.found.readings if reading.to.endswith(".down")}
-        named = {reading.given for reading in self.found.readings if reading.to.endswith(".uplinks")}
+        down = {reading.to.split(".")[1] for reading in self.contents.readings if reading.to.endswith(".down")}
+        named = {reading.given for reading in self.contents.readings if reading.to.endswith(".uplinks")}
         return sorted({*self._groups("nics"), *named} - down, key=lambda nic: (len(nic), nic))
 
     @cached_property
@@ -115,7 +115,7 @@ class Draft:
         """Uplinks of each switch whose link is up."""
         nics = self._nics
         switches: dict[str, dict[str, Reading]] = {}
-        for reading in self.found.readings:
+        for reading in self.contents.readings:
             if reading.to.endswith(".uplinks") and reading.given in nics:
                 switches.setdefault(reading.to.split(".")[1], {}).setdefault(str(reading.given), reading)
         return {name: list(uplinks.values()) for name, uplinks in switches.items()}
@@ -123,13 +123,15 @@ class Draft:
     @cached_property
     def _without_uplinks(self) -> list[str]:
         """Switches of VMs without an uplink whose link is up, according to the files."""
-        used = dict.fromkeys(str(reading.given) for reading in self.found.readings if reading.to.endswith(".networks"))
+        used = dict.fromkeys(
+            str(reading.given) for reading in self.contents.readings if reading.to.endswith(".networks")
+        )
         return [name for name in used if name not in self._switches]
 
     def conflicts(self) -> list[str]:
         """Keys for which the files contradict each other; the draft has the first value."""
         values: dict[str, dict[str, Reading]] = {}
-        for reading in self.found.readings:
+        for reading in self.contents.readings:
             if (
                 reading.given is not None
                 and reading.to.partition(".")[0] not in ("network", "traffic")
@@ -145,9 +147,9 @@ class Draft:
     def _ordered(self) -> list[Reading]:
         """All readings, by file, line and column."""
         files = {
-            file: index for index, file in enumerate(dict.fromkeys(reading.file for reading in self.found.readings))
+            file: index for index, file in enumerate(dict.fromkeys(reading.file for reading in self.contents.readings))
         }
-        return sorted(self.found.readings, key=lambda reading: (files[reading.file], reading.line, reading.column))
+        return sorted(self.contents.readings, key=lambda reading: (files[reading.file], reading.line, reading.column))
 
     # --- files
 
@@ -160,7 +162,7 @@ class Draft:
             lines += self._keys(f"nics.{nic}", _OPTIONAL, "    ", optional=set(_OPTIONAL))
         if not self._nics:
             lines.append("  # unknown, required: the physical NICs; `esxcli network nic list`")
-        down = [reading for reading in self.found.readings if reading.to.endswith(".down")]
+        down = [reading for reading in self.contents.readings if reading.to.endswith(".down")]
         lines += [f"  # {one.to.split('.')[1]} is left out: its link is not up ({one.place})" for one in down]
         return "\n".join([*self._heading(), *lines, ""])
 
@@ -175,7 +177,10 @@ class Draft:
 
     def _heading(self) -> list[str]:
         files = dict.fromkeys(
-            [*(reading.file for reading in self.found.readings), *(arrival.file for arrival in self.found.arrivals)]
+            [
+                *(reading.file for reading in self.contents.readings),
+                *(arrival.file for arrival in self.contents.arrivals),
+            ]
         )
         return [
             f"# Draft of `hostsim import` from {_comment(', '.join(files))}.",
@@ -221,7 +226,7 @@ class Draft:
         for vm in self._groups("vms"):
             path = f"vms.{vm}"
             lines += [f"  {vm}:", "    count: 1", *self._keys(path, _VM, "    ", optional={"vcpus"})]
-            ports = [reading for reading in self.found.readings if reading.to == f"{path}.networks"]
+            ports = [reading for reading in self.contents.readings if reading.to == f"{path}.networks"]
             own = list({port.subject: port for port in ports if port.file == ports[0].file}.values()) if ports else []
             if ports and ports[0].column:  # esxtop has a column for each port, all with the VM's name
                 own = [port for port in ports if port.file == ports[0].file]
@@ -239,10 +244,10 @@ class Draft:
         lines = ["  # unknown, required: the traffic of the VMs, whose kinds no file states (hostsim schema)"]
         lines += [
             f"  # {_comment(reading.subject)} {_comment(str(reading.given))} ({_comment(reading.place)})"
-            for reading in self.found.readings
+            for reading in self.contents.readings
             if reading.to.startswith("traffic.")
         ]
-        for number, arrivals in enumerate(self.found.arrivals):
+        for number, arrivals in enumerate(self.contents.arrivals):
             _, kept, seconds = _trace(arrivals)
             words = f"{kept} packets in {seconds:.6g} s"
             if arrivals.octets:
@@ -265,7 +270,7 @@ class Draft:
         contents: dict[str, str] = {
             HARDWARE: self.hardware(),
             SCENARIO: self.scenario(),
-            **{_trace_name(number): _trace(arrival)[0] for number, arrival in enumerate(self.found.arrivals)},
+            **{_trace_name(number): _trace(arrival)[0] for number, arrival in enumerate(self.contents.arrivals)},
             ALL: _table(_ALL_COLUMNS, map(_row, self._ordered())),
         }
         if rows := [

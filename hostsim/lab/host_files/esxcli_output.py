@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hostsim.lab.host_files.found import Found, Reading, rate_of
+from hostsim.lab.host_files.contents import Contents, Reading, rate_of
 from hostsim.scenario.yaml.foreign_text import has_controls, lines_of
 
 __all__ = ["is_esxcli_output", "read_esxcli_output"]
@@ -53,27 +53,27 @@ _GLOBAL = {"CPU Packages", "CPU Cores", "CPU Threads"}
 
 def is_esxcli_output(text: str) -> bool:
     """True if the first lines have a known block."""
-    found = Found()
-    _Reader("", found).read(lines_of(text)[:_HEAD])
-    return bool(found.readings)
+    contents = Contents()
+    _Reader("", contents).read(lines_of(text)[:_HEAD])
+    return bool(contents.readings)
 
 
-def read_esxcli_output(text: str, file: str, found: Found) -> None:
+def read_esxcli_output(text: str, file: str, contents: Contents) -> None:
     """Read the blocks of a text.
 
     Args:
         text: of the file.
         file: its name in places.
-        found: gets the readings.
+        contents: gets the readings.
     """
-    _Reader(file, found).read(lines_of(text))
+    _Reader(file, contents).read(lines_of(text))
 
 
 class _Reader:
     """Reader of lines: keeps the open block, and the last NIC and port."""
 
-    def __init__(self, file: str, found: Found) -> None:
-        self._file, self._found = file, found
+    def __init__(self, file: str, contents: Contents) -> None:
+        self._file, self._contents = file, contents
         self._block = ""
         """``table``, ``get``, ``stats``, ``cpu``, ``global``, ``ring``, ``preset``, ``vsish`` or none."""
         self._subject = ""
@@ -176,7 +176,7 @@ class _Reader:
             self._platform(number, version[0])
 
     def _add(self, number: int, subject: str, name: str, value: str, to: str = "", given: object = None) -> None:
-        self._found.add(Reading(self._file, number, subject[:200], name, value, to=to, given=given))
+        self._contents.add(Reading(self._file, number, subject[:200], name, value, to=to, given=given))
 
     # --- blocks
 
@@ -221,7 +221,7 @@ class _Reader:
             ends = [start for _, start in self._columns[1:]] + [None]
             return {name: line[start:end].strip() for (name, start), end in zip(self._columns, ends, strict=True)}
         if _NIC.fullmatch(name := words.get("Name", "")):
-            self._found.note(f"{self._file}:{number}: the cells of {name} cannot be separated, and are not read")
+            self._contents.note(f"{self._file}:{number}: the cells of {name} cannot be separated, and are not read")
         return {"Name": name}
 
     def _flush(self) -> None:
@@ -239,7 +239,7 @@ class _Reader:
     def _ring(self, number: int, key: str, value: str) -> None:
         if not self._nic:
             if key == "RX":
-                self._found.note(f"{self._file}:{number}: the ring sizes are ignored, as no line names their NIC")
+                self._contents.note(f"{self._file}:{number}: the ring sizes are ignored, as no line names their NIC")
             self._add(number, "a NIC that is not named", key, value)
         elif key == "RX" and value.isdecimal() and 0 < int(value[:6]) <= 65536:
             self._add(number, self._nic, key, value, f"nics.{self._nic}.rx_ring", int(value))
@@ -256,7 +256,7 @@ class _Reader:
             size = re.match(r"\d{1,5}", value)  # a remark may follow the number
             if key == "1st ring size" and size is not None and client:
                 vm = re.sub(r"\.eth\d+$", "", client)
-                self._add(number, subject, key, value, f"vms.{self._found.called('vm', vm)}.rx_ring", int(size[0]))
+                self._add(number, subject, key, value, f"vms.{self._contents.called('vm', vm)}.rx_ring", int(size[0]))
             else:
                 self._add(number, subject, key, value)
         elif self._subject == "rx queues info":
@@ -270,7 +270,7 @@ class _Reader:
             self._add(number, "host", "version", version, "platform", f"esxi-{release}")
         else:
             self._add(number, "host", "version", version)
-            self._found.note(f"{self._file}:{number}: hostsim has no platform for ESXi {version}")
+            self._contents.note(f"{self._file}:{number}: hostsim has no platform for ESXi {version}")
 
     def _state_cpu(self) -> None:
         """Record the processors: packages, cores, threads, generation and clock."""
@@ -296,7 +296,7 @@ class _Reader:
             if len(numbers) > 1 and sorted(numbers) == list(range(len(numbers))):
                 self._add(number, "CPU", "Package Id", ", ".join(sockets), "cpu.sockets", len(sockets))
             note = f"list of {len(numbers)} PCPUs; `esxcli hardware cpu global get` states sockets, cores and threads"
-            self._found.note(f"{self._file}:{number}: {note}")
+            self._contents.note(f"{self._file}:{number}: {note}")
         nodes = list(self._known("Node"))
         if nodes and len(nodes) != len(sockets):
             number = next(values["Node"][0] for values in self._cpus.values() if "Node" in values)
@@ -305,7 +305,7 @@ class _Reader:
                 self._add(number, "CPU", "Node", ", ".join(nodes), "cpu.nodes_per_socket", each)
             else:
                 note = f"number of NUMA nodes {len(nodes)}, of sockets {len(sockets)}; hostsim has 1, 2 or 4 nodes in each socket"
-                self._found.note(f"{self._file}:{number}: {note}")
+                self._contents.note(f"{self._file}:{number}: {note}")
         self._generation(name, first)
 
     def _known(self, key: str) -> Iterator[str]:

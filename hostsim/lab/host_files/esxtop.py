@@ -16,7 +16,7 @@ import numpy as np
 
 from hostsim.engine.record import FloatArray
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.found import Found, Reading, mean_of, rate_of
+from hostsim.lab.host_files.contents import Contents, Reading, mean_of, rate_of
 
 __all__ = ["read_esxtop"]
 
@@ -56,30 +56,30 @@ class _Column:
         return f"{self.object}({self.instance})" if self.instance else self.object
 
 
-def read_esxtop(lines: Iterable[str], file: str, found: Found) -> None:
+def read_esxtop(lines: Iterable[str], file: str, contents: Contents) -> None:
     """Read a capture. Its first sample covers the time since the host started, and is left out if there are others.
 
     Args:
         lines: of the file.
         file: its name in faults and places.
-        found: gets the readings.
+        contents: gets the readings.
 
     Raises:
         InputError: no header, too many columns or numbers, or no samples.
     """
     source = iter(lines)
     columns, line = _header(source, file)
-    table, times = _samples(source, file, line, len(columns), found)
+    table, times = _samples(source, file, line, len(columns), contents)
     if len(table) > 1:
         table, times = table[1:], times[1:]
-        found.note(f"{file}: the first sample is left out, as it covers the time since the host started")
-    found.note(f"{file}: {len(table)} samples, from {times[0]} to {times[-1]}")
+        contents.note(f"{file}: the first sample is left out, as it covers the time since the host started")
+    contents.note(f"{file}: {len(table)} samples, from {times[0]} to {times[-1]}")
     values = {column.number: table[:, column.number - 2] for column in columns}
-    used = _measure(columns, values, file, found)
-    _draft(columns, values, file, line, found)
+    used = _measure(columns, values, file, contents)
+    _draft(columns, values, file, line, contents)
     for column in columns:
         mean, half, count = mean_of(values[column.number], _ROUNDING)
-        found.add(
+        contents.add(
             Reading(
                 *(file, line, column.subject, column.counter, mean, count, half),
                 used.get(column.number, ""),
@@ -113,7 +113,9 @@ def _column(number: int, path: str) -> _Column:
     return _Column(number, path, match["object"], match["instance"] or "", match["counter"].strip())
 
 
-def _samples(source: Iterator[str], file: str, header: int, count: int, found: Found) -> tuple[FloatArray, list[str]]:
+def _samples(
+    source: Iterator[str], file: str, header: int, count: int, contents: Contents
+) -> tuple[FloatArray, list[str]]:
     """The samples, shape (samples, columns), and the time of each as written."""
     most = max(1, MOST_CELLS // max(count, 1))
     rows: list[FloatArray] = []
@@ -140,9 +142,9 @@ def _samples(source: Iterator[str], file: str, header: int, count: int, found: F
     except csv.Error as error:
         raise InputError(Fault(f"is not CSV: {error}", file=file, line=header + reader.line_num)) from None
     if short:
-        found.note(f"{file}:{short[0]}: left out, as they lack a value for a counter: {len(short)} of the lines")
+        contents.note(f"{file}:{short[0]}: left out, as they lack a value for a counter: {len(short)} of the lines")
     if strange:
-        found.note(f"{file}: {strange} cells are not numbers and count as missing")
+        contents.note(f"{file}: {strange} cells are not numbers and count as missing")
     if not rows:
         raise InputError(Fault("has no samples", allowed="a line for each sample below the header", file=file))
     return np.array(rows), times
@@ -168,14 +170,14 @@ def _numbers(cells: list[str]) -> tuple[FloatArray, int]:
 # --- measures
 
 
-def _measure(columns: list[_Column], values: dict[int, FloatArray], file: str, found: Found) -> dict[int, str]:
+def _measure(columns: list[_Column], values: dict[int, FloatArray], file: str, contents: Contents) -> dict[int, str]:
     """Add samples of metrics; returns the metric of each used column."""
     used: dict[int, str] = {}
 
     def take(metric: str, chosen: list[_Column], *, mean: bool, scale: float = 1.0) -> None:
         used.update({column.number: metric for column in chosen})
         samples = [values[column.number] * scale for column in chosen]
-        found.measure(metric, samples, _ROUNDING * scale, _source(file, chosen), mean=mean)
+        contents.measure(metric, samples, _ROUNDING * scale, _source(file, chosen), mean=mean)
 
     for counter, metric in _HOST.items():
         pcpus = [c for c in columns if c.object == "Physical Cpu" and c.counter == counter]
@@ -189,17 +191,17 @@ def _measure(columns: list[_Column], values: dict[int, FloatArray], file: str, f
     take("netpoll_cpu", polls, mean=False)
     if polls:
         busiest = max(polls, key=lambda c: float(np.nan_to_num(values[c.number]).mean()))
-        found.measure("busiest_netpoll", [values[busiest.number]], _ROUNDING, _source(file, [busiest]), mean=True)
+        contents.measure("busiest_netpoll", [values[busiest.number]], _ROUNDING, _source(file, [busiest]), mean=True)
     take("networld_cpu", [c for c in busy if _NETWORLD.search(c.instance)], mean=False)
     for counter, metric in _RATES.items():
         take(metric, [c for c in columns if _is_uplink(c) and c.counter == counter], mean=False, scale=1e-3)
     if not any(_VCPU.search(c.instance) for c in worlds):
-        found.note(f"{file}: has no vCPUs, so that guest_cpu and guest_ready are unknown; `esxtop -b -a` has them")
+        contents.note(f"{file}: has no vCPUs, so that guest_cpu and guest_ready are unknown; `esxtop -b -a` has them")
     if any(
         c.object == "Physical Cpu" and c.counter == "% Processor Time" and np.nanmax(values[c.number], initial=0) > 100
         for c in columns
     ):
-        found.note(
+        contents.note(
             f"{file}: PCPUs have %USED above 100: they run above their nominal clock, which hostsim does not model"
         )
     return used
@@ -231,36 +233,36 @@ def _is_uplink(column: _Column) -> bool:
     return len(parts) == 3 and _UPLINK.fullmatch(parts[2]) is not None
 
 
-def _draft(columns: list[_Column], values: dict[int, FloatArray], file: str, line: int, found: Found) -> None:
+def _draft(columns: list[_Column], values: dict[int, FloatArray], file: str, line: int, contents: Contents) -> None:
     """Switches with their uplinks and line rates, and VMs with their vCPUs and ports."""
     seen: set[tuple[str, str]] = set()
 
     def once(column: _Column, subject: str, name: str, to: str, given: object) -> None:
         if (to, str(given)) not in seen:
             seen.add((to, str(given)))
-            found.add(Reading(file, line, subject, name, str(given), to=to, given=given, column=column.number))
+            contents.add(Reading(file, line, subject, name, str(given), to=to, given=given, column=column.number))
 
     vcpus: dict[str, set[str]] = {}
     first: dict[str, _Column] = {}
     for column in columns:
         parts = _parts(column)
         if _is_uplink(column):
-            once(column, parts[0], "uplink", f"network.{found.called('switch', parts[0])}.uplinks", parts[2])
+            once(column, parts[0], "uplink", f"network.{contents.called('switch', parts[0])}.uplinks", parts[2])
             if column.counter == "Link Speed (Mb/s)" and (speed := _largest(values[column.number])) >= 1:
                 once(column, parts[2], column.counter, f"nics.{parts[2]}.line_rate", rate_of(int(speed)))
             elif column.counter == "Link Up?" and _largest(values[column.number]) == 0:
                 once(column, parts[2], column.counter, f"nics.{parts[2]}.down", "0")
         elif len(parts) == 4:
             vm = re.sub(r"\.eth\d+$", "", parts[3])
-            group = found.called("vm", vm)
+            group = contents.called("vm", vm)
             if (port := (f"vms.{group}.port", parts[1])) not in seen:
                 seen.add(port)
                 to = f"vms.{group}.networks"
-                given = found.called("switch", parts[0])
-                found.add(Reading(file, line, vm, "port of switch", given, to=to, given=given, column=column.number))
+                given = contents.called("switch", parts[0])
+                contents.add(Reading(file, line, vm, "port of switch", given, to=to, given=given, column=column.number))
         elif column.object == "Vcpu" and (world := _VCPU.search(column.instance)):
             name = column.instance[world.end() :].lstrip(":") or (column.instance.split(":")[1:2] or [""])[0]
             vcpus.setdefault(name, set()).add(world[0])
             first.setdefault(name, column)
     for name, worlds in vcpus.items():
-        once(first[name], name, "vCPUs", f"vms.{found.called('vm', name)}.vcpus", len(worlds))
+        once(first[name], name, "vCPUs", f"vms.{contents.called('vm', name)}.vcpus", len(worlds))

@@ -12,7 +12,7 @@ import numpy as np
 
 from hostsim.engine.record import FloatArray
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.found import Found, Reading, group_name, mean_of
+from hostsim.lab.host_files.contents import Contents, Reading, group_name, mean_of
 
 __all__ = ["read_net_stats"]
 
@@ -26,13 +26,13 @@ _WORLDS = {"used": "guest_cpu", "ready": "guest_ready", "cstp": "guest_costop"}
 Values = dict[str, float]
 
 
-def read_net_stats(text: str, file: str, found: Found) -> None:
+def read_net_stats(text: str, file: str, contents: Contents) -> None:
     """Read the output of ``net-stats -A``, with any counters selected by ``-t``.
 
     Args:
         text: of the file; text before the first brace is ignored.
         file: its name in faults and places.
-        found: gets the readings.
+        contents: gets the readings.
 
     Raises:
         InputError: not JSON, or without intervals.
@@ -50,19 +50,19 @@ def read_net_stats(text: str, file: str, found: Found) -> None:
     if not intervals:
         raise InputError(Fault("has no intervals", "stats", allowed="output of `net-stats -A`", file=file))
     seconds = [_number(entry.get("interval")) for entry in intervals]
-    found.note(f"{file}: number of intervals: {len(intervals)}, each of {seconds[0]:g} s")
+    contents.note(f"{file}: number of intervals: {len(intervals)}, each of {seconds[0]:g} s")
     if any(port.get("ens") in ("true", True) for entry in intervals for port in _ports(entry).values()):
-        found.note(f"{file}: has ports in Enhanced Data Path mode (ens), which hostsim does not model")
+        contents.note(f"{file}: has ports in Enhanced Data Path mode (ens), which hostsim does not model")
     lines = _Lines(text)
-    used = _measure(intervals, file, found)
-    _draft(intervals, file, lines, found)
+    used = _measure(intervals, file, contents)
+    _draft(intervals, file, lines, contents)
     for subject, name, samples in _counters(intervals):
         mean, half, count = mean_of(samples, _HUNDREDTH)
         to = used(subject, name)
-        found.add(Reading(file, lines.of(subject), subject, name, mean, count, half, to))
+        contents.add(Reading(file, lines.of(subject), subject, name, mean, count, half, to))
     known = {"time", "interval", "iteration", "ports", "vcpus", "sys", "cpu"}
     if rest := sorted({key for entry in intervals for key, value in entry.items() if value} - known):
-        found.note(f"{file}: not read: {', '.join(ascii(key[:40]).strip(chr(39)) for key in rest[:20])}")
+        contents.note(f"{file}: not read: {', '.join(ascii(key[:40]).strip(chr(39)) for key in rest[:20])}")
 
 
 class _Lines:
@@ -113,12 +113,12 @@ def _worlds(entry: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any]]:
 
 def _by_name(entries: Iterable[Any]) -> dict[str, dict[str, Any]]:
     """Entries by name; the id is added to a repeated name, as VMs may have the same name."""
-    found: dict[str, dict[str, Any]] = {}
+    entries_by_name: dict[str, dict[str, Any]] = {}
     for entry in map(_dict, entries):
         name = entry.get("name")
         if isinstance(name, str):
-            found[name if name not in found else f"{name} ({entry.get('id')})"] = entry
-    return found
+            entries_by_name[name if name not in entries_by_name else f"{name} ({entry.get('id')})"] = entry
+    return entries_by_name
 
 
 def _is_uplink(port: Mapping[str, Any]) -> bool:
@@ -128,7 +128,7 @@ def _is_uplink(port: Mapping[str, Any]) -> bool:
 # --- measures
 
 
-def _measure(intervals: list[dict[str, Any]], file: str, found: Found) -> Callable[[str, str], str]:
+def _measure(intervals: list[dict[str, Any]], file: str, contents: Contents) -> Callable[[str, str], str]:
     """Add samples of metrics; returns a function that gives the metric of a counter of a port or world."""
 
     def over(values: Iterator[float]) -> FloatArray:
@@ -141,15 +141,19 @@ def _measure(intervals: list[dict[str, Any]], file: str, found: Found) -> Callab
 
     for key, metric in _WORLDS.items():
         samples = list(worlds("vcpus", key, lambda name: True).values())
-        found.measure(metric, samples, _HUNDREDTH, f"{file}: {key} of {len(samples)} vCPUs", mean=True)
+        contents.measure(metric, samples, _HUNDREDTH, f"{file}: {key} of {len(samples)} vCPUs", mean=True)
     polls = worlds("sys", "used", _NETPOLL.search)
-    found.measure("netpoll_cpu", list(polls.values()), _HUNDREDTH, f"{file}: used of {len(polls)} NetPolls", mean=False)
+    contents.measure(
+        "netpoll_cpu", list(polls.values()), _HUNDREDTH, f"{file}: used of {len(polls)} NetPolls", mean=False
+    )
     if polls:
         name = max(polls, key=lambda poll: float(np.nan_to_num(polls[poll]).mean()))
-        found.measure("busiest_netpoll", [polls[name]], _HUNDREDTH, f"{file}: used of {name}", mean=True)
+        contents.measure("busiest_netpoll", [polls[name]], _HUNDREDTH, f"{file}: used of {name}", mean=True)
     nets = worlds("sys", "used", _NETWORLD.search)
-    found.measure("networld_cpu", list(nets.values()), _HUNDREDTH, f"{file}: used of {len(nets)} NetWorlds", mean=False)
-    _measure_host(intervals, file, found)
+    contents.measure(
+        "networld_cpu", list(nets.values()), _HUNDREDTH, f"{file}: used of {len(nets)} NetWorlds", mean=False
+    )
+    _measure_host(intervals, file, contents)
     uplinks = {name for entry in intervals for name, port in _ports(entry).items() if _is_uplink(port)}
     rates = {"rxpps": "rx_rate", "txpps": "tx_rate"}
     for key, metric in rates.items():
@@ -157,7 +161,7 @@ def _measure(intervals: list[dict[str, Any]], file: str, found: Found) -> Callab
             over(_number(_dict(_ports(entry).get(name, {}).get("vmnic")).get(key)) / 1e3 for entry in intervals)
             for name in sorted(uplinks)
         ]
-        found.measure(metric, columns, _ONE / 1e3, f"{file}: vmnic.{key} of {len(columns)} uplinks", mean=False)
+        contents.measure(metric, columns, _ONE / 1e3, f"{file}: vmnic.{key} of {len(columns)} uplinks", mean=False)
 
     def used(subject: str, name: str) -> str:
         if subject in uplinks and name.startswith("vmnic."):
@@ -171,7 +175,7 @@ def _measure(intervals: list[dict[str, Any]], file: str, found: Found) -> Callab
     return used
 
 
-def _measure_host(intervals: list[dict[str, Any]], file: str, found: Found) -> None:
+def _measure_host(intervals: list[dict[str, Any]], file: str, contents: Contents) -> None:
     """%USED of the PCPUs: the last number of the list is the sum of the others."""
     means = []
     above = False
@@ -182,9 +186,9 @@ def _measure_host(intervals: list[dict[str, Any]], file: str, found: Found) -> N
         means.append(math.fsum(pcpus) / len(pcpus) if is_sum else math.nan)
         above = above or any(value > 100 for value in pcpus)
     if not all(map(math.isnan, means)):
-        found.measure("host_used", [np.array(means)], _HUNDREDTH, f"{file}: cpu.used", mean=True)
+        contents.measure("host_used", [np.array(means)], _HUNDREDTH, f"{file}: cpu.used", mean=True)
     if above:
-        found.note(
+        contents.note(
             f"{file}: PCPUs have %USED above 100: they run above their nominal clock, which hostsim does not model"
         )
 
@@ -218,23 +222,23 @@ def _counters(intervals: list[dict[str, Any]]) -> Iterator[tuple[str, str, Float
 # --- draft
 
 
-def _draft(intervals: list[dict[str, Any]], file: str, lines: _Lines, found: Found) -> None:
+def _draft(intervals: list[dict[str, Any]], file: str, lines: _Lines, contents: Contents) -> None:
     """Uplinks with their drivers and queues, VMs with their vCPUs, ports and rings."""
     ports = {name: port for entry in reversed(intervals) for name, port in _ports(entry).items()}
 
     def state(subject: str, name: str, to: str, given: str | int) -> None:
-        found.add(Reading(file, lines.of(subject), subject, name, given, to=to, given=given))
+        contents.add(Reading(file, lines.of(subject), subject, name, given, to=to, given=given))
 
     for name, port in ports.items():
         switch = port.get("switch")
         if name != port["name"]:
-            found.note(f"{file}: several ports are called {port['name'][:60]!a}; the draft has the first")
+            contents.note(f"{file}: several ports are called {port['name'][:60]!a}; the draft has the first")
             continue
         if _is_uplink(port):
             if group_name(name) != name:
                 continue  # not the name of a NIC
             if isinstance(switch, str):
-                state(name, "switch", f"network.{found.called('switch', switch)}.uplinks", name)
+                state(name, "switch", f"network.{contents.called('switch', switch)}.uplinks", name)
             driver = str(_dict(port.get("vmnic")).get("devname", "")).partition(".")[2]
             if driver:
                 state(name, "vmnic.devname", f"nics.{name}.driver", driver)
@@ -245,10 +249,10 @@ def _draft(intervals: list[dict[str, Any]], file: str, lines: _Lines, found: Fou
         match = _PORT.fullmatch(name)
         if match is None:
             continue  # of the VMkernel
-        vm = found.called("vm", match["vm"])
+        vm = contents.called("vm", match["vm"])
         group = f"vms.{vm}"
         if isinstance(switch, str):
-            state(name, "switch", f"{group}.networks", found.called("switch", switch))
+            state(name, "switch", f"{group}.networks", contents.called("switch", switch))
         if vcpus := len(_list(port.get("vcpu"))):
             state(name, "vcpu", f"{group}.vcpus", vcpus)
         ring = _number(_dict(port.get("vnic")).get("ring1sz"))

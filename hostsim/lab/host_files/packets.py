@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.found import Arrivals, Found
+from hostsim.lab.host_files.contents import Arrivals, Contents
 from hostsim.scenario.yaml.foreign_text import lines_of
 
 __all__ = ["PCAPNG", "PCAP_STARTS", "is_tshark", "read_pcap", "read_tshark"]
@@ -51,7 +51,7 @@ class Source(Protocol):
         """Read a number of bytes, or fewer at the end of the file."""
 
 
-def read_pcap(stream: Source, file: str, found: Found) -> None:
+def read_pcap(stream: Source, file: str, contents: Contents) -> None:
     """Read the instants and sizes of the packets of a pcap or pcapng file.
 
     Raises:
@@ -60,7 +60,7 @@ def read_pcap(stream: Source, file: str, found: Found) -> None:
     start = stream.read(4)
     read = _Reader(stream, file)
     packets = _pcapng(read) if start == PCAPNG else _pcap(read, *PCAP_STARTS[start])
-    _keep(packets, file, found)
+    _keep(packets, file, contents)
 
 
 def is_tshark(text: str) -> bool:
@@ -72,7 +72,7 @@ def is_tshark(text: str) -> bool:
     return bool(times) and None not in times and ("." in lines[0])
 
 
-def read_tshark(text: str, file: str, found: Found) -> None:
+def read_tshark(text: str, file: str, contents: Contents) -> None:
     """Read the instants, and the sizes from a second column, or from the columns named in the first line.
 
     Raises:
@@ -95,7 +95,7 @@ def read_tshark(text: str, file: str, found: Found) -> None:
                 raise InputError(Fault("is not a time of tshark", "", given, allowed, file=file, line=number))
             yield packet
 
-    _keep(packets(), file, found)
+    _keep(packets(), file, contents)
 
 
 @dataclass(frozen=True)
@@ -220,12 +220,12 @@ def _unit(options: bytes, order: str) -> Callable[[int], int]:
     return lambda time: time * 1000
 
 
-def _keep(packets: Iterator[Packet], file: str, found: Found) -> None:
+def _keep(packets: Iterator[Packet], file: str, contents: Contents) -> None:
     times: list[int] = []
     sizes: list[int] = []
     for time, size in packets:
         if len(times) == MOST_PACKETS:
-            found.note(f"{file}: has more than {MOST_PACKETS} packets; the others are not read")
+            contents.note(f"{file}: has more than {MOST_PACKETS} packets; the others are not read")
             break
         times.append(time)
         sizes.append(size)
@@ -233,7 +233,7 @@ def _keep(packets: Iterator[Packet], file: str, found: Found) -> None:
         raise InputError(Fault("has no packets with a time", allowed="a capture of pcap, pcapng or tshark", file=file))
     order = sorted(range(len(times)), key=times.__getitem__)
     if order != list(range(len(times))):
-        found.note(f"{file}: packets are not in order of time, and are sorted")
+        contents.note(f"{file}: packets are not in order of time, and are sorted")
     first = times[order[0]]
     octets = tuple(sizes[place] for place in order) if all(sizes) else ()
-    found.arrivals.append(Arrivals(file, tuple(times[place] - first for place in order), octets))
+    contents.arrivals.append(Arrivals(file, tuple(times[place] - first for place in order), octets))

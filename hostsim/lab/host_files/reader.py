@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 from hostsim.config.files import MAX_BYTES, display_name, why_not
 from hostsim.errors import Fault, InputError
+from hostsim.lab.host_files.contents import Contents
 from hostsim.lab.host_files.esxcli_output import is_esxcli_output, read_esxcli_output
 from hostsim.lab.host_files.esxtop import read_esxtop
-from hostsim.lab.host_files.found import Found
 from hostsim.lab.host_files.net_stats import read_net_stats
 from hostsim.lab.host_files.packets import PCAP_STARTS, PCAPNG, is_tshark, read_pcap, read_tshark
 from hostsim.scenario.yaml.foreign_text import decoded, format_of
@@ -37,7 +37,7 @@ _SETTINGS = {
 """Formats that scenarios read directly, with the keys for them."""
 
 
-def read_host_files(files: Iterable[str | Path]) -> Found:
+def read_host_files(files: Iterable[str | Path]) -> Contents:
     """Read the files of a host, each by its content.
 
     Args:
@@ -50,22 +50,22 @@ def read_host_files(files: Iterable[str | Path]) -> Found:
     Raises:
         InputError: a file cannot be read, or its format is unknown; carries the faults of all files.
     """
-    found = Found()
+    contents = Contents()
     faults: list[Fault] = []
     for file in map(Path, files):
         try:
             if file.is_dir():
-                _read_folder(file, found)
+                _read_folder(file, contents)
             else:
-                _read(file, found)
+                _read(file, contents)
         except InputError as error:
             faults += error.faults
     if faults:
         raise InputError(faults)
-    return found
+    return contents
 
 
-def _read_folder(folder: Path, found: Found) -> None:
+def _read_folder(folder: Path, contents: Contents) -> None:
     places = [folder, folder / "commands"]
     files = [
         file
@@ -77,22 +77,22 @@ def _read_folder(folder: Path, found: Found) -> None:
     read, passed = 0, 0
     for file in files:
         try:
-            _read(file, found)
+            _read(file, contents)
             read += 1
         except InputError:
             passed += 1
         if read == MOST_FILES:
-            found.note(
+            contents.note(
                 f"{display_name(folder)}: has more than {MOST_FILES} files of known formats; the others are not read"
             )
             break
     if not read:
         raise InputError(Fault("has no file of a known format", file=display_name(folder), allowed=_KINDS))
     if passed:
-        found.note(f"{display_name(folder)}: {passed} files of other formats, or with faults, are skipped")
+        contents.note(f"{display_name(folder)}: {passed} files of other formats, or with faults, are skipped")
 
 
-def _read(file: Path, found: Found) -> None:
+def _read(file: Path, contents: Contents) -> None:
     name = display_name(file)
     if not file.is_file():
         raise InputError(
@@ -104,20 +104,20 @@ def _read(file: Path, found: Found) -> None:
             raw.seek(0)
             if head == b"\x1f\x8b":
                 with gzip.GzipFile(fileobj=raw) as inner:
-                    _read_stream(_Limited(inner, name), name, found)
+                    _read_stream(_Limited(inner, name), name, contents)
             else:
-                _read_stream(_Limited(raw, name), name, found)
+                _read_stream(_Limited(raw, name), name, contents)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(Fault(f"cannot be decompressed: {error}", file=name)) from None
     except OSError as error:
         raise InputError(Fault(f"cannot be read: {error.strerror or error}", file=name)) from None
 
 
-def _read_stream(stream: _Limited, name: str, found: Found) -> None:
+def _read_stream(stream: _Limited, name: str, contents: Contents) -> None:
     head = stream.peek(_HEAD)
     if head[:4] in PCAP_STARTS or head[:4] == PCAPNG:
         stream.most = MAX_CAPTURE
-        read_pcap(stream, name, found)
+        read_pcap(stream, name, contents)
         return
     if head[257:262] == b"ustar":
         remedy = "unpack it with `tar xzf`, and give the folder"
@@ -125,20 +125,20 @@ def _read_stream(stream: _Limited, name: str, found: Found) -> None:
     start = decoded(head)
     if "(PDH-CSV" in start:
         stream.most = MAX_CAPTURE
-        read_esxtop(_lines(stream, name), name, found)
+        read_esxtop(_lines(stream, name), name, contents)
         return
     is_json = format_of(start) == "the output of `net-stats -A`" or '"sysinfo"' in start[:1000]
     stream.most = MAX_JSON if is_json else MAX_BYTES
     text = decoded(stream.read())
     if is_json:
-        read_net_stats(text, name, found)
+        read_net_stats(text, name, contents)
         return
     if (lines := text.count("\n")) > MAX_LINES and not is_tshark(text):
         raise InputError(Fault("has too many lines", given=str(lines), allowed=f"at most {MAX_LINES}", file=name))
     if is_tshark(text):
-        read_tshark(text, name, found)
+        read_tshark(text, name, contents)
     elif is_esxcli_output(text):
-        read_esxcli_output(text, name, found)
+        read_esxcli_output(text, name, contents)
     else:
         if text.lstrip().startswith("structure[") or "/esxcli" in text[:1000]:
             remedy = "the same command without --formatter"

@@ -30,7 +30,7 @@ __all__ = ["FULL", "HEADINGS", "QUICK", "Effort", "all_passed", "oracles", "rows
 
 def oracles() -> list[Oracle]:
     """All test oracles, in the order of the report."""
-    found = [
+    cases = [
         *single_server(),
         *finite_buffer(),
         *batch_arrivals(),
@@ -39,9 +39,9 @@ def oracles() -> list[Oracle]:
         *priority_classes(),
         *processor_sharing(),
     ]
-    found += [*polling(), *static_coalescing(), *interrupt_moderation(), *periodic_polling(), *littles_law_stages()]
-    assert len({oracle.name for oracle in found}) == len(found)
-    return found
+    cases += [*polling(), *static_coalescing(), *interrupt_moderation(), *periodic_polling(), *littles_law_stages()]
+    assert len({oracle.name for oracle in cases}) == len(cases)
+    return cases
 
 
 HEADINGS = ("case", "quantity", "theory", "simulated", "99.9 % interval", "half-width", "verdict")

@@ -324,7 +324,7 @@ def subjects(record: RunRecord, kind: str) -> list[str]:
             )
         )
     queues = [name for counter in ("port.received", "tx.taken") for name in _entities(record, counter)]
-    found: dict[str, Callable[[], list[str] | tuple[str, ...]]] = {
+    listed: dict[str, Callable[[], list[str] | tuple[str, ...]]] = {
         "traffic": lambda: _entities(record, "flow.sent"),
         "group": lambda: groups_of(record),
         "vm": lambda: _vms(record),
@@ -337,7 +337,7 @@ def subjects(record: RunRecord, kind: str) -> list[str]:
         "pcpu": lambda: _entities(record, "pcpu.busy_ps"),
         "node": lambda: _entities(record, "node.memory_ps"),
     }
-    return list(dict.fromkeys(found[kind]()))
+    return list(dict.fromkeys(listed[kind]()))
 
 
 def _without_queue(name: str) -> str:
@@ -502,8 +502,8 @@ def subject_of(record: RunRecord, text: str, metric: Metric | None = None) -> Su
         InputError: several subjects have the name, or none of them has the measure.
     """
     kind, name = words(text)
-    found = [Subject(one, name) for one in ([kind] if kind else KINDS) if name in subjects(record, one)]
-    return chosen(found, text, metric) if found else None
+    candidates = [Subject(one, name) for one in ([kind] if kind else KINDS) if name in subjects(record, one)]
+    return chosen(candidates, text, metric) if candidates else None
 
 
 def of_subject(metric: Metric, subject: str) -> Metric:
@@ -529,15 +529,15 @@ def of_subject(metric: Metric, subject: str) -> Metric:
         )
 
     def evaluate(record: RunRecord) -> float:
-        found = subject_of(record, subject, metric)
+        match = subject_of(record, subject, metric)
         try:
-            return float("nan") if found is None else metric.evaluate(found.of(record))
+            return float("nan") if match is None else metric.evaluate(match.of(record))
         except SharedTrafficError:
             return float("nan")
 
     def slices(record: RunRecord) -> int:
-        found = subject_of(record, subject, metric)
-        return 0 if found is None or metric.slices is None else metric.slices(found.of(record))
+        match = subject_of(record, subject, metric)
+        return 0 if match is None or metric.slices is None else metric.slices(match.of(record))
 
     return replace(
         metric,
@@ -574,16 +574,16 @@ def named(name: str, traffic: Iterable[str], groups: Iterable[str], ports: Itera
     return [Subject(kind, name) for kind, pattern in patterns.items() if re.fullmatch(pattern, name)]
 
 
-def chosen(found: list[Subject], text: str, metric: Metric | None) -> Subject:
+def chosen(candidates: list[Subject], text: str, metric: Metric | None) -> Subject:
     """Of several subjects with a name, the one that has a measure.
 
     Raises:
         InputError: several or none have it.
     """
-    sound = [one for one in found if metric is None or has(metric, one.kind, one.name)]
+    sound = [one for one in candidates if metric is None or has(metric, one.kind, one.name)]
     if not sound:
         assert metric is not None  # without a measure all are valid
-        what = " and ".join(KINDS[one.kind].words for one in found)
+        what = " and ".join(KINDS[one.kind].words for one in candidates)
         raise InputError(Fault(f"{metric.name} is not a measure of {what}", "of", repr(text), kinds_with(metric)))
     if len(sound) > 1:
         allowed = ", ".join(f"{one.kind} {one.name}" for one in sound)

@@ -55,11 +55,11 @@ def _is_in_itself(file: PointFile, name: str) -> bool:
 
 def pools(file: PointFile) -> tuple[ResourcePoolSpec, ...]:
     """The resource pools of a file without faults, those directly in the host first, then their children."""
-    found: list[ResourcePoolSpec] = []
+    specs: list[ResourcePoolSpec] = []
     around = [ROOT_POOL]
     while around:
         inside = [(name, pool) for name, pool in file.resource_pools.items() if pool.parent in around]
-        found += [
+        specs += [
             ResourcePoolSpec(
                 name=name,
                 parent="" if pool.parent == ROOT_POOL else pool.parent,
@@ -71,7 +71,7 @@ def pools(file: PointFile) -> tuple[ResourcePoolSpec, ...]:
             for name, pool in inside
         ]
         around = [name for name, _ in inside]
-    return tuple(found)
+    return tuple(specs)
 
 
 @dataclass

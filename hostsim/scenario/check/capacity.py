@@ -268,9 +268,9 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
             )
             yield tree.fault((*path, "leaves"), message, f"a vNIC that is not on {enters}", given=str(flow.leaves))
             return
-        found = list(_forwarder_faults(host, path, flow, group))
-        yield from found
-        if found:
+        faults = list(_forwarder_faults(host, path, flow, group))
+        yield from faults
+        if faults:
             return
         mtu = min(switches[number].mtu for number in (flow.enters, flow.leaves))
         if flow.packet > mtu:

@@ -514,13 +514,13 @@ def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec
         spec: the resolved point.
         threads: PCPUs in each core of the server; side-channel aware scheduling leaves ``spec`` one.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for path, reason in _judged(_Point(spec, file, threads), platform):
         place, shown = tree.place(path), dotted(path)
         value = tree.get(path)  # keys of a named part are in the part's file
         given = "" if value is None or isinstance(value, dict) else f" = {show_value(value)}"
-        found[shown] = f"{place}: {shown}{given} has no effect: {reason}" if reason else ""
-    return found
+        messages[shown] = f"{place}: {shown}{given} has no effect: {reason}" if reason else ""
+    return messages
 
 
 def depends_on_length(path: str) -> bool:

@@ -48,14 +48,14 @@ def in_use(switch: VSwitchSpec) -> tuple[str, ...]:
 
 def settled(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
     """Return the switches with their active uplinks, and port groups with inherited keys; all of them are valid."""
-    found: dict[str, VSwitchSpec] = {}
+    switches: dict[str, VSwitchSpec] = {}
     for name, switch in network.items():
         if switch.port_group_of is not None:
             parent = network[switch.port_group_of]
             switch = switch.model_copy(update={key: getattr(parent, key) for key in OF_SWITCH})
         uplinks = in_use(switch)
-        found[name] = switch if uplinks == switch.uplinks else switch.model_copy(update={"uplinks": uplinks})
-    return found
+        switches[name] = switch if uplinks == switch.uplinks else switch.model_copy(update={"uplinks": uplinks})
+    return switches
 
 
 def without_teaming(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
@@ -219,9 +219,9 @@ def vm_traffic_faults(
         if not isinstance(flow, VmTraffic):
             continue
         path: KeyPath = ("traffic", name)
-        found = list(_end_faults(tree, path, flow, groups))
-        yield from found
-        if found:
+        faults = list(_end_faults(tree, path, flow, groups))
+        yield from faults
+        if faults:
             continue
         if nics := _functions(flow, groups):
             yield from _nic_switch_faults(tree, path, flow, groups, file, hardware.nics, nics)
@@ -435,9 +435,9 @@ def tier_faults(
         if taken:
             message = f"is what calls of a tier of {name} are named"
             yield tree.fault(("traffic", taken[0]), message, "another name", given=repr(taken[0]))
-        found = list(_tier_group_faults(tree, path, flow, groups))
-        yield from found
-        if not found:
+        faults = list(_tier_group_faults(tree, path, flow, groups))
+        yield from faults
+        if not faults:
             yield from _network_faults(tree, path, flow, groups, switches)
             yield from _join_faults(tree, path, flow, groups)
 

@@ -81,8 +81,8 @@ class Lookup:
         path = beside if self._tree.get(beside) == subject else path
         known = self.subjects()
         kind, name = words(subject)
-        found = [one for one in named(name, *known.values()) if kind in ("", one.kind)]
-        if not found:
+        candidates = [one for one in named(name, *known.values()) if kind in ("", one.kind)]
+        if not candidates:
             having = [
                 f"{KINDS[one].words} ({', '.join(own)})" for one, own in known.items() if own and has(metric, one)
             ]
@@ -91,7 +91,7 @@ class Lookup:
             self.fault(path, "unknown subject", allowed, nearest_name(name, every), repr(subject))
             return
         try:
-            one = chosen(found, subject, metric)
+            one = chosen(candidates, subject, metric)
         except InputError as error:
             [fault] = error.faults
             self.fault(path, fault.message, fault.allowed, given=fault.given)
@@ -112,11 +112,11 @@ class Lookup:
 
     def _groups_of(self, traffic: str) -> set[str]:
         """Groups of VMs that a traffic entry names."""
-        found: set[str] = set()
+        groups: set[str] = set()
         for key in ("to", "sender"):
             written = self._scenario.get(("traffic", traffic, key))
-            found |= {written} if isinstance(written, str) else set(map(str, written or ()))
-        return found
+            groups |= {written} if isinstance(written, str) else set(map(str, written or ()))
+        return groups
 
     def _traffic(self) -> list[str]:
         """Names of traffic: entries of the file, and calls of the tiers of a service."""
@@ -130,19 +130,19 @@ class Lookup:
         ]
 
     def _keys(self, section: str) -> list[str]:
-        found = self._scenario.get((section,))
-        return list(map(str, found)) if isinstance(found, Mapping) else []
+        section_keys = self._scenario.get((section,))
+        return list(map(str, section_keys)) if isinstance(section_keys, Mapping) else []
 
     def _ports(self) -> list[str]:
         """Ports of physical NICs that the file names: uplinks of its virtual switches, and those with options."""
         networks = self._scenario.get(("network",))
-        found = [
+        ports = [
             str(uplink)
             for switch in (networks.values() if isinstance(networks, Mapping) else ())
             for uplink in ((switch.get("uplinks") if isinstance(switch, Mapping) else None) or ())
         ]
         options = self._scenario.get(("host", "nics"))
-        return list(dict.fromkeys([*found, *(map(str, options) if isinstance(options, Mapping) else ())]))
+        return list(dict.fromkeys([*ports, *(map(str, options) if isinstance(options, Mapping) else ())]))
 
     def point(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
         """A value for every axis except some: the given value, or the first of the sweep."""

@@ -81,7 +81,7 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
     name = display_name(file)
     text = read_text(file, name)
     allowed = "seconds and arrivals in a second from then on, both from 0 on: 3600,25000"
-    found: list[tuple[Decimal, float]] = []
+    rates: list[tuple[Decimal, float]] = []
     faults: list[Fault] = []
     for number, line in enumerate(text.splitlines(), 1):
         written = line.strip()
@@ -90,23 +90,23 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
         entry = _instant_and_rate(written)
         if entry is None:
             faults.append(Fault("is not a rate", given=repr(written[:40]), allowed=allowed, file=name, line=number))
-        elif found and not 0 < entry[0] - found[-1][0] <= LONGEST:
-            wanted = f"seconds above {found[-1][0]}, by {LONGEST} at most"
+        elif rates and not 0 < entry[0] - rates[-1][0] <= LONGEST:
+            wanted = f"seconds above {rates[-1][0]}, by {LONGEST} at most"
             faults.append(Fault("is not later", given=repr(written[:40]), allowed=wanted, file=name, line=number))
         else:
-            found.append(entry)
+            rates.append(entry)
         if len(faults) == _MOST_FAULTS:
             break
-    if not faults and not 2 <= len(found) <= MOST_PHASES:
-        faults.append(Fault(f"has {len(found)} lines with a rate", allowed=f"2..{MOST_PHASES}", file=name))
-    elif not faults and not any(rate for _, rate in found):
+    if not faults and not 2 <= len(rates) <= MOST_PHASES:
+        faults.append(Fault(f"has {len(rates)} lines with a rate", allowed=f"2..{MOST_PHASES}", file=name))
+    elif not faults and not any(rate for _, rate in rates):
         faults.append(Fault("has no rate above 0", allowed="one at least", file=name))
     if faults:
         raise InputError(faults)
-    lengths = [later[0] - earlier[0] for earlier, later in pairwise(found)]
+    lengths = [later[0] - earlier[0] for earlier, later in pairwise(rates)]
     lengths.append(lengths[-1])
     return tuple(
-        {"rate": f"{rate} pps", "length": f"{length} s"} for (_, rate), length in zip(found, lengths, strict=True)
+        {"rate": f"{rate} pps", "length": f"{length} s"} for (_, rate), length in zip(rates, lengths, strict=True)
     )
 
 

@@ -54,17 +54,17 @@ def read_advanced(text: str, file: str) -> FileSettings:
         file: what faults call it.
     """
     faults: list[Fault] = []
-    found: dict[str, FileSetting] = {}
+    settings: dict[str, FileSetting] = {}
     for block in _blocks_of(text, file, faults):
         entry = _entry(block, file, faults)
         if entry is None:
             continue
-        if entry.name in found:
-            message = f"is given twice, already on line {found[entry.name].line}"
+        if entry.name in settings:
+            message = f"is given twice, already on line {settings[entry.name].line}"
             faults.append(Fault(message, entry.name, "", "each setting once", file=file, line=entry.line))
         else:
-            found[entry.name] = entry
-    return tuple(found.values()), tuple(faults)
+            settings[entry.name] = entry
+    return tuple(settings.values()), tuple(faults)
 
 
 def _blocks_of(text: str, file: str, faults: list[Fault]) -> Iterable[_Block]:
@@ -164,14 +164,14 @@ def _table(text: str) -> list[_Block] | None:
     delimiter = max(",;\t", key=header.count)
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     columns = next(csv.reader([header], delimiter=delimiter))
-    found = []
+    blocks = []
     line = skipped + 1
     for row in rows:
         block = _record(zip((column.strip() for column in columns), row, strict=False), line)
         if block is not None and block.values["Path"]:
-            found.append(block)
+            blocks.append(block)
         line = skipped + rows.line_num + 1
-    return found
+    return blocks
 
 
 def _json(text: str, line: int) -> Iterator[_Block]:
@@ -207,7 +207,7 @@ def _xml(text: str, first: int) -> list[_Block]:
         ExpatError: not XML.
         ValueError: not of settings, or with a document type, which could declare entities without end.
     """
-    found: list[_Block] = []
+    blocks: list[_Block] = []
     record: dict[str, str] = {}
     key, line, others = "", first, 0
     parser = expat.ParserCreate()
@@ -229,7 +229,7 @@ def _xml(text: str, first: int) -> list[_Block]:
         if name == "field":
             key = ""
         elif name == "structure" and (block := _record(record.items(), line)) is not None:
-            found.append(block)
+            blocks.append(block)
         elif name == "structure":
             others += 1
 
@@ -243,7 +243,7 @@ def _xml(text: str, first: int) -> list[_Block]:
     parser.Parse(text, True)
     if others:
         raise ValueError("is a list of another kind")
-    return found
+    return blocks
 
 
 # --- settings

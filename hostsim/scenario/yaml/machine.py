@@ -111,7 +111,7 @@ def read_vmx(text: str, file: str) -> FileSettings:
     """
     faults: list[Fault] = []
     lines: dict[str, int] = {}
-    found: list[FileSetting] = []
+    settings: list[FileSetting] = []
     for number, line in enumerate(lines_of(text), 1):
         if not line.strip() or line.lstrip().startswith(("#", "//")):
             continue
@@ -128,14 +128,14 @@ def read_vmx(text: str, file: str) -> FileSettings:
         lines[folded] = number
         value, nearest = _spelt(match["value"]), _meant(key)
         if nearest or _is_kept(folded, value):
-            found.append(FileSetting(key, value, number, nearest=nearest))
+            settings.append(FileSetting(key, value, number, nearest=nearest))
     if not lines and faults:
         seen = format_of(text)
         message = f"is {seen}, not a .vmx file" if seen else "is not a .vmx file"
         faults = [Fault(message, "", faults[0].given, 'key = "value" on each line', file=file, line=faults[0].line)]
     elif not lines:
         faults.append(Fault("contains no keys", allowed='key = "value" on each line', file=file))
-    return tuple(found), tuple(faults)
+    return tuple(settings), tuple(faults)
 
 
 def _is_kept(key: str, value: str) -> bool:
@@ -301,13 +301,13 @@ class Machine:
 
     # --- vNICs
 
-    def _vnics(self, found: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
+    def _vnics(self, by_number: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
         """The settings of the connected vNICs, which get the networks in numerical order."""
         group = self.group
-        present = {number: value for number, entries in found.items() if (value := _value(entries, "present"))}
-        left_out = [number for number in found if number not in present] if present else []
+        present = {number: value for number, entries in by_number.items() if (value := _value(entries, "present"))}
+        left_out = [number for number in by_number if number not in present] if present else []
         there = sorted(
-            number for number in found if (present.get(number, "TRUE" if not present else "FALSE")) != "FALSE"
+            number for number in by_number if (present.get(number, "TRUE" if not present else "FALSE")) != "FALSE"
         )
         networks = f"{group.networks} network" + ("" if group.networks == 1 else "s")
         if left_out:
@@ -328,14 +328,14 @@ class Machine:
             self.warnings.append(
                 f"{self.file}: vNICs take the networks of vms.{group.name} in the order of their numbers: in the scenario {listed(moved)}"
             )
-        bare = [number for index, number in enumerate(there) if self._has_no_device(found[number], index)]
+        bare = [number for index, number in enumerate(there) if self._has_no_device(by_number[number], index)]
         if bare:
             self.warnings.append(
                 f"{self.file}: {_vnic_names(bare, 'has', 'have')} no virtualDev: ESXi makes it a flexible adapter or an e1000, "
                 f"and a vmxnet3 is simulated; {self._path(f'ethernet{there.index(bare[0])}.virtualDev')} in the scenario wins over the file"
             )
         for index, number in enumerate(there):
-            yield from self._vnic(found[number], index, number)
+            yield from self._vnic(by_number[number], index, number)
 
     def _has_no_device(self, entries: Iterable[FileSetting], index: int) -> bool:
         return not _value(entries, "virtualDev") and f"ethernet{index}.virtualDev" not in self.group.own
@@ -380,10 +380,10 @@ class Machine:
 
     # --- passed-through devices
 
-    def _passed(self, found: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
+    def _passed(self, by_number: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
         """The settings of passed-through NICs and NIC functions; one warning lists the other devices, which are ignored."""
         unknown: list[str] = []
-        for number, entries in sorted(found.items()):
+        for number, entries in sorted(by_number.items()):
             name = f"pciPassthru{number}"
             stated = self.group.own.get(f"{name}.present", _value(entries, "present"))
             if stated != "TRUE":

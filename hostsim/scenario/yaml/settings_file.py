@@ -96,8 +96,8 @@ class SettingsFiles:
             return _put(tree, _ADVANCED, {}, "")
         if file not in self._advanced:
             self._advanced[file] = _read(file, read_advanced, MOST_LINES_OF_A_LIST)
-        (entries, found), name = self._advanced[file], display_name(file)
-        faults += found
+        (entries, file_faults), name = self._advanced[file], display_name(file)
+        faults += file_faults
         known = {key.casefold(): key for key in platform.advanced}
         own = tree.get(_ADVANCED)
         kept: dict[str, FileSetting] = {}
@@ -134,8 +134,8 @@ class SettingsFiles:
             return _put(tree, path, {}, "")
         if file not in self._vmx:
             self._vmx[file] = _read(file, read_vmx, MOST_LINES_OF_A_VM)
-        (entries, found), name = self._vmx[file], display_name(file)
-        faults += found
+        (entries, file_faults), name = self._vmx[file], display_name(file)
+        faults += file_faults
         networks = tree.get(("vms", group, "networks"))
         count = len(networks) if isinstance(networks, tuple) else 1
         machine = Machine.of(name, entries, Group(group, count, tree.get(path), has_e1000), platform)

@@ -246,16 +246,16 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
 def _choices(root: JsonSchema, node: JsonSchema) -> list[str]:
     """The allowed texts, if they are limited."""
     branches = [_resolved(root, branch) for branch in _branches(node)]
-    found = [choice for branch in branches for choice in _choices(root, branch)]
-    found += [choice for choice in node.get("enum", [node.get("const")]) if isinstance(choice, str)]
-    return list(dict.fromkeys(found))
+    choices = [choice for branch in branches for choice in _choices(root, branch)]
+    choices += [choice for choice in node.get("enum", [node.get("const")]) if isinstance(choice, str)]
+    return list(dict.fromkeys(choices))
 
 
 def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:
-    found = list(node.get("properties", {}))
+    properties = list(node.get("properties", {}))
     for branch in _branches(node):
-        found += _properties(root, _resolved(root, branch))
-    return list(dict.fromkeys(found))
+        properties += _properties(root, _resolved(root, branch))
+    return list(dict.fromkeys(properties))
 
 
 _OPEN = (*SETTINGS, "precision")

@@ -159,10 +159,10 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
 
 def _with_subjects(side: Side) -> Side:
     """Results with the main measures of VM groups or traffic entries as columns; unchanged if the runs are not stored."""
-    found = side.results.subjects
+    subjects = side.results.subjects
     shown = [
         of_subject_name(measure, str(subject))
-        for subject, rows in found.groupby("subject", sort=False)
+        for subject, rows in subjects.groupby("subject", sort=False)
         for measure in SHOWN
         if rows[measure].fillna(0.0).ne(0.0).any()
     ]
@@ -174,9 +174,9 @@ def _with_subjects(side: Side) -> Side:
 
 def _texts(table: pd.DataFrame, tables: Iterable[pd.DataFrame], axis: str) -> list[str]:
     """The values of an axis as written: numbers and quantities are sorted, others keep the order of the sweep."""
-    found = list(dict.fromkeys(str(value) for one in tables for value in one[axis]))
-    numbers = _numbers_of(table, axis, found)
-    return found if numbers is None else [text for _, text in sorted(zip(numbers, found, strict=True))]
+    texts_of_axis = list(dict.fromkeys(str(value) for one in tables for value in one[axis]))
+    numbers = _numbers_of(table, axis, texts_of_axis)
+    return texts_of_axis if numbers is None else [text for _, text in sorted(zip(numbers, texts_of_axis, strict=True))]
 
 
 def _numbers_of(table: pd.DataFrame, axis: str, texts: Sequence[str]) -> list[float] | None:
@@ -292,7 +292,7 @@ def _values(runs: _Runs, name: str) -> dict[_Key, dict[int, float]]:
     column, replications = runs.column(name), runs.column("replication")
     if not column:
         return {}
-    return {key: {replications[place]: float(column[place]) for place in found} for key, found in runs.finished.items()}
+    return {key: {replications[place]: float(column[place]) for place in rows} for key, rows in runs.finished.items()}
 
 
 def _interval(
@@ -317,12 +317,12 @@ def _difference(now: Mapping[int, float] | None, before: Mapping[int, float] | N
 
 def _packed_column(intervals: Sequence[list[Interval] | None]) -> str:
     """A packed column: means, half-widths, and ends of prediction intervals if any."""
-    means = [math.nan if found is None else found[0].mean for found in intervals]
-    halves = [math.nan if found is None else found[0].half for found in intervals]
+    means = [math.nan if pair is None else pair[0].mean for pair in intervals]
+    halves = [math.nan if pair is None else pair[0].half for pair in intervals]
     column = {"mean": _numbers(means, 6), "half": _numbers(halves, 3, none=math.inf)}
-    if any(found is not None and len(found) > 1 for found in intervals):
+    if any(pair is not None and len(pair) > 1 for pair in intervals):
         for end in ("low", "high"):
-            ends = [getattr(found[1], end) if found else math.nan for found in intervals]
+            ends = [getattr(pair[1], end) if pair else math.nan for pair in intervals]
             column[f"p{end}"] = _numbers(ends, 4)
     return _packed("{" + ",".join(f'"{name}":{text}' for name, text in column.items()) + "}")
 
@@ -347,17 +347,17 @@ def _packed_json(value: Any) -> str:
     return _packed(json.dumps(value, separators=(",", ":")))
 
 
-def _known(found: _Runs, keys: Sequence[_Key], limits: pd.DataFrame) -> dict[str, Any]:
+def _known(side_runs: _Runs, keys: Sequence[_Key], limits: pd.DataFrame) -> dict[str, Any]:
     """Properties of each point besides measures: numbers of runs and failed runs, bottlenecks, flags.
 
     Args:
-        found: the runs.
+        side_runs: the runs.
         keys: points.
         limits: `Results.bottlenecks`; without rows, the bottleneck of the first finished run counts.
     """
-    bottleneck, flag, ids = found.column("bottleneck"), found.column("flags"), found.column("point")
-    runs = [len(found.places.get(key, ())) for key in keys]
-    finished = [found.finished.get(key, []) for key in keys]
+    bottleneck, flag, ids = side_runs.column("bottleneck"), side_runs.column("flags"), side_runs.column("point")
+    runs = [len(side_runs.places.get(key, ())) for key in keys]
+    finished = [side_runs.finished.get(key, []) for key in keys]
     own = {
         subject: dict(
             zip(rows["point"], zip(rows["bottleneck"], rows["reason"] + " " + rows["relief"], strict=True), strict=True)
@@ -442,11 +442,11 @@ def _points(form: Form) -> list[At]:
 
 def _places(at: AxisValues, texts: Mapping[str, list[str]]) -> dict[str, int]:
     """Indices of values on their axes; -1 for an unknown value."""
-    found = {}
+    indices = {}
     for axis, value in at.items():
         same = is_value(texts.get(axis, []), value)
-        found[axis] = int(np.argmax(same)) if same.any() else -1
-    return found
+        indices[axis] = int(np.argmax(same)) if same.any() else -1
+    return indices
 
 
 def _start(results: Results, texts: Mapping[str, list[str]]) -> dict[str, Any]:
@@ -477,7 +477,7 @@ def _details(
     Returns:
         The details, the number of processed points, and for each side the reason for missing records.
     """
-    found: list[dict[int, str]] = [{} for _ in sides]
+    cells: list[dict[int, str]] = [{} for _ in sides]
     missing = [""] * len(sides)
     contexts = [dict(list(_frames(side.results.contexts, _CONTEXT))) for side in sides]
     cpu = [dict(list(_frames(side.results.cpu, ("kind", "owner", "share")))) for side in sides]
@@ -500,11 +500,11 @@ def _details(
                 texts[number] = _packed_json(known)
         size = sum(map(len, texts.values()))
         if spent + size > most:
-            return found, index, missing
+            return cells, index, missing
         spent += size
         for number, text in texts.items():
-            found[number][index] = text
-    return found, len(keys), missing
+            cells[number][index] = text
+    return cells, len(keys), missing
 
 
 def _frames(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[str, list[list[Any]]]]:

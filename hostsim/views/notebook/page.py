@@ -139,15 +139,15 @@ def verdicts_html(verdicts: Verdicts, *, quick: bool) -> str:
     return paragraph(_summary(verdicts, quick=quick)) + _kinds(verdicts, quick=quick) + _scores(verdicts, quick=quick)
 
 
-def differences_html(found: Differences, caption: str = "", notes: Sequence[str] = ()) -> str:
+def differences_html(differences: Differences, caption: str = "", notes: Sequence[str] = ()) -> str:
     """HTML table of differences; intervals that exclude 0 are bold."""
     parts = [heading(caption)] if caption else []
     parts += [note(text) for text in notes]
-    if found:
-        headings, rows = difference_rows(found)
+    if differences:
+        headings, rows = difference_rows(differences)
         shown = [
             _bold(row, "95 % interval", headings) if entry.is_certain else row
-            for entry, row in zip(found, rows, strict=True)
+            for entry, row in zip(differences, rows, strict=True)
         ]
         parts.append(table(headings, shown, headings[headings.index("before") :]))
     else:

@@ -76,11 +76,11 @@ def draw_answers(
     from matplotlib.figure import Figure
 
     by_name = {verdict.expectation.name: verdict for verdict in verdicts}
-    found = [by_name.get(name) for name in figure.answers]
+    shown = [by_name.get(name) for name in figure.answers]
     names = [
-        textwrap.fill(_name(figure, name, one), NAME_LETTERS) for name, one in zip(figure.answers, found, strict=True)
+        textwrap.fill(_name(figure, name, one), NAME_LETTERS) for name, one in zip(figure.answers, shown, strict=True)
     ]
-    expected = [one.expectation for one in found if one is not None]
+    expected = [one.expectation for one in shown if one is not None]
     with house_style():
         whole = None
         if ax is None:
@@ -88,7 +88,7 @@ def draw_answers(
             whole.set_figheight(0.6 + ROW_INCHES * len(names))
             ax = whole.add_subplot()
         look, meanings = LOOKS[0], set()
-        for y, one in enumerate(found):
+        for y, one in enumerate(shown):
             if one is not None:
                 meanings |= _draw_row(ax, y, one)
         ax.set_yticks(range(len(names)), names)
@@ -102,11 +102,11 @@ def draw_answers(
         ax.autoscale_view(scaley=False)
         if expected and all(one.counted_in == "ratio" for one in expected):
             ax.axvline(1.0, color=INK, linewidth=0.7, zorder=1.0)
-        _write_numbers(ax, found)
+        _write_numbers(ax, shown)
         ax.set_xlabel(textwrap.fill(_label(figure, expected), LABEL_LETTERS))
-        simulated = any(one is not None and one.value is not None for one in found)
+        simulated = any(one is not None and one.value is not None for one in shown)
         entries = [_entry(look.colour)] if simulated else []
-        if any(one is not None and one.prediction for one in found):
+        if any(one is not None and one.prediction for one in shown):
             entries += interval_names(banded=False)
         entries += legend_entries(meanings)
         letters = max(len(line) for name in names for line in name.split("\n"))
@@ -167,7 +167,7 @@ def _draw_row(axes: Axes, y: int, verdict: Verdict) -> set[Meaning]:
     return {meaning}
 
 
-def _write_numbers(axes: Axes, found: Sequence[Verdict | None]) -> None:
+def _write_numbers(axes: Axes, verdicts: Sequence[Verdict | None]) -> None:
     """Write the numbers beside the axes in two columns with headings."""
 
     def write(text: str, y: float, heading: str, **look: Any) -> None:
@@ -176,7 +176,7 @@ def _write_numbers(axes: Axes, found: Sequence[Verdict | None]) -> None:
 
     for heading in _COLUMNS:
         write(heading, -0.6, heading, weight="bold", va="bottom")
-    for y, one in enumerate(found):
+    for y, one in enumerate(verdicts):
         value = None if one is None else one.value
         sign = _SIGNS[one.bound] if one is not None and one.bound is not None else ""
         write(NO_ANSWER if value is None else f"{sign}{value:.4g}", y, "simulated", va="center")

@@ -109,15 +109,15 @@ def longest_word(names: Iterable[str]) -> int:
 
 def _numbers(values: Sequence[Scalar]) -> tuple[dict[str, float] | None, str]:
     """Each value as a number by its text, and the common unit; None unless all values are numbers of one unit."""
-    found: dict[str, float] = {}
+    amounts: dict[str, float] = {}
     units = set()
     for value in values:
         match = None if isinstance(value, bool) else _QUANTITY.match(str(value))
         if match is None:
             return None, ""
-        found[str(value)] = float(match[1])
+        amounts[str(value)] = float(match[1])
         units.add(match[2] or "")
-    return (found, units.pop()) if len(units) == 1 else (None, "")
+    return (amounts, units.pop()) if len(units) == 1 else (None, "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,11 +186,11 @@ def series_of_layers(layers: Sequence[Layer], place: dict[str, float], width: fl
         place: position of each value of x.
         width: total width of a group of series side by side.
     """
-    found = [(layer, one) for layer in layers for one in series_of(layer.table, layer.figure, place)]
+    drawn = [(layer, one) for layer in layers for one in series_of(layer.table, layer.figure, place)]
     names = _names(layers)
     made = []
-    for number, (layer, one) in enumerate(found):
-        offset = width * ((number + 0.5) / len(found) - 0.5)
+    for number, (layer, one) in enumerate(drawn):
+        offset = width * ((number + 0.5) / len(drawn) - 0.5)
         label = ", ".join(filter(None, (names[layers.index(layer)], one.label)))
         beside = {text: x + offset for text, x in place.items()}
         made.append((layer, replace(one, label=label, look=look_of(number), place=beside)))

@@ -329,10 +329,10 @@ def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], firs
     for curve, look in zip(curves, looks, strict=True):
         for x in curve.beyond:
             at.setdefault(x, []).append(look)
-    for x, found in at.items():
-        for number, look in enumerate(found):
+    for x, stacked in at.items():
+        for number, look in enumerate(stacked):
             row, place = divmod(number, ABREAST)
-            abreast = min(ABREAST, len(found) - ABREAST * row)
+            abreast = min(ABREAST, len(stacked) - ABREAST * row)
             offset = (place - (abreast - 1) / 2) * MARK_POINTS
             for marker, down, face in (("^", 0, look.colour), (look.marker, 1, PAPER if look.is_open else look.colour)):
                 below = (2 * (first + row) + down) * MARK_POINTS
@@ -348,7 +348,7 @@ def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], firs
                     clip_on=False,
                     zorder=4,
                 )
-    return first + max((-(-len(found) // ABREAST) for found in at.values()), default=0)
+    return first + max((-(-len(stacked) // ABREAST) for stacked in at.values()), default=0)
 
 
 def draw_missing(axes: Axes, curves: Iterable[Curve]) -> None:
@@ -362,9 +362,9 @@ def absence_names(curves: Sequence[Curve]) -> list[tuple[Artist, str]]:
     """Legend entries of the marks for missing and for unbounded values."""
     from matplotlib.lines import Line2D
 
-    found: list[tuple[Artist, str]] = []
+    entries: list[tuple[Artist, str]] = []
     if any(curve.beyond for curve in curves):
-        found.append((Line2D([], [], color=INK, linestyle="none", marker="^"), NO_BOUND))
+        entries.append((Line2D([], [], color=INK, linestyle="none", marker="^"), NO_BOUND))
     if any(curve.missing for curve in curves):
-        found.append((Line2D([], [], color=INK, linestyle="none", marker="x", markersize=4), NOT_ESTIMABLE))
-    return found
+        entries.append((Line2D([], [], color=INK, linestyle="none", marker="x", markersize=4), NOT_ESTIMABLE))
+    return entries

@@ -60,14 +60,14 @@ def legend_entries(meanings: Iterable[Meaning]) -> list[tuple[Any, str]]:
     """Handles and names for the legend, in the order of `Meaning`."""
     from matplotlib.lines import Line2D
 
-    found = set(meanings)
+    shown = set(meanings)
     looks: dict[Meaning, dict[str, Any]] = {
         Meaning.ACCEPTED: {"color": OWN, "linewidth": 1.2, "marker": "|", "markersize": 5},
         Meaning.RATIO: {"color": INK, "linewidth": 1.2, "linestyle": ":", "marker": "D", "markerfacecolor": PAPER},
         Meaning.THRESHOLD: {"color": INK, "linestyle": "none", "marker": "D", "markersize": 3.5},
     }
     usual = {"color": INK, "linewidth": 1.2, "marker": "D", "markerfacecolor": PAPER}
-    return [(Line2D([], [], **looks.get(one, usual)), one.value) for one in Meaning if one in found]
+    return [(Line2D([], [], **looks.get(one, usual)), one.value) for one in Meaning if one in shown]
 
 
 def draw_mark(
@@ -168,11 +168,11 @@ def draw_accepted(
     """
     taken: Counter[float] = Counter()
     meanings = set()
-    found = list(_references(verdicts, figure, all_series, table))
-    if any(one.meaning is not Meaning.ACCEPTED for one in found):
+    references = list(_references(verdicts, figure, all_series, table))
+    if any(one.meaning is not Meaning.ACCEPTED for one in references):
         # if there are published values, the scenario's own expectations are only intermediate steps
-        found = [one for one in found if one.meaning is not Meaning.ACCEPTED]
-    for one in found:
+        references = [one for one in references if one.meaning is not Meaning.ACCEPTED]
+    for one in references:
         if width:  # on the right part of its bar
             place, beside = one.place + 0.3 * width, 0.0
         else:
@@ -193,7 +193,7 @@ def _references(
         band, number = expectation.band, published_number(expectation)
         if band == Band(None, None):
             continue
-        found = [
+        means = [
             (one, place, factor)
             for at, reference in _points_about(expectation.form, figure)
             for one, place in _places(at, figure, all_series, table)
@@ -201,12 +201,12 @@ def _references(
         ]
         meaning = Meaning.PUBLISHED if expectation.is_claim else Meaning.ACCEPTED
         if number is None and figure.kind == "line":  # a direction cannot be shown among lines
-            found = [entry for entry in found if entry[2] == 1.0]
+            means = [entry for entry in means if entry[2] == 1.0]
         if isinstance(expectation.form, Mean):
-            if len({place for _, place, _ in found}) != 1 or len(found) < len(expectation.form.points):
+            if len({place for _, place, _ in means}) != 1 or len(means) < len(expectation.form.points):
                 continue
-            found, meaning = found[:1], Meaning.MEAN if expectation.is_claim else meaning
-        for one, place, factor in found:
+            means, meaning = means[:1], Meaning.MEAN if expectation.is_claim else meaning
+        for one, place, factor in means:
             own = OWN if not expectation.is_claim else INK if figure.kind == "bar" or meaning is Meaning.MEAN else ""
             scaled = Band(*(None if end is None else end * factor for end in (band.low, band.high)))
             made = _Reference(

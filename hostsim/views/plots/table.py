@@ -91,12 +91,12 @@ def _refusals(rules: Iterable[Refused]) -> Cells:
     rows: dict[str, tuple[str, list[str], list[str]]] = {}
     for case in (case for rule in rules for case in rule.cases):
         wanted = "refused" if case.feature else "accepted"
-        _, found, tried = rows.setdefault(case.feature or "anything else", (wanted, [], []))
-        found.append("refused" if case.said else "accepted")
+        _, outcomes, tried = rows.setdefault(case.feature or "anything else", (wanted, [], []))
+        outcomes.append("refused" if case.said else "accepted")
         tried.append(case.tried or "the scenario as it stands")
     return ("feature", "published", "simulated", "tried"), [
-        (feature, wanted, ", ".join(dict.fromkeys(found)), "; ".join(tried))
-        for feature, (wanted, found, tried) in rows.items()
+        (feature, wanted, ", ".join(dict.fromkeys(outcomes)), "; ".join(tried))
+        for feature, (wanted, outcomes, tried) in rows.items()
     ]
 
 

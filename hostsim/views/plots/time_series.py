@@ -100,11 +100,11 @@ def draw_warm_up(record: RunRecord) -> Figure:
         figure = Figure(figsize=(INCHES["page"][0], 4.8))
         panels = figure.subplots(len(SETTLED), 1, sharex=True)
         for axes, (name, counters), look in zip(panels, SETTLED.items(), LOOKS, strict=False):
-            found = [record.series[counter] for counter in counters if counter in record.series]
-            grown = np.diff(sum((series.values.sum(axis=1) for series in found), np.zeros(len(seconds))))  # noqa: PD011  of a record
+            recorded = [record.series[counter] for counter in counters if counter in record.series]
+            grown = np.diff(sum((series.values.sum(axis=1) for series in recorded), np.zeros(len(seconds))))  # noqa: PD011  of a record
             per_second = grown / widths
             if name == "busy":  # picoseconds per second, summed over PCPUs
-                per_second *= 100 / SECOND / max(sum(len(series.entities) for series in found), 1)
+                per_second *= 100 / SECOND / max(sum(len(series.entities) for series in recorded), 1)
             axes.stairs(per_second, seconds, color=look.colour, baseline=None)
             level = float(np.average(per_second[record.cut :], weights=widths[record.cut :]))
             axes.hlines(level, cut, seconds[-1], color=INK, linewidth=0.8, linestyle="--")
@@ -125,21 +125,21 @@ def _title(record: RunRecord, cut: float) -> str:
     return f"{where}\nwarm-up {cut:.4g} of {float(record.instants_ps[-1]) / SECOND:.4g} s{flagged}"
 
 
-def longest_warm_up(found: Results) -> RunRecord:
+def longest_warm_up(results: Results) -> RunRecord:
     """The run with the longest warm-up, as a share of its length.
 
     Args:
-        found: the results, with their records.
+        results: the results, with their records.
 
     Raises:
         InputError: none of the runs has finished.
         StoreError: the run is no longer in the results folder.
     """
-    share = (found.table["cut_s"] / found.table["length_s"]).dropna()
+    share = (results.table["cut_s"] / results.table["length_s"]).dropna()
     if share.empty:
-        raise InputError(Fault("no run has finished", given=found.scenario))
-    row = found.table.loc[[share.idxmax()]].to_dict("records")[0]
-    return found.record_of(str(row["point"]), int(row["replication"]))
+        raise InputError(Fault("no run has finished", given=results.scenario))
+    row = results.table.loc[[share.idxmax()]].to_dict("records")[0]
+    return results.record_of(str(row["point"]), int(row["replication"]))
 
 
 _WIDE = 30

@@ -60,13 +60,13 @@ def service_notes(settings: Iterable[EffectiveSetting], bottleneck: str) -> Iter
     rows = {setting.name: setting for setting in settings}
     resource, _, full = bottleneck.partition(" ")
     for name, setting in rows.items():
-        found, origin = _SERVICE.fullmatch(name), _ORIGIN.fullmatch(setting.origin)
-        if found is None or origin is None:
+        match, origin = _SERVICE.fullmatch(name), _ORIGIN.fullmatch(setting.origin)
+        if match is None or origin is None:
             continue
-        groups = rows[f"traffic.{found[1]}.to"].value.split(", ")
+        groups = rows[f"traffic.{match[1]}.to"].value.split(", ")
         owned = any(re.fullmatch(rf"{re.escape(group)}\[\d+\]\.vcpu\d+", full) for group in groups)
         if resource == "node" or (resource == "context" and owned):
-            yield f"{origin[1]} takes {setting.value} of a vCPU ({origin[2]}): set traffic.{found[1]}.service"
+            yield f"{origin[1]} takes {setting.value} of a vCPU ({origin[2]}): set traffic.{match[1]}.service"
 
 
 LIMIT = "Bottleneck"
@@ -110,7 +110,7 @@ def cpu_shares(results: Results, at: AxisValues | None = None) -> Bars:
     busy = results.cpu[asked & (results.cpu["kind"] != IDLE) & (results.cpu["share"] > 0)]
     owners = busy.groupby("kind")["owner"].nunique()
     several = set(owners[owners > 1].index) if owners.sum() <= len(LOOKS) else set()
-    found: Bars = []
+    bars: Bars = []
     for point in points:
         rows = busy[busy["point"] == point.id]
         parts: dict[str, float] = {}
@@ -118,8 +118,8 @@ def cpu_shares(results: Results, at: AxisValues | None = None) -> Bars:
             word = _WORDS.get(row["kind"], row["kind"])
             part = f"{word} of {row['owner']}" if row["kind"] in several else word
             parts[part] = parts.get(part, 0.0) + row["share"]
-        found.append((names[point.id], parts))
-    return found
+        bars.append((names[point.id], parts))
+    return bars
 
 
 def stage_times(results: Results, at: AxisValues | None = None) -> Bars:
@@ -174,17 +174,18 @@ def subject_rows(results: Results, point: str) -> tuple[list[str], list[list[str
     Returns:
         The headings and the rows; no rows for a single subject.
     """
-    found = results.subjects[results.subjects["point"] == point]
+    subjects = results.subjects[results.subjects["point"] == point]
     units = results.subjects.attrs.get("units", {})
-    shown = [name for name in SHOWN if found[name].fillna(0.0).ne(0.0).any()]
-    kind = {"group": "VM group"}.get(found["kind"].iloc[0], found["kind"].iloc[0]) if len(found) else ""
+    shown = [name for name in SHOWN if subjects[name].fillna(0.0).ne(0.0).any()]
+    kind = {"group": "VM group"}.get(subjects["kind"].iloc[0], subjects["kind"].iloc[0]) if len(subjects) else ""
     headings = [kind, *(with_unit(label_of(name), {"us": "µs"}.get(units[name], units[name])) for name in shown)]
     rows = [
         [row["subject"], *("–" if math.isnan(row[name]) else _cell(row[name]) for name in shown)]
-        for row in found.to_dict("records")
+        for row in subjects.to_dict("records")
     ]
     limits = [
-        limit_at(results, point, f"{kind} {name}") for kind, name in zip(found["kind"], found["subject"], strict=True)
+        limit_at(results, point, f"{kind} {name}")
+        for kind, name in zip(subjects["kind"], subjects["subject"], strict=True)
     ]
     if any(limits):
         headings.append(LIMIT)
@@ -205,11 +206,11 @@ def _points(results: Results, at: AxisValues | None) -> list[ReportedPoint]:
 
 def _means(results: Results, points: Sequence[ReportedPoint], metrics: Sequence[str]) -> dict[str, dict[str, float]]:
     rows: pd.DataFrame = results.table[results.table["error"] == ""]
-    found = {}
+    by_point = {}
     for point in points:
         means = rows.loc[rows["point"] == point.id, list(metrics)].mean()
-        found[point.id] = dict(zip(metrics, means.to_list(), strict=True))
-    return found
+        by_point[point.id] = dict(zip(metrics, means.to_list(), strict=True))
+    return by_point
 
 
 def _names(results: Results, points: Sequence[ReportedPoint]) -> dict[str, str]:
@@ -280,11 +281,11 @@ def points_at(results: Results, at: AxisValues) -> list[ReportedPoint]:
         InputError: an unknown axis, or a value that no point has.
     """
     rows = rows_at(as_written(results.table), at, "--at")
-    found = [_point(results, row) for row in rows.drop_duplicates("point").to_dict("records")]
-    return [point for point in found if point is not None]
+    points = [_point(results, row) for row in rows.drop_duplicates("point").to_dict("records")]
+    return [point for point in points if point is not None]
 
 
-def context_rows(found: pd.DataFrame) -> list[tuple[str, ...]]:
+def context_rows(contexts: pd.DataFrame) -> list[tuple[str, ...]]:
     """The rows of a context table, under `CONTEXT_HEADINGS`."""
     return [
         (
@@ -296,7 +297,7 @@ def context_rows(found: pd.DataFrame) -> list[tuple[str, ...]]:
             *(_context_cell(row[name], ",.0f") for name in ("dispatches", "packets", "dropped")),
             _context_cell(row["fill"], ".1f"),
         )
-        for row in found.astype({"node": "object"}).to_dict("records")
+        for row in contexts.astype({"node": "object"}).to_dict("records")
     ]
 
 
@@ -330,12 +331,14 @@ def limit_at(results: Results, point: str, subject: str | None = None) -> tuple[
         subject: a traffic entry, a group of VMs, or a VM that a figure or an expectation names; with its kind before it
         if names are not unique.
     """
-    found = results.bottlenecks[results.bottlenecks["point"] == point]
+    bottlenecks = results.bottlenecks[results.bottlenecks["point"] == point]
     kind, name = words(subject) if subject else (HOST, "")
-    found = found[(found["subject"] == name) & (found["kind"] == kind if kind else found["kind"] != HOST)]
-    if found.empty:
+    bottlenecks = bottlenecks[
+        (bottlenecks["subject"] == name) & (bottlenecks["kind"] == kind if kind else bottlenecks["kind"] != HOST)
+    ]
+    if bottlenecks.empty:
         return None
-    row = found.iloc[-1]  # a traffic entry has priority over a group of the same name
+    row = bottlenecks.iloc[-1]  # a traffic entry has priority over a group of the same name
     return str(row["bottleneck"]), f"{row['reason']} {row['relief']}".strip()
 
 

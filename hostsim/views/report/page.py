@@ -178,13 +178,13 @@ def cited(results: Results, figure: Figure) -> tuple[Citation, ...]:
 
 def publications(sections: Iterable[Results]) -> list[Publication]:
     """All publications behind the results, without duplicates, sorted by text."""
-    found = {
+    cited = {
         citation.publication
         for results in sections
         for citations in results.citations.values()
         for citation in citations
     }
-    return sorted(found, key=lambda publication: publication.words)
+    return sorted(cited, key=lambda publication: publication.words)
 
 
 def _metrics(form: Form) -> tuple[str, ...]:
@@ -242,17 +242,17 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
     environment.filters["mark"] = mark_class
     shown = [claim for view in sections for claim in view["claims"]]
     results = [view["results"] for view in sections]
-    found = [(claim["kind"], claim["outcome"]) for claim in shown]
-    counts = Counter(each for _, each in found)
+    outcomes = [(claim["kind"], claim["outcome"]) for claim in shown]
+    counts = Counter(each for _, each in outcomes)
     lines, forest = _trust(results)
     page = environment.get_template("page.html.j2").render(
         title=title + _caveat(results),
         views=sections,
         claims=shown,
         counts=counts,
-        kinds={kind: meaning for kind, meaning in _KINDS.items() if any(kind == of for of, _ in found)},
+        kinds={kind: meaning for kind, meaning in _KINDS.items() if any(kind == of for of, _ in outcomes)},
         outcomes={name: meaning for name, meaning in OUTCOMES.items() if counts[name] or name == "in band"},
-        tally=_without_empty_columns(TALLY_HEADINGS, tally_rows(found)),
+        tally=_without_empty_columns(TALLY_HEADINGS, tally_rows(outcomes)),
         trust=lines,
         levels=LEVELS,
         forest=forest,
@@ -260,7 +260,7 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
         widths=_WIDTHS,
         alone=len(results) == 1 and title == results[0].scenario,
         is_about_published=any(claim["published"] for claim in shown),
-        quick=any(found.quick for found in results),
+        quick=any(entry.quick for entry in results),
         assumptions=_merged_assumptions(results),
         sources=publications(results),
     )
@@ -276,16 +276,16 @@ _RANGE = 2.0
 def _trust(sections: Iterable[Results]) -> tuple[list[tuple[str, str, str]], dict[str, list[dict[str, Any]]]]:
     """Levels of trust with classes and topics, and rows of the forest plot by experiment; changed hosts are omitted."""
     verdicts = [verdict for results in sections if not results.changed for verdict in results.verdicts]
-    found = [(claims()[name], one) for one in verdicts if (name := one.expectation.name) in claims()]
-    lines = [(name, mark, each) for (name, each), mark in zip(topics(found).items(), _MARKS, strict=True)]
+    judged = [(claims()[name], one) for one in verdicts if (name := one.expectation.name) in claims()]
+    lines = [(name, mark, each) for (name, each), mark in zip(topics(judged).items(), _MARKS, strict=True)]
     rows: dict[str, list[dict[str, Any]]] = {}
-    for claim, verdict in found:
+    for claim, verdict in judged:
         mark, seen = _MARKS[level(verdict)], over_published(verdict)
         words = f"{seen.value:.2f}" if seen.value is not None and math.isfinite(seen.value) else number(seen.value)
         drawn = _markup(gauge(_log(seen), outcome=mark, axis=(-1.0, 1.0)))
         row = {"label": claim.label, "id": claim.id, "gauge": drawn, "value": words}
         rows.setdefault(experiment_title(claim.experiment), []).append(row)
-    return (lines if found else []), rows
+    return (lines if judged else []), rows
 
 
 def _log(verdict: Verdict) -> Verdict:
@@ -321,14 +321,14 @@ def inline(svg: str, prefix: str, words: str) -> str:
     text = re.sub(r"font-family: [^;\"]*", "font-family: inherit", text)
     # styles of a figure must not affect the rest of the page
     text = text.replace("*{stroke-linejoin: round; stroke-linecap: butt}", "")
-    text = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
+    text = re.sub(r"\d+\.\d{3,}", lambda match: f"{float(match[0]):.2f}".rstrip("0").rstrip("."), text)
     text = re.sub(r"\n\s*", "\n", text)
     used = set(re.findall(r'(?:href="#|url\(#)([^")]*)', text))
-    text = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
+    text = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", text)
     for printed, variable in ((INK, "--ink"), (GRID, "--line"), (PAPER, "--paper")):
         text = text.replace(printed, f"var({variable})")
     named = f'<svg class="figure" role="img" aria-label="{html.escape(words)}" '
-    return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', lambda found: named + found[1], text, count=1)
+    return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', lambda match: named + match[1], text, count=1)
 
 
 def section(results: Results, place: int) -> Section:
@@ -437,11 +437,11 @@ def _download(frame: pd.DataFrame) -> str:
 
 def _merged_assumptions(sections: Sequence[Results]) -> list[tuple[AssumedInput, tuple[Citation, ...], str]]:
     """The assumed inputs of all scenarios, each with the sources in its reason and with its scenarios."""
-    found: dict[tuple[AssumedInput, tuple[Citation, ...]], list[str]] = {}
+    scenarios: dict[tuple[AssumedInput, tuple[Citation, ...]], list[str]] = {}
     for results in sections:
         for entry in results.assumptions:
-            found.setdefault((entry, results.citations.get(entry.path, ())), []).append(results.scenario)
-    rows = [(*entry, ", ".join(dict.fromkeys(names))) for entry, names in found.items()]
+            scenarios.setdefault((entry, results.citations.get(entry.path, ())), []).append(results.scenario)
+    rows = [(*entry, ", ".join(dict.fromkeys(names))) for entry, names in scenarios.items()]
     return sorted(rows, key=lambda row: row[0].path)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from hostsim.engine.record import FloatArray
 from hostsim.results.estimate import LEAST_BATCHES, batch_means, student
 
-__all__ = ["MOST_READINGS", "Arrivals", "Found", "Reading", "Series", "group_name", "mean_of", "rate_of"]
+__all__ = ["MOST_READINGS", "Arrivals", "Contents", "Reading", "Series", "group_name", "mean_of", "rate_of"]
 
 MOST_READINGS = 200_000
 """Largest number of readings; an esxtop capture with 1,000 VMs has half as many columns."""
@@ -73,7 +73,7 @@ class Arrivals:
 
 
 @dataclass
-class Found:
+class Contents:
     """Contents of the files of a host."""
 
     readings: list[Reading] = field(default_factory=list)
