@@ -159,15 +159,15 @@ MEANT = {
 """Names used elsewhere for a known thing, which their spelling would not find."""
 
 
-def nearest_name(given: str, known: Sequence[str]) -> str:
+def nearest_name(given: str, names: Sequence[str]) -> str:
     """The known name nearest to the given one by meaning or spelling; empty if none is near."""
-    if MEANT.get(given) in known:
+    if MEANT.get(given) in names:
         return MEANT[given]
-    if len(given) > 2 * max(map(len, known), default=0):  # similarity below 0.6, and slow to compare
+    if len(given) > 2 * max(map(len, names), default=0):  # similarity below 0.6, and slow to compare
         return ""
-    matches = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
     if matches:
         return matches[0]
-    folded = {name.casefold(): name for name in known}
+    folded = {name.casefold(): name for name in names}
     matches = difflib.get_close_matches(given.casefold(), list(folded), n=1, cutoff=0.6)
     return folded[matches[0]] if matches else ""

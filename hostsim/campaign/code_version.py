@@ -118,12 +118,14 @@ class _Module:
         return tops - sys.stdlib_module_names - {PACKAGE.name}
 
 
-def import_closure(package: Path = PACKAGE, known: Mapping[str, _Module] | None = None) -> Mapping[str, _Module]:
+def import_closure(
+    package: Path = PACKAGE, parsed_before: Mapping[str, _Module] | None = None
+) -> Mapping[str, _Module]:
     """Modules that a run can reach, by their paths in the package, without suffix.
 
     Args:
         package: the package.
-        known: modules that need not be parsed, by the hashes of their bytes.
+        parsed_before: modules that need not be parsed, by the hashes of their bytes.
 
     Raises:
         FileNotFoundError: the package has no sources.
@@ -139,7 +141,7 @@ def import_closure(package: Path = PACKAGE, known: Mapping[str, _Module] | None 
         if not (name == _ROOT or source.is_file()):
             continue
         data = source.read_bytes()
-        modules[name] = (known or {}).get(_hash(data)) or _parsed(data, source)
+        modules[name] = (parsed_before or {}).get(_hash(data)) or _parsed(data, source)
         waiting += _paths(modules[name].imports)
     return modules
 

@@ -44,11 +44,11 @@ class Ensemble:
 
     def moves(self, scenario: Scenario, axes: AxisValues) -> str:
         """The digest, and the names that the ensemble sets at a point; values of the user or an axis have priority."""
-        known = (
+        constants = (
             constant.name if constant.file else f"{scenario.name}.{constant.name}"
             for constant in constants_at(scenario, axes)
         )
-        return " ".join([self.digest, *sorted(self.members[0].keys() & set(known))])
+        return " ".join([self.digest, *sorted(self.members[0].keys() & set(constants))])
 
     def changed(self, scenario: Scenario, replication: int) -> Scenario:
         """A scenario with the values of a replication's member (`hostsim.results.estimate.member_of`).
@@ -85,7 +85,7 @@ class Ensemble:
         own, names = _known(scenario), self.members[0]
         others = (*(f"{name}." for name in {**shipped(), **predictions()} if name != scenario.name), f"{PREDICTIONS}/")
         all_known = [*own, *_constants()]
-        known = frozenset(all_known)
+        movable = frozenset(all_known)
         if faults := [
             Fault(
                 "unknown constant",
@@ -96,7 +96,7 @@ class Ensemble:
                 line=self._line(0),
             )
             for name in names
-            if name not in known and not name.startswith(others)
+            if name not in movable and not name.startswith(others)
         ]:
             raise InputError(faults)
         costs = [name for name, constant in own.items() if ".costs." in name and constant.ends != (0, 0)]

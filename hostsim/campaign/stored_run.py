@@ -219,12 +219,18 @@ def stored_runs(
         for run in runs_in(Path(results))
         if (all_versions or run.is_usable) and (head := run.head()) is not None
     ]
-    known = list(dict.fromkeys(name for one in runs for name in one.named))
-    unknown = [name for name in wanted if name not in known]
+    names_of_parameters = list(dict.fromkeys(name for one in runs for name in one.named))
+    unknown = [name for name in wanted if name not in names_of_parameters]
     if unknown and runs:
         allowed = "a dotted path, or an axis of a scenario"
         raise InputError(
-            Fault("no stored run has this parameter", "where", repr(name), allowed, nearest_name(name, known))
+            Fault(
+                "no stored run has this parameter",
+                "where",
+                repr(name),
+                allowed,
+                nearest_name(name, names_of_parameters),
+            )
             for name in unknown
         )
     runs = [one for one in runs if fnmatch.fnmatchcase(one.scenario, scenario) and _fits(one.named, wanted)]

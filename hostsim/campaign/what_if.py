@@ -251,14 +251,14 @@ def sides(
             )
         first |= option_texts({name: values[0]}, "{}")
     inside = {name: value for name, value in moved.items() if name not in plain.axes}
-    known = list(plain.axes)
+    names = list(plain.axes)
     faults = [
         Fault(
             "is neither an axis of the scenario nor a path",
             "--set",
             name,
             "an axis or a dotted path",
-            nearest_name(name, known),
+            nearest_name(name, names),
         )
         for name in inside
         if "." not in name and name not in ("platform", "hardware")
@@ -290,16 +290,16 @@ def cost_paths(scenario: Scenario, costs: Mapping[str, str]) -> dict[str, str]:
     name = scenario.resolver.tree.get(("platform",))
     spec: PlatformSpec | None = scenario.resolver.parts.platform(str(name), ("platform",)).spec
     assert spec is not None  # the scenario is loaded
-    known = spec.costs.entries()
-    unknown = [cost for cost in costs if cost not in known]
+    entries = spec.costs.entries()
+    unknown = [cost for cost in costs if cost not in entries]
     if unknown:
-        allowed = "one of " + ", ".join(known)
+        allowed = "one of " + ", ".join(entries)
         raise InputError(
-            Fault("unknown cost", "costs", cost, allowed, nearest_name(cost, list(known))) for cost in unknown
+            Fault("unknown cost", "costs", cost, allowed, nearest_name(cost, list(entries))) for cost in unknown
         )
     paths = {}
     for cost, value in costs.items():
-        entry = known[cost]
+        entry = entries[cost]
         field = "value" if isinstance(entry, Factor) else "time" if entry.time is not None else "cycles"
         paths[dotted(("platform", "costs", *cost.split("."), field))] = value
     return paths

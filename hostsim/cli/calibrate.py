@@ -238,9 +238,9 @@ def _host_seconds(joint: Joint, options: RunOptions) -> float:
     from hostsim.cli.forecast import forecast
     from hostsim.scenario.plan import Fidelity
 
-    known = joint.evaluated().values()
-    if known:
-        return sum(one.processor_s for one in known) / len(known)
+    evaluated = joint.evaluated().values()
+    if evaluated:
+        return sum(one.processor_s for one in evaluated) / len(evaluated)
     fidelity = Fidelity(quick=True, seed=options.seed)
     with TemporaryDirectory() as empty:  # every host needs all runs; stored runs of the shipped host do not help
         store = Store(Path(empty))

@@ -196,8 +196,8 @@ def _swept(subjects: Sequence[str], root: Path | None, plugins: Sequence[str | P
     files = [file for file in subjects if file not in shipped() and Path(file).is_file()]
     named = [load(name, plugins=brought) for name in subjects if name in shipped()]
     named += [load(file, root=root, plugins=brought) for file in files]
-    known = {scenario.file for scenario in asked}
-    return [*asked, *(scenario for scenario in named if scenario.file not in known)]
+    own_files = {scenario.file for scenario in asked}
+    return [*asked, *(scenario for scenario in named if scenario.file not in own_files)]
 
 
 def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:
@@ -413,10 +413,10 @@ def verify(
     from hostsim.lab.verification.runner import FULL, HEADINGS, QUICK, all_passed, oracles, rows
     from hostsim.lab.verification.runner import verify as run
 
-    known = oracles()
-    chosen = [oracle for oracle in known if not only or any(text in oracle.name for text in only)]
+    cases = oracles()
+    chosen = [oracle for oracle in cases if not only or any(text in oracle.name for text in only)]
     if not chosen:
-        names = ", ".join(oracle.name for oracle in known)
+        names = ", ".join(oracle.name for oracle in cases)
         raise InputError(Fault("matches no case", "--only", ", ".join(map(repr, only or ())), names))
     started = time.monotonic()
     effort = QUICK if quick else FULL
@@ -492,7 +492,7 @@ def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Cit
     """
     from hostsim.scenario.shipped_data import bibliography, claims, measurements, predictions, shipped
 
-    known = [*claims(), *measurements()]
+    citable = [*claims(), *measurements()]
     scenarios, facts = shipped() | predictions(), bibliography().subjects
     for subject in subjects:
         if subject in facts:
@@ -501,14 +501,14 @@ def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Cit
         if subject in scenarios or Path(subject).is_file():
             yield from _of_scenario(subject, root)
             continue
-        names = [name for name in known if fnmatch.fnmatchcase(name, subject)]
+        names = [name for name in citable if fnmatch.fnmatchcase(name, subject)]
         if not names:
             raise InputError(
                 Fault(
                     "no scenario, claim, measurement or subject has this name",
                     given=repr(subject),
                     allowed="a scenario, a file, a pattern of claim ids, or a subject such as 'facts 2.1'",
-                    nearest=nearest_name(subject, [*scenarios, *known, *facts]),
+                    nearest=nearest_name(subject, [*scenarios, *citable, *facts]),
                 )
             )
         for name in names:

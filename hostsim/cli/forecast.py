@@ -109,11 +109,11 @@ def _as_last(last: Results, missing: Iterable[Task], searched: int) -> float:
     finished = last.table[last.table["error"] == ""]
     for point, wall_s in zip(finished["point"], finished["wall_s"], strict=True):
         spent.setdefault(points[point], []).append(float(wall_s))
-    swept = [wall_s for known in spent.values() for wall_s in known]
+    swept = [wall_s for durations in spent.values() for wall_s in durations]
     beyond = last.usage.runs - len(swept)
     other = (last.usage.wall_s - sum(swept)) / beyond if beyond > 0 else last.usage.wall_s / last.usage.runs
     at = [spent.get(frozenset(task.point.axes.items()), [other]) for task in missing]
-    return sum(sum(known) / len(known) for known in at) + searched * other
+    return sum(sum(durations) / len(durations) for durations in at) + searched * other
 
 
 def _is_judged(last: Results) -> bool:
@@ -151,13 +151,13 @@ def dry_run_table(
     check_options(execution.jobs, execution.cluster, execution.limits)
     plans = [api.plan(scenario, fidelity, sweep=sweep, expectations=expectations) for scenario in scenarios]
     warnings = dict.fromkeys(warning for plan in plans for warning in plan.scenario.warnings)
-    known = [forecast(plan, execution.store, execution.jobs) for plan in (deal(plans, shard) if shard else plans)]
-    if len(known) > 1:
-        known.append(_total(known))
+    forecasts = [forecast(plan, execution.store, execution.jobs) for plan in (deal(plans, shard) if shard else plans)]
+    if len(forecasts) > 1:
+        forecasts.append(_total(forecasts))
     if (
-        began is not None and known[-1].is_known
+        began is not None and forecasts[-1].is_known
     ):  # a real run repeats these imports and this planning, and its workers import again
-        known[-1] = replace(known[-1], seconds=known[-1].seconds + 2 * (time.monotonic() - began))
+        forecasts[-1] = replace(forecasts[-1], seconds=forecasts[-1].seconds + 2 * (time.monotonic() - began))
     say_warnings(warnings)
     if fidelity.ensemble is not None:
         most = 1 + max((task.replication for plan in plans for task in plan.tasks), default=0)
@@ -165,7 +165,9 @@ def dry_run_table(
             f"{most} replications of a point are runs of {members_of(most)} hosts of the ensemble {fidelity.ensemble.name}",
             err=True,
         )
-    return columns(("scenario", "points", "runs", "stored", "missing", "added by searches", "takes"), map(_row, known))
+    return columns(
+        ("scenario", "points", "runs", "stored", "missing", "added by searches", "takes"), map(_row, forecasts)
+    )
 
 
 def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
@@ -195,23 +197,23 @@ def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
     return more * forecast(plans[0][place], execution.store, execution.jobs).seconds / missing[0][place]
 
 
-def _total(known: Sequence[Forecast]) -> Forecast:
+def _total(forecasts: Sequence[Forecast]) -> Forecast:
     """The sum of several forecasts."""
     points, runs, stored, searched = (
-        sum(getattr(one, name) for one in known) for name in ("points", "runs", "stored", "searched")
+        sum(getattr(one, name) for one in forecasts) for name in ("points", "runs", "stored", "searched")
     )
-    seconds, is_known = sum(one.seconds for one in known), all(one.is_known for one in known)
+    seconds, is_known = sum(one.seconds for one in forecasts), all(one.is_known for one in forecasts)
     return Forecast("total", points, runs, stored, searched, seconds, is_known)
 
 
-def _row(known: Forecast) -> tuple[object, ...]:
+def _row(total: Forecast) -> tuple[object, ...]:
     """A forecast as a row of the table."""
-    missing = known.runs - known.stored
-    more = f"{'about' if known.is_known else 'up to'} {known.searched}" if known.searched else "none"
+    missing = total.runs - total.stored
+    more = f"{'about' if total.is_known else 'up to'} {total.searched}" if total.searched else "none"
     # searches seldom need all runs that they may request
-    most = "" if known.is_known or not known.searched else "at most "
-    took = f"{most}{about(known.seconds)}" if missing else "nothing"
-    return known.scenario, known.points, known.runs, known.stored, missing, more, took
+    most = "" if total.is_known or not total.searched else "at most "
+    took = f"{most}{about(total.seconds)}" if missing else "nothing"
+    return total.scenario, total.points, total.runs, total.stored, missing, more, took
 
 
 def _searched(plan: Plan) -> int:

@@ -76,9 +76,9 @@ def list_parts(kind: str) -> str:
     from hostsim.units import US
 
     if kind not in LISTED:
-        known = ["scenarios", *LISTED]
+        kinds = ["scenarios", *LISTED]
         raise InputError(
-            Fault("unknown kind of part", "list", repr(kind), f"one of {', '.join(known)}", nearest_name(kind, known))
+            Fault("unknown kind of part", "list", repr(kind), f"one of {', '.join(kinds)}", nearest_name(kind, kinds))
         )
     parts, rows = Parts(Path()), list[Sequence[object]]()
     if kind == "hardware":

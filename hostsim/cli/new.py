@@ -114,10 +114,10 @@ def _check(answers: _Answers) -> None:
     ]
     faults = []
     for flag, kind, given in asked:
-        known = list(shipped_parts(kind))
-        if given not in known:
+        names = list(shipped_parts(kind))
+        if given not in names:
             faults.append(
-                Fault("unknown name", flag, repr(given), f"one of {', '.join(known)}", nearest_name(given, known))
+                Fault("unknown name", flag, repr(given), f"one of {', '.join(names)}", nearest_name(given, names))
             )
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}", answers.name):
         faults.append(Fault("is not a name", "new", repr(answers.name), "letters, digits, _ and -, at most 100"))

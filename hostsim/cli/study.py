@@ -166,9 +166,11 @@ def _print_differences(answer: WhatIf, metrics: Sequence[str], *, as_json: bool)
     elif shown := shown.distinct.certain:
         moved = list(dict.fromkeys(entry.metric for entry in shown))  # measures of a subject have no headline
         typer.echo(f"{answer.sentence or answer.sentence_of(moved[:4])}\n\n{columns(*difference_rows(shown))}")
-        known = {entry.metric for entry in shown}
+        shown_metrics = {entry.metric for entry in shown}
         same = [
-            f"  {', '.join(others)} as {first}" for first, others in answer.differences.alike.items() if first in known
+            f"  {', '.join(others)} as {first}"
+            for first, others in answer.differences.alike.items()
+            if first in shown_metrics
         ]
         if same:
             typer.echo("\n".join(["", "measures that change alike:", *same]))
@@ -284,20 +286,20 @@ def _varied(constants: tuple[Constant, ...]) -> str:
     return columns(("constant", "value", "varied", "known by"), rows)
 
 
-def _announcement(constants: tuple[Constant, ...], screening: int, known: Forecast) -> str:
+def _announcement(constants: tuple[Constant, ...], screening: int, expected: Forecast) -> str:
     """The number of runs and an estimate of their time, in a sentence.
 
     Args:
         constants: to vary.
         screening: number of runs of the screening.
-        known: forecast of all runs; the number for the variance shares is known after the screening.
+        expected: forecast of all runs; the number for the variance shares is known after the screening.
     """
     without = sum(constant.range is None for constant in constants)
-    closer = f"{known.runs - screening}" if known.runs > screening else f"up to {known.searched}"
-    took = f"{about(known.seconds)} at most" if known.stored < known.runs else "nothing to run"
+    closer = f"{expected.runs - screening}" if expected.runs > screening else f"up to {expected.searched}"
+    took = f"{about(expected.seconds)} at most" if expected.stored < expected.runs else "nothing to run"
     return (
         f"{len(constants)} constants, {len(constants) - without} over their ranges, {without} by 20 % to either side: {screening} runs to screen them, "
-        f"then {closer} on those that matter; {known.stored} of them are in the results folder; {took}"
+        f"then {closer} on those that matter; {expected.stored} of them are in the results folder; {took}"
     )
 
 

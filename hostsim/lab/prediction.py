@@ -82,8 +82,8 @@ def commit_of(file: Path, others: Sequence[Path], why: str) -> str:
     files = [file, *(other for other in others if top is not None and is_below(other, Path(top)))]
     faults = []
     for file in files:
-        known = _git(file.parent, "ls-files", "--error-unmatch", "--", file.name)
-        if known is None:
+        tracked = _git(file.parent, "ls-files", "--error-unmatch", "--", file.name)
+        if tracked is None:
             faults.append(Fault("is not committed", allowed=allowed, file=display_name(file)))
         elif _git(file.parent, "status", "--porcelain", "--", file.name):
             faults.append(Fault("differs from its committed version", allowed=allowed, file=display_name(file)))
@@ -177,12 +177,12 @@ def refuse_again(file: Path, names: list[str]) -> None:
     Raises:
         InputError: a fault for each, with the line of its entry.
     """
-    known, tree = read_ledger(file), _tree(file)
-    again = [name for name in names if name in known]
+    ledger, tree = read_ledger(file), _tree(file)
+    again = [name for name in names if name in ledger]
     allowed = "measurements without a first prediction"
     if faults := [
         tree.fault(
-            (name,), "already has its first prediction, which never changes", allowed, given=f"{known[name].value:g}"
+            (name,), "already has its first prediction, which never changes", allowed, given=f"{ledger[name].value:g}"
         )
         for name in again
     ]:
@@ -481,17 +481,17 @@ def record_first(
         InputError: a first prediction exists already; nothing of that scenario is written.
     """
     today = datetime.now(UTC).date().isoformat()
-    known = {prediction.measurement.id: prediction for prediction in predictions}
+    by_id = {prediction.measurement.id: prediction for prediction in predictions}
     for scenario, names in chosen:
         entries = {}
         for name in (entry.name for entry in scenario.expectations if entry.name in names):
-            verdict = known[name].verdict
+            verdict = by_id[name].verdict
             if verdict.value is None:
                 continue
             entries[name] = FirstPrediction(
                 date=today,
                 inputs=commits[name],
-                digest=known[name].digest,
+                digest=by_id[name].digest,
                 code=code_digest(),
                 value=verdict.value,
                 interval=(verdict.ci_low, verdict.ci_high),
@@ -507,10 +507,10 @@ def record_first(
 def with_ledgers(chosen: Chosen, predictions: Iterable[Prediction]) -> list[Prediction]:
     """Predictions with the ledgers as they are now."""
     ledgers = [read_ledger(ledger_of(scenario)) for scenario, _ in chosen]
-    known = {
+    by_id = {
         name: ledger[name] for (_, names), ledger in zip(chosen, ledgers, strict=True) for name in names & ledger.keys()
     }
-    return [replace(each, first=known.get(each.measurement.id)) for each in predictions]
+    return [replace(each, first=by_id.get(each.measurement.id)) for each in predictions]
 
 
 def scores(predictions: Sequence[Prediction]) -> list[Score]:

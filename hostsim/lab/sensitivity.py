@@ -160,25 +160,25 @@ def variable_constants(scenario: Scenario, at: AxisValues, only: Sequence[str] =
     Raises:
         InputError: there are none, or a pattern matches none.
     """
-    known = {c.name: c for c in constants_at(scenario, at) if c.ends[0] < c.ends[1] and not c.words}
-    if not known:
+    constants = {c.name: c for c in constants_at(scenario, at) if c.ends[0] < c.ends[1] and not c.words}
+    if not constants:
         raise InputError(Fault("has no constant that could be varied", given=scenario.name))
     if not only:
-        return tuple(known.values())
+        return tuple(constants.values())
     faults = [
         Fault(
             "matches no constant",
             "--only",
             repr(pattern),
-            "names or patterns of " + ", ".join(known),
-            nearest_name(pattern, list(known)),
+            "names or patterns of " + ", ".join(constants),
+            nearest_name(pattern, list(constants)),
         )
         for pattern in only
-        if not any(fnmatchcase(name, pattern) for name in known)
+        if not any(fnmatchcase(name, pattern) for name in constants)
     ]
     if faults:
         raise InputError(faults)
-    return tuple(c for name, c in known.items() if any(fnmatchcase(name, pattern) for pattern in only))
+    return tuple(c for name, c in constants.items() if any(fnmatchcase(name, pattern) for pattern in only))
 
 
 NOTICEABLE = 0.05

@@ -133,7 +133,7 @@ class Registry:
         self._add("control_loop", name, settings, loop)
 
     def _add(self, role: str, name: str, settings: type[Spec], factory: Callable[..., object] | None = None) -> None:
-        what, plugin, known = ROLES[role], self._loading if factory is not None else None, self._known[role]
+        what, plugin, entries = ROLES[role], self._loading if factory is not None else None, self._known[role]
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             allowed = "letters, digits, _ and -, at most 100"
             raise InputError(Fault(f"is not a name of a {what}", given=repr(name), allowed=allowed))
@@ -144,8 +144,8 @@ class Registry:
             raise InputError(Fault(f"has a setting called name: the {what} {name!r}", allowed="another word"))
         if factory is not None and not callable(factory):
             raise InputError(Fault(f"cannot be called: the {what} {name!r}", given=repr(factory), allowed="a function"))
-        if name in known:
-            owner = known[name].plugin
+        if name in entries:
+            owner = entries[name].plugin
             whose = "a shipped one has this name" if owner is None else f"the plug-in {owner.name} registers it too"
             raise InputError(Fault(f"registers the {what} {name!r} a second time: {whose}", allowed="another name"))
-        known[name] = Registered(name, settings, factory, plugin)
+        entries[name] = Registered(name, settings, factory, plugin)

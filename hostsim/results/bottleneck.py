@@ -127,8 +127,8 @@ def _subject(record: RunRecord, of: str) -> Subject:
         if subject is None and of in subjects(record, kind):
             subject = Subject(kind, of)
     if subject is None or subject.kind not in _OF:
-        known = {KINDS[kind].words: subjects(record, kind) for kind in _OF}
-        allowed = "; ".join(f"{words} {', '.join(names[:6])}" for words, names in known.items() if names)
+        names_of_kind = {KINDS[kind].words: subjects(record, kind) for kind in _OF}
+        allowed = "; ".join(f"{words} {', '.join(names[:6])}" for words, names in names_of_kind.items() if names)
         raise InputError(Fault("has no bottleneck: no such traffic entry, VM group or VM", "of", repr(of), allowed))
     return subject
 
@@ -146,10 +146,15 @@ def packed_bottlenecks(record: RunRecord, of: Iterable[str] = ()) -> PackedBottl
         record: a finished run.
         of: names of further subjects; subjects that are not in the run, or have no bottleneck, are omitted.
     """
-    known = {kind: subjects(record, kind) for kind in _OF}
+    names_of_kind = {kind: subjects(record, kind) for kind in _OF}
     own: list[Subject | None] = [None]
-    own += [Subject(kind, name) for kind in ("group", "traffic") for name in known[kind] if len(known[kind]) > 1]
-    own += [Subject("vm", name) for name in dict.fromkeys(of) if name in known["vm"]]
+    own += [
+        Subject(kind, name)
+        for kind in ("group", "traffic")
+        for name in names_of_kind[kind]
+        if len(names_of_kind[kind]) > 1
+    ]
+    own += [Subject("vm", name) for name in dict.fromkeys(of) if name in names_of_kind["vm"]]
     rows = [(one, _Path(record, one).bottleneck()) for one in own]
     return [
         (one.kind if one else HOST, one.name if one else "", str(bottleneck), bottleneck.reason, bottleneck.relief)
@@ -358,10 +363,10 @@ class _Path:
     @cached_property
     def _groups(self) -> list[str] | None:
         """VM groups of the traffic; None for all."""
-        known = groups_of(self._record)
+        groups = groups_of(self._record)
         if any(not flow.groups for flow in self.flows) or not self.flows:
             return None
-        return [group for index, group in enumerate(known) if any(flow.groups >> index & 1 for flow in self.flows)]
+        return [group for index, group in enumerate(groups) if any(flow.groups >> index & 1 for flow in self.flows)]
 
     def _of_path(self, entity: str) -> bool:
         """True for an entity of a VM on the path."""

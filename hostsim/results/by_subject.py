@@ -153,8 +153,10 @@ def _made(frame: pd.DataFrame, results: MeasuredRuns, kind: str, measures: Itera
 
 def _short(points: pd.Series[str]) -> pd.Series[str]:
     """Prefixes of point ids that are long enough to be unique."""
-    known = points.astype(str).unique()
-    length = next((n for n in range(6, 33) if len({point[:n] for point in known}) == len(known)), 32)
+    points_of_table = points.astype(str).unique()
+    length = next(
+        (n for n in range(6, 33) if len({point[:n] for point in points_of_table}) == len(points_of_table)), 32
+    )
     return points.astype(str).str[:length]
 
 
@@ -177,14 +179,14 @@ def _condensed(record: RunRecord) -> RunRecord:
 
 def _require_kind(kind: str) -> None:
     if kind not in KINDS:
-        known = list(KINDS)
+        kinds = list(KINDS)
         raise InputError(
             Fault(
                 "unknown kind of subject",
                 "by",
                 repr(kind),
-                "one of " + ", ".join(known),
-                nearest_name(str(kind), known),
+                "one of " + ", ".join(kinds),
+                nearest_name(str(kind), kinds),
             )
         )
 
@@ -297,17 +299,17 @@ def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues
     cells = []
     for key, group in rows.groupby(keys, sort=False, dropna=False) if keys else [((), rows)]:
         for name in shown:
-            known = group[name].dropna()
-            if known.empty or (len(known) < len(group) and is_percentile(name)):
+            measured = group[name].dropna()
+            if measured.empty or (len(measured) < len(group) and is_percentile(name)):
                 continue
-            values = dict(zip(group.loc[known.index, "replication"], known, strict=True))
+            values = dict(zip(group.loc[measured.index, "replication"], measured, strict=True))
             intervals = [student(list(values.values()))]
             if is_ensemble:
                 intervals = [replication_interval(values), prediction_interval(values, 0.0)]
             limits = [
                 end if np.isfinite(end) else math.nan for interval in intervals for end in (interval.low, interval.high)
             ]
-            cells.append((*key, name, units.get(name, ""), intervals[0].mean, *limits, len(known)))
+            cells.append((*key, name, units.get(name, ""), intervals[0].mean, *limits, len(measured)))
     made = pd.DataFrame(cells, columns=[*keys, "measure", "unit", *ends, "runs"])
     if kind is not None:
         made.attrs["of"] = kind
@@ -328,8 +330,8 @@ def require_subject(results: MeasuredRuns, names: Sequence[str], read: Mapping[_
     _require_measures(results, names)
     asked = {name: subject for name in names if (subject := parted(parsed(name)[1])[0])}
     if asked:
-        known = read or {}
-        records = [_condensed(known.get(key) or results.record_of(*key)) for key in _first_runs(results)]
+        by_run = read or {}
+        records = [_condensed(by_run.get(key) or results.record_of(*key)) for key in _first_runs(results)]
         for name, subject in asked.items():
             _require_known(records, CATALOGUE[parsed(name)[0]], subject)
 
@@ -349,9 +351,11 @@ def _require_measures(results: MeasuredRuns, names: Iterable[str]) -> None:
 def _require_known(records: Sequence[RunRecord], metric: Metric, subject: str) -> None:
     """Raises InputError if no record has the subject, or if the subject does not have the measure."""
     kind, own = words(subject)
-    known = {one: {n for record in records for n in subjects(record, one)} for one in ([kind] if kind else KINDS)}
-    if not any(own in names for names in known.values()):
-        every = sorted(set().union(*known.values()))
+    names_of_kind = {
+        one: {n for record in records for n in subjects(record, one)} for one in ([kind] if kind else KINDS)
+    }
+    if not any(own in names for names in names_of_kind.values()):
+        every = sorted(set().union(*names_of_kind.values()))
         raise InputError(
             Fault("unknown subject", "of", repr(subject), _having(metric, records), nearest_name(own, every))
         )
@@ -377,11 +381,11 @@ def finished_runs(rows: pd.DataFrame) -> list[_Key]:
 def _having(metric: Metric, records: Sequence[RunRecord]) -> str:
     """The subjects with a measure, in words; with names if there are few."""
     parts = []
-    for kind, known in KINDS.items():
+    for kind, subject_kind in KINDS.items():
         if has(metric, kind):
             names = list(dict.fromkeys(name for record in records for name in subjects(record, kind)))
             shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-            parts.append(f"{known.words} ({shown})" if names else known.words)
+            parts.append(f"{subject_kind.words} ({shown})" if names else subject_kind.words)
     return "; ".join(parts) or kinds_with(metric)
 
 

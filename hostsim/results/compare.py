@@ -216,15 +216,15 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
         replications = runs["replication"].to_numpy()
         sides = (runs[[f"{name} {side}" for name in metrics]].to_numpy(np.float64) for side in ("before", "after"))
         for metric, old, new in zip(metrics, *(side.T for side in sides), strict=True):
-            known = ~(np.isnan(old) & np.isnan(new))
-            if not known.any():
+            is_measured = ~(np.isnan(old) & np.isnan(new))
+            if not is_measured.any():
                 continue
-            old, new = old[known], new[known]
+            old, new = old[is_measured], new[is_measured]
             difference, prediction = paired_difference(new.tolist(), old.tolist()), None
             if is_of_ensemble(after):
                 with np.errstate(invalid="ignore"):
                     apart = np.where(new == old, 0.0, new - old)  # two infinite values do not differ
-                paired = dict(zip(replications[known].tolist(), apart.tolist(), strict=True))
+                paired = dict(zip(replications[is_measured].tolist(), apart.tolist(), strict=True))
                 difference, prediction = replication_interval(paired), prediction_interval(paired)
             ratio = variance_ratio(new.tolist(), old.tolist())
             unit = CATALOGUE[metric].unit

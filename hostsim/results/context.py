@@ -169,12 +169,12 @@ def _frame(runs: Sequence[PackedContexts]) -> pd.DataFrame:
 
 def _mean(rows: Sequence[Row], number: str) -> float:
     """The mean of a column over the rows with a value."""
-    known = [row[number] for row in rows if number in row]
-    return math.fsum(known) / len(known) if known else math.nan
+    numbers = [row[number] for row in rows if number in row]
+    return math.fsum(numbers) / len(numbers) if numbers else math.nan
 
 
-def _row(kind: str, name: str, node: int | None, **known: Any) -> Row:
-    return {"kind": kind, "name": name, "serves": "", "node": node, **known}
+def _row(kind: str, name: str, node: int | None, **numbers: Any) -> Row:
+    return {"kind": kind, "name": name, "serves": "", "node": node, **numbers}
 
 
 def _samples(record: RunRecord, counter: str) -> IntArray:

@@ -161,10 +161,10 @@ def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFr
             allowed = "one of " + ", ".join(axes) if axes else "nothing: there are no axes"
             raise InputError(Fault("unknown axis", place, repr(axis), allowed, nearest_name(axis, axes)))
         written = as_written(rows)[axis]
-        known = list(dict.fromkeys(written.astype(str)))
+        labels = list(dict.fromkeys(written.astype(str)))
         rows = rows[is_value(written, value)]
         if rows.empty:
-            raise InputError(Fault("no point is there", f"{place} {axis}", repr(value), "one of " + ", ".join(known)))
+            raise InputError(Fault("no point is there", f"{place} {axis}", repr(value), "one of " + ", ".join(labels)))
     return rows
 
 
@@ -249,9 +249,9 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     groups.sort(key=lambda entry: [rank[value] for rank, value in zip(ranks, entry[0], strict=True)])
     cells = []
     for at, group in groups:
-        known = group[figure.y].notna()
-        if known.all() or (known.any() and not is_percentile(figure.y)):
-            intervals = intervals_of(group[known], figure.y, signed=bool(figure.less))
+        is_measured = group[figure.y].notna()
+        if is_measured.all() or (is_measured.any() and not is_percentile(figure.y)):
+            intervals = intervals_of(group[is_measured], figure.y, signed=bool(figure.less))
             ends = [
                 end if np.isfinite(end) else np.nan for interval in intervals for end in (interval.low, interval.high)
             ]

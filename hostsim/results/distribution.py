@@ -58,9 +58,9 @@ def known_time(name: str) -> Time:
         InputError: an unknown name.
     """
     if name not in TIMES:
-        known = list(TIMES)
+        names = list(TIMES)
         raise InputError(
-            Fault("unknown distribution", "of", repr(name), "one of " + ", ".join(known), nearest_name(name, known))
+            Fault("unknown distribution", "of", repr(name), "one of " + ", ".join(names), nearest_name(name, names))
         )
     return TIMES[name]
 

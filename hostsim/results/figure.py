@@ -44,14 +44,14 @@ Names = Mapping[str, AxisNames]
 
 
 def _axis_label(names: Names, axis: str) -> str:
-    known = names.get(axis)
-    return known.label if known and known.label else spelt(axis)
+    axis_names = names.get(axis)
+    return axis_names.label if axis_names and axis_names.label else spelt(axis)
 
 
 def _value_name(names: Names, axis: str, value: Scalar) -> str:
     """The name of a value: ``NUMA I/O on``, or ``rate = 30 kpps`` without one."""
-    known = names.get(axis)
-    named = known.values.get(str(value)) if known else None
+    axis_names = names.get(axis)
+    named = axis_names.values.get(str(value)) if axis_names else None
     return f"{_axis_label(names, axis)} = {value}" if named is None else named
 
 
@@ -142,8 +142,8 @@ class FigureSpec:
 
     def tick(self, axis: str, text: str) -> str:
         """Name of a value on an axis, by its text."""
-        known = self.axes.get(axis)
-        return known.values.get(text, text) if known else text
+        axis_names = self.axes.get(axis)
+        return axis_names.values.get(text, text) if axis_names else text
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,8 @@ class TableSpec:
 
     def row_name(self, value: Scalar) -> str:
         """Name of a row of a table of metrics."""
-        known = self.axes.get(self.x)
-        return known.values.get(str(value), str(value)) if known else str(value)
+        axis_names = self.axes.get(self.x)
+        return axis_names.values.get(str(value), str(value)) if axis_names else str(value)
 
 
 Figure = FigureSpec | AnswersSpec | TableSpec
@@ -210,8 +210,8 @@ Figure = FigureSpec | AnswersSpec | TableSpec
 
 def names_of(figures: Iterable[Figure]) -> Names:
     """The names of axes and values in the figures of a scenario."""
-    known = [figure.axes for figure in figures if not isinstance(figure, AnswersSpec)]
-    return {axis: names for axes in known for axis, names in axes.items()}
+    maps = [figure.axes for figure in figures if not isinstance(figure, AnswersSpec)]
+    return {axis: names for axes in maps for axis, names in axes.items()}
 
 
 def measures_of_subjects(figures: Iterable[Figure]) -> list[str]:
@@ -233,5 +233,5 @@ def measures_of_subjects(figures: Iterable[Figure]) -> list[str]:
 
 def point_name(names: Names, axis: str, value: Scalar) -> str:
     """The name of a value of a point: ``splitRxMode``, or ``rate=30 kpps`` without one."""
-    known = names.get(axis)
-    return known.values.get(str(value), f"{axis}={value}") if known else f"{axis}={value}"
+    axis_names = names.get(axis)
+    return axis_names.values.get(str(value), f"{axis}={value}") if axis_names else f"{axis}={value}"

@@ -61,20 +61,20 @@ def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
         folder: folder of the results, if the command is to write them there again.
     """
     provenance = kept.get("provenance")
-    known: Mapping[str, Any] = provenance if isinstance(provenance, Mapping) else {}
-    if "source" in known:  # the scenario has no file
+    origin: Mapping[str, Any] = provenance if isinstance(provenance, Mapping) else {}
+    if "source" in origin:  # the scenario has no file
         return "hostsim.run"
-    words = ["hostsim", "run", _text(known.get("file") or kept.get("scenario"))]
+    words = ["hostsim", "run", _text(origin.get("file") or kept.get("scenario"))]
     words += ["--quick"] if kept.get("quick") is True else []
-    if _text(known.get("seed", "1")) != "1":
-        words += ["--seed", _text(known["seed"])]
-    for change in filter(None, _text(known.get("set", "")).split("; ")):
+    if _text(origin.get("seed", "1")) != "1":
+        words += ["--seed", _text(origin["seed"])]
+    for change in filter(None, _text(origin.get("set", "")).split("; ")):
         value = change.partition("=")[2]
         words += ["--axis" if "," in value and not value.startswith("[") else "--set", change]
-    for plugin in filter(None, _text(known.get("plugins", "")).split("; ")):
+    for plugin in filter(None, _text(origin.get("plugins", "")).split("; ")):
         words += ["--plugin", plugin.partition(" ")[0]]
-    if known.get("ensemble"):
-        words += [f"--ensemble={_text(known['ensemble']).rpartition(' ')[0]}"]
+    if origin.get("ensemble"):
+        words += [f"--ensemble={_text(origin['ensemble']).rpartition(' ')[0]}"]
     if folder is not None and folder.name != kept.get("scenario"):
         words += ["--output", str(folder)]
     return shlex.join(words)
@@ -283,11 +283,11 @@ def _verdict(kept: dict[str, Any]) -> Verdict:
     expectation = kept.pop("expectation")
     form = _read(expectation.pop("form"))
     band = Band(**expectation.pop("band"))
-    known, bound, prediction = kept.pop("known"), kept.pop("bound"), kept.pop("prediction", None)
+    red, bound, prediction = kept.pop("known"), kept.pop("bound"), kept.pop("prediction", None)
     return Verdict(
         expectation=Expectation(form=form, band=band, **expectation),
         state=VerdictState(kept.pop("state")),
-        known=known and KnownRed(Band(**known.pop("range")), **known),
+        known=red and KnownRed(Band(**red.pop("range")), **red),
         bound=bound and Bound(bound),
         prediction=prediction and PredictionInterval(**prediction | {"state": VerdictState(prediction["state"])}),
         **_tuples(kept),

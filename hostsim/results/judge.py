@@ -25,7 +25,7 @@ def judge(
     scenario: str,
     records: Iterable[RunRecord | RunSource],
     answers: Mapping[str, SearchAnswer],
-    known: Mapping[str, KnownRed] | None = None,
+    red: Mapping[str, KnownRed] | None = None,
     level: float = 0.95,
     *,
     is_ensemble: bool = False,
@@ -39,7 +39,7 @@ def judge(
         replication gets its interval from batch means within the run.
         answers: results of the searches, by name of the expectation; those of interim analyses have the number of replications and
             the level of the verdict.
-        known: the known reds, by claim id.
+        red: the known reds, by claim id.
         level: of the intervals.
         is_ensemble: replications run several hosts (`hostsim.results.estimate`), so that verdicts have prediction intervals.
     """
@@ -56,7 +56,7 @@ def judge(
         if look is not None and look.reason and verdict.state is VerdictState.OPEN:
             verdict = replace(verdict, notes=(*verdict.notes, look.reason))
         verdict = replace(verdict, wall_s=runs.take_wall_s(_searched_lines(expectation.form, estimator.expectations)))
-        entry = (known or {}).get(expectation.name) if expectation.is_claim else None
+        entry = (red or {}).get(expectation.name) if expectation.is_claim else None
         if entry is not None:
             verdict = replace(verdict, known=entry, reason=verdict.reason or entry.reason)
         verdicts.append(verdict)

@@ -166,9 +166,9 @@ def _require_counter(record: RunRecord, counter: str) -> None:
     """
     require_finished(record)
     if counter not in record.series:
-        known = list(record.series)
+        counters = list(record.series)
         allowed = "a counter of hostsim.series_frame(record)"
-        raise InputError(Fault("unknown counter", "counter", repr(counter), allowed, nearest_name(counter, known)))
+        raise InputError(Fault("unknown counter", "counter", repr(counter), allowed, nearest_name(counter, counters)))
 
 
 def _by_slice(record: RunRecord, counter: str) -> IntArray:

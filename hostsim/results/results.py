@@ -409,8 +409,8 @@ class Results:
         rows = rows_at_points(self.table, at or {}, ())
         chosen = rows[rows["replication"] == replication]
         if chosen.empty:
-            known = ", ".join(map(str, rows["replication"]))
-            raise InputError(Fault("no such run", "replication", str(replication), f"one of {known}"))
+            numbers = ", ".join(map(str, rows["replication"]))
+            raise InputError(Fault("no such run", "replication", str(replication), f"one of {numbers}"))
         return self.record_of(str(chosen["point"].iloc[0]), replication)
 
     def record_of(self, point: str, replication: int) -> RunRecord:

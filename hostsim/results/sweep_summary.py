@@ -62,8 +62,8 @@ class SweepSummary:
             return
         self._cpu[key] = self._shared(packed_cpu(record))
         self._subjects[key] = self._shared(packed_subjects(record))
-        known = self._contexts.get(point)
-        if known is None or replication < known[0]:
+        first = self._contexts.get(point)
+        if first is None or replication < first[0]:
             self._contexts[point] = replication, self._shared(packed_contexts(record))
         lost = loss(record)
         rank = (-lost if lost == lost else 0.0, replication)

@@ -257,21 +257,21 @@ def known_text(verdict: Verdict) -> str:
     return f"known, but outside its range {range_text(verdict.known)}"
 
 
-def _is_in_range(verdict: Verdict, value: float, known: KnownRed) -> bool:
+def _is_in_range(verdict: Verdict, value: float, red: KnownRed) -> bool:
     """True if a value is in the range of a known red; for other runs, if its interval overlaps the range."""
-    low, high = known.range.low, known.range.high
+    low, high = red.range.low, red.range.high
     assert low is not None  # the loader requires both ends
     assert high is not None
     tolerance = ROUNDING * max(abs(low), abs(high))  # a range of zero width is one decimal number
     least, greatest = value, value
-    if known.by_interval and verdict.ci_low is not None and verdict.ci_high is not None:
+    if red.by_interval and verdict.ci_low is not None and verdict.ci_high is not None:
         least, greatest = verdict.ci_low, verdict.ci_high
     return least <= high + tolerance and greatest >= low - tolerance
 
 
-def range_text(known: KnownRed) -> str:
+def range_text(red: KnownRed) -> str:
     """The range of a known red in words, with all digits, as it is narrower than a band; one number if the ends are equal."""
-    low, high = f"{known.range.low:.10g}", f"{known.range.high:.10g}"
+    low, high = f"{red.range.low:.10g}", f"{red.range.high:.10g}"
     return low if low == high else f"{low} to {high}"
 
 

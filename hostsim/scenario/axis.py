@@ -57,12 +57,12 @@ class Axis:
         """The fault of a value that the axis ``name`` does not have, or None."""
         if not self.labels or canonical_text(value) in self.index:
             return None
-        known = [str(label) for label in self.labels]
-        allowed = "one of " + ", ".join(known)
-        nearest = nearest_name(str(value), known)
+        labels = [str(label) for label in self.labels]
+        allowed = "one of " + ", ".join(labels)
+        nearest = nearest_name(str(value), labels)
         return Fault("is not a label of the axis", name, repr(value), allowed, nearest, place.file, place.line)
 
-    def known(self, value: Scalar) -> Scalar:
+    def own_value(self, value: Scalar) -> Scalar:
         """The value as written in the axis; an unknown value is returned unchanged."""
         index = self.index.get(canonical_text(value))
         return value if index is None else (self.labels or self.values)[index]
@@ -77,7 +77,7 @@ class Axis:
 
     def only(self, chosen: Iterable[Scalar]) -> Axis:
         """The axis restricted to some of its labels, in the given order; all must be known."""
-        return replace(self, values=tuple(dict.fromkeys(map(self.known, chosen))))
+        return replace(self, values=tuple(dict.fromkeys(map(self.own_value, chosen))))
 
 
 def canonical_text(value: Scalar) -> str:
@@ -155,7 +155,7 @@ def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:
     Raises:
         InputError: not a list of values; without path.
     """
-    as_text = bool(known := list(like)) and all(isinstance(value, str) for value in known)
+    as_text = bool(others := list(like)) and all(isinstance(value, str) for value in others)
     values: list[Scalar] = []
     for piece in text.split(","):
         match = _RANGE.fullmatch(piece.strip())

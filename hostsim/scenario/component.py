@@ -273,8 +273,8 @@ def _with_unknown_models(tree: Tree, faults: list[Fault]) -> list[Fault]:
         if isinstance(nic, dict) and isinstance(nic.get("model"), str | int) and nic.keys().isdisjoint(_NEEDED)
     }
     missing = {f"nics.{name}.{key}" for name in alone for key in _NEEDED}
-    known = f"one of {', '.join(shipped_parts('nics'))}, a path that ends in .yaml, or a name with {', '.join(_NEEDED)} and the moderation beside it"
-    unknown = [_unknown_model(tree, ("nics", name, "model"), known) for name in alone]
+    allowed = f"one of {', '.join(shipped_parts('nics'))}, a path that ends in .yaml, or a name with {', '.join(_NEEDED)} and the moderation beside it"
+    unknown = [_unknown_model(tree, ("nics", name, "model"), allowed) for name in alone]
     return [*unknown, *(fault for fault in faults if fault.path.removeprefix("hardware.") not in missing)]
 
 

@@ -343,9 +343,9 @@ def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
     Raises:
         InputError: neither a shipped part nor the scenario has such a constant.
     """
-    known = scenario_inputs(scenario) | {c.name: c for c in constants_at(scenario, scenario.first())}
-    if not known.keys() >= values.keys():
-        names = list({**known, **{constant.name: constant for constant in shipped_constants()}})
+    constants = scenario_inputs(scenario) | {c.name: c for c in constants_at(scenario, scenario.first())}
+    if not constants.keys() >= values.keys():
+        names = list({**constants, **{constant.name: constant for constant in shipped_constants()}})
         faults = [
             Fault(
                 "unknown constant",
@@ -358,13 +358,13 @@ def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
         ]
         if faults:
             raise InputError(faults)
-    return replace(scenario, points=PointResolver(_ChangedConstants(scenario, known, values), scenario.axes))
+    return replace(scenario, points=PointResolver(_ChangedConstants(scenario, constants, values), scenario.axes))
 
 
 class _ChangedConstants(Resolver):
     """Resolver of points with replaced constants."""
 
-    def __init__(self, scenario: Scenario, known: Mapping[str, Constant], values: Mapping[str, float]) -> None:
+    def __init__(self, scenario: Scenario, constants: Mapping[str, Constant], values: Mapping[str, float]) -> None:
         self._base = scenario.resolver
         in_place = self._base.parts.in_place
         super().__init__(self._base.tree, (), scenario.file.parent, self._base.root, in_place=in_place)
@@ -372,7 +372,8 @@ class _ChangedConstants(Resolver):
         self._in_part: dict[Any, list[Constant]] = {}
         own = {a.path for a in scenario.assumptions if _is_own(a)} & values.keys()
         self._inputs: list[Change] = [
-            (keys(path), known[path].written(values[path]), self._base.tree.place(keys(path))) for path in sorted(own)
+            (keys(path), constants[path].written(values[path]), self._base.tree.place(keys(path)))
+            for path in sorted(own)
         ]
 
     def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, Changes]]:

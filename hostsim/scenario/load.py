@@ -295,10 +295,10 @@ class _Loading:
     def _names(self, name: str, part: AxisPart, axis: Axis) -> AxisNames:
         """Labels of an axis and its values in figures; values of ``--set`` have no labels."""
         replaced = not {f"sweep.{name}.values", f"sweep.{name}.labels"}.isdisjoint(self._overrides)
-        known = {written_text(value): str(value) for value in part.labels or part.values if isinstance(value, Scalar)}
+        texts = {written_text(value): str(value) for value in part.labels or part.values if isinstance(value, Scalar)}
         for value in part.value_labels:
-            if written_text(value) not in known and not replaced:
-                allowed, near = "one of " + ", ".join(known), nearest_name(value, list(known))
+            if written_text(value) not in texts and not replaced:
+                allowed, near = "one of " + ", ".join(texts), nearest_name(value, list(texts))
                 path: KeyPath = ("sweep", name, "value_labels", value)
                 self._faults.append(self._tree.fault(path, "is not a value of the axis", allowed, near, value))
         named = {written_text(value): words for value, words in part.value_labels.items()}
@@ -308,10 +308,10 @@ class _Loading:
     def _new_axis(self, name: str, text: str) -> Axis | None:
         """An axis of the command line, named after its path."""
         path = keys(name)
-        known = list(self._mapping("sweep"))
+        axes = list(self._mapping("sweep"))
         if len(path) == 1 and path[0] not in ("platform", "hardware"):
-            allowed = "an axis of the scenario or a dotted path" + (f"; axes: {', '.join(known)}" if known else "")
-            self._faults.append(Fault("unknown axis", name, "", allowed, nearest_name(name, known), "--axis"))
+            allowed = "an axis of the scenario or a dotted path" + (f"; axes: {', '.join(axes)}" if axes else "")
+            self._faults.append(Fault("unknown axis", name, "", allowed, nearest_name(name, axes), "--axis"))
             return None
         return self._axis(name, (name,), [], Place("--axis"), text)
 
@@ -414,15 +414,15 @@ class _Loading:
             for index, expectation in expectations.items()
             for point in expectation.form.required_points()
         )
-        known = set(self._faults)
+        earlier = set(self._faults)
         for point, place in itertools.chain(swept, asked):
             resolution = points.resolve(point, shortest, place)
             if resolution.spec is None and shortest < length:  # traffic may have arrivals only in longer runs
                 resolution = points.resolve(point, length, place)
             warnings += resolution.notices
             judged.append(resolution.effects)
-            new = [fault for fault in resolution.faults if fault not in known]
-            known.update(new)
+            new = [fault for fault in resolution.faults if fault not in earlier]
+            earlier.update(new)
             self._faults += new
             if len(self._faults) > MOST_FAULTS:
                 more = "has more faults at other points, which are not looked for"

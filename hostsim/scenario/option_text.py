@@ -126,7 +126,7 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
             faults.append(Fault("is several values", name, repr(text), "one value", file="--at"))
         elif fault is not None:
             faults.append(fault)
-        values[name] = axis.known(written[0])
+        values[name] = axis.own_value(written[0])
     if faults:
         raise InputError(faults)
     return values
@@ -148,8 +148,8 @@ def unsettable(
     split = split_part_path(path)
     if path[0] not in roots:
         nearest = nearest_name(str(path[0]), roots)
-        known = str(path[0]) in schema_of(model)["properties"]
-        message = "cannot be varied" if known else "there is no such path"
+        is_key = str(path[0]) in schema_of(model)["properties"]
+        message = "cannot be varied" if is_key else "there is no such path"
         fault = Fault(message, dotted(path), allowed="a path below " + ", ".join(roots), nearest=nearest)
     elif split is None:
         fault = walk(model, resolver.tree, path)
@@ -179,15 +179,15 @@ def _unknown_setting(resolver: Resolver, path: KeyPath) -> Fault | None:
         return None  # reported when the point is made
     if spec is None:
         return None
-    known = list(getattr(spec, str(path[-2])))
+    names = list(getattr(spec, str(path[-2])))
     if path[-2] == "vmx":
         networks = resolver.tree.get((*path[:-2], "networks"))
-        known = list(vmx_table(spec, len(networks) if isinstance(networks, tuple) else 1))
+        names = list(vmx_table(spec, len(networks) if isinstance(networks, tuple) else 1))
     name = str(path[-1])
-    if name in known or (name == FILE and path[-2] != "kernel"):
+    if name in names or (name == FILE and path[-2] != "kernel"):
         return None
     return Fault(
-        "unknown setting", dotted(path), allowed="a setting of the platform", nearest=nearest_name(name, known)
+        "unknown setting", dotted(path), allowed="a setting of the platform", nearest=nearest_name(name, names)
     )
 
 
@@ -217,8 +217,8 @@ def faults_of(scenario: Scenario, names: Iterable[str], option: str) -> list[Fau
 
 def subject_names(scenario: Scenario) -> list[str]:
     """Names of the traffic entries, VM groups and physical NIC ports in a scenario, without duplicates."""
-    known = _lookup(scenario, (), "of").subjects()
-    return list(dict.fromkeys(name for names in known.values() for name in names))
+    subjects = _lookup(scenario, (), "of").subjects()
+    return list(dict.fromkeys(name for names in subjects.values() for name in names))
 
 
 def _lookup(scenario: Scenario, names: Sequence[str], option: str) -> Lookup:

@@ -242,17 +242,19 @@ class PointResolver:
             place: of values that an axis does not have; ``--axis`` by default.
         """
         key = point_key(values[name] for name in self.axes)
-        known = self._sound.get(key)
-        if known is None or (
-            known.spec is not None and length_ps < known.spec.length
+        resolution = self._sound.get(key)
+        if resolution is None or (
+            resolution.spec is not None and length_ps < resolution.spec.length
         ):  # traffic may have no arrivals in that time
-            known = self._resolve(values, length_ps, place or Place("--axis"))
-            if known.spec is not None:
-                self._sound[key] = known
-        if known.spec is None or known.simulated is None or known.spec.length == length_ps:
-            return known
-        spec, simulated = (one.model_copy(update={"length": length_ps}) for one in (known.spec, known.simulated))
-        return replace(known, spec=spec, simulated=simulated)
+            resolution = self._resolve(values, length_ps, place or Place("--axis"))
+            if resolution.spec is not None:
+                self._sound[key] = resolution
+        if resolution.spec is None or resolution.simulated is None or resolution.spec.length == length_ps:
+            return resolution
+        spec, simulated = (
+            one.model_copy(update={"length": length_ps}) for one in (resolution.spec, resolution.simulated)
+        )
+        return replace(resolution, spec=spec, simulated=simulated)
 
     def _resolve(self, values: AxisValues, length_ps: int, place: Place) -> Resolution:
         axes = self.axes.items()

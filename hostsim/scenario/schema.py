@@ -395,8 +395,8 @@ def _refined(model: type[Model], annotations: Mapping[str, Any]) -> type[Model]:
     """A model with other annotations of some fields."""
     fields: dict[str, Any] = {}
     for name, annotation in annotations.items():
-        known = model.model_fields[name]
-        default = annotation if name == "policies" else known.default_factory
-        more = {"default_factory": default} if default is not None else {"default": known.default}
+        field = model.model_fields[name]
+        default = annotation if name == "policies" else field.default_factory
+        more = {"default_factory": default} if default is not None else {"default": field.default}
         fields[name] = (annotation, Field(**more))
     return create_model(model.__name__, __base__=model, __doc__=model.__doc__, __module__=__name__, **fields)

@@ -50,13 +50,13 @@ def select(
                 for scenario in map(load_once, names_of)
             ]
             if not any(names for _, names in matches):
-                known = [*names_of, *(name for scenario, _ in matches for name in _names(scenario))]
+                candidates = [*names_of, *(name for scenario, _ in matches for name in _names(scenario))]
                 faults.append(
                     Fault(
                         "no scenario and no claim of a shipped scenario has this name",
                         given=repr(subject),
                         allowed="a scenario, a file, or a pattern of claim ids",
-                        nearest=nearest_name(subject, known),
+                        nearest=nearest_name(subject, candidates),
                     )
                 )
         else:
@@ -85,31 +85,31 @@ def require_shipped(names: Iterable[str]) -> list[str]:
     Raises:
         InputError: a shipped scenario of this name does not exist.
     """
-    known, asked = list(shipped()), set(names)
+    scenarios, asked = list(shipped()), set(names)
     faults = [
         Fault(
             "unknown scenario",
             given=repr(name),
-            allowed="one of " + ", ".join(known),
-            nearest=nearest_name(name, known),
+            allowed="one of " + ", ".join(scenarios),
+            nearest=nearest_name(name, scenarios),
         )
-        for name in sorted(asked.difference(known))
+        for name in sorted(asked.difference(scenarios))
     ]
     if faults:
         raise InputError(faults)
-    return [name for name in known if not asked or name in asked]
+    return [name for name in scenarios if not asked or name in asked]
 
 
 def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:
     """Restrict a scenario to the named expectations and those from which they are computed."""
-    known = {expectation.name: expectation for expectation in scenario.expectations}
+    by_name = {expectation.name: expectation for expectation in scenario.expectations}
     needed: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop()
         if name not in needed:
             needed.add(name)
-            waiting += _parts(known[name])
+            waiting += _parts(by_name[name])
     return dataclasses.replace(
         scenario, expectations=tuple(entry for entry in scenario.expectations if entry.name in needed)
     )
@@ -123,10 +123,10 @@ def _loaded(
     return load(subject, root=None if is_shipped else root, plugins=plugins)
 
 
-def _is_pattern(subject: str, known: Mapping[str, Path]) -> bool:
+def _is_pattern(subject: str, files: Mapping[str, Path]) -> bool:
     return (
         not is_text(subject)
-        and subject not in known
+        and subject not in files
         and not Path(subject).exists()
         and not subject.endswith((".yaml", ".yml"))
     )

@@ -136,10 +136,10 @@ class _Reader:
         self.faults: list[Fault] = []
 
     def entry(self, key: str, fields: Mapping[str, Any]) -> Publication | None:
-        known = [field.name for field in dataclasses.fields(Publication)]
+        keys = [field.name for field in dataclasses.fields(Publication)]
         place = ("entries", key)
-        for name in fields.keys() - set(known):
-            self._fault("unknown field", place, name, f"one of {', '.join(known)}", nearest_name(name, known))
+        for name in fields.keys() - set(keys):
+            self._fault("unknown field", place, name, f"one of {', '.join(keys)}", nearest_name(name, keys))
         if not fields.get("title"):
             self._fault("has no title", place)
         if fields.get("kind", KINDS[0]) not in KINDS:
@@ -229,13 +229,13 @@ def find_scenario(scenario: str | Path) -> Path:
     Raises:
         InputError: neither a file nor a shipped name.
     """
-    known = shipped() | predictions()
-    if str(scenario) in known:
-        return known[str(scenario)]
+    files = shipped() | predictions()
+    if str(scenario) in files:
+        return files[str(scenario)]
     file = Path(scenario)
     if is_there(file):
         return file
-    allowed = "a path, or one of " + ", ".join(known)
+    allowed = "a path, or one of " + ", ".join(files)
     if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
         near = [str(other) for other in file.parent.glob("*.yaml") if other != file] if file.parent.is_dir() else []
         nearest = next(iter(difflib.get_close_matches(str(file), near, n=1)), "")
@@ -245,7 +245,7 @@ def find_scenario(scenario: str | Path) -> Path:
             "unknown scenario",
             given=repr(str(scenario)),
             allowed=allowed,
-            nearest=nearest_name(str(scenario), list(known)),
+            nearest=nearest_name(str(scenario), list(files)),
         )
     )
 
@@ -264,13 +264,13 @@ def find_part(kind: str, name: str, beside: Path, root: Path) -> Path:
     """
     if "/" in name or name.endswith((".yaml", ".yml")):
         return find_below(name, beside, root)
-    known = shipped_parts(kind)
-    if name not in known:
-        allowed = "one of " + ", ".join(known) + ", or a path with a slash"
+    files = shipped_parts(kind)
+    if name not in files:
+        allowed = "one of " + ", ".join(files) + ", or a path with a slash"
         raise InputError(
-            Fault("unknown name", given=repr(name), allowed=allowed, nearest=nearest_name(name, list(known)))
+            Fault("unknown name", given=repr(name), allowed=allowed, nearest=nearest_name(name, list(files)))
         )
-    return known[name]
+    return files[name]
 
 
 @functools.cache

@@ -163,13 +163,13 @@ def _subscripts(data: Any, path: str) -> str:
             here, rest = here[place], rest[position.end() :].removeprefix(".")
             steps.append(place)
             continue
-        known = (
+        keys_of_data = (
             [key for key in here if re.match(re.escape(key) + r"(?=[.\[]|$)", rest)] if isinstance(here, dict) else []
         )
-        if not known:
+        if not keys_of_data:
             steps += [step for part in keys(rest) for step in _steps(str(part))]
             break
-        key = max(known, key=len)
+        key = max(keys_of_data, key=len)
         here, rest = here[key], rest[len(key) :].removeprefix(".")
         steps.append(key)
     return _subscripted(tuple(steps))

@@ -96,10 +96,10 @@ def count_fitted() -> FittedCount:
     """
     fit = json.loads((data_root() / "calibration" / "fit.json").read_text(encoding="utf-8"))
     moved = tuple(one["name"] for one in fit["numbers"] if abs(one["moved"]) >= LEAST_MOVED)
-    known, inputs = {constant.name for constant in shipped_constants()}, _inputs()
+    shipped, inputs = {constant.name for constant in shipped_constants()}, _inputs()
     choices: dict[tuple[str, Scalar], str] = {}
     for name in read_fitted_inputs():
-        one = None if name in known else inputs.get(name)
+        one = None if name in shipped else inputs.get(name)
         choices.setdefault((name.rpartition(".")[2], one.written(one.value)) if one else (name, ""), name)
     return FittedCount(fit["effective"], moved, tuple(choices.values()), _informative())
 
@@ -124,12 +124,12 @@ def _read(file: Path | None) -> _FittedInputs:
     inputs, faults = validate(_FittedInputs, tree)
     if inputs is None or faults:
         raise InputError(faults)
-    known = [*(constant.name for constant in shipped_constants()), *_inputs(), *_switches(), *_defaults()]
+    all_names = [*(constant.name for constant in shipped_constants()), *_inputs(), *_switches(), *_defaults()]
     for part, names in (("fitted", inputs.fitted), ("fixed", inputs.fixed)):
         for name in names:
-            if name not in known:
+            if name not in all_names:
                 allowed = "a constant, an input of a scenario or a setting of a platform"
-                faults.append(tree.fault((part, name), "is not known", allowed, nearest_name(name, known)))
+                faults.append(tree.fault((part, name), "is not known", allowed, nearest_name(name, all_names)))
     for name, entry in inputs.fitted.items():
         for index, claim in enumerate(entry.claims):
             if claim not in claims():

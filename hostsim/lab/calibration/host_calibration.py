@@ -266,9 +266,9 @@ def _residuals(joint: Joint) -> list[Residual]:
     residuals, wave = [], joint.last_wave()
     for observation in joint.observations:
         outputs = claim_values(wave, observation.name)
-        known = outputs[np.isfinite(outputs)]
-        if len(known):
-            low, median, high = (float(end) for end in np.quantile(known, QUANTILES, method="weibull"))
+        finite = outputs[np.isfinite(outputs)]
+        if len(finite):
+            low, median, high = (float(end) for end in np.quantile(finite, QUANTILES, method="weibull"))
             residuals.append(Residual(observation.name, observation.centre, observation.half, low, median, high))
     return residuals
 

@@ -120,7 +120,7 @@ def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place)
 def _in_unit(value: Scalar, axis: Axis | None) -> Scalar:
     """The value as the axis writes it; a plain number is in the unit of result tables, if the axis has a unit."""
     unit = common_unit(axis.values) if axis is not None and isinstance(value, int | float) else ""
-    return axis.known(f"{value:.12g} {unit}") if axis is not None and unit else value
+    return axis.own_value(f"{value:.12g} {unit}") if axis is not None and unit else value
 
 
 def read_prediction(text: str, scenario: Scenario) -> tuple[str, AxisValues]:
@@ -142,12 +142,12 @@ def read_prediction(text: str, scenario: Scenario) -> tuple[str, AxisValues]:
 
 
 def _require_columns(columns: list[str], scenario: Scenario, name: str) -> None:
-    known = [*scenario.axes, *_COLUMNS]
-    allowed = "axes of the scenario, metric, value, interval: " + ", ".join(known)
+    allowed_columns = [*scenario.axes, *_COLUMNS]
+    allowed = "axes of the scenario, metric, value, interval: " + ", ".join(allowed_columns)
     faults = [
-        Fault("unknown column", given=repr(column), allowed=allowed, nearest=nearest_name(column, known))
+        Fault("unknown column", given=repr(column), allowed=allowed, nearest=nearest_name(column, allowed_columns))
         for column in columns
-        if column not in known
+        if column not in allowed_columns
     ]
     faults += [
         Fault("has no such column", given=repr(column), allowed=allowed) for column in _COLUMNS if column not in columns

@@ -113,8 +113,8 @@ def explained(outputs: FloatArray, aim: FloatArray, noise: float) -> float:
         aim: values of the other quantity.
         noise: standard deviation of the measurement, as a share of the mean.
     """
-    known = np.isfinite(outputs) & np.isfinite(aim)
-    outputs, aim = outputs[known], aim[known]
+    finite = np.isfinite(outputs) & np.isfinite(aim)
+    outputs, aim = outputs[finite], aim[finite]
     if len(outputs) < 3 or np.std(outputs) == 0 or np.std(aim) == 0:
         return 0.0
     variance = float(np.var(outputs))

@@ -85,8 +85,8 @@ def train(shares: FloatArray, outputs: FloatArray, seed: int = 1) -> Emulator:
     Raises:
         ValueError: fewer than twelve members have an output.
     """
-    known = np.isfinite(outputs)
-    shares, outputs = shares[known], outputs[known]
+    finite = np.isfinite(outputs)
+    shares, outputs = shares[finite], outputs[finite]
     if len(outputs) < LEAST:
         raise ValueError(f"{len(outputs)} members have an output, fewer than {LEAST}")
     spread = float(np.std(outputs))

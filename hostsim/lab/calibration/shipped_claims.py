@@ -183,7 +183,7 @@ def prepare_shipped(
     observed = {observation.name for observation in observations}
     subjects = [(scenario, own & observed) for scenario, own in select(*names) if own & observed]
     priors = priors_of(subjects)
-    known = {constant.name: constant for constant in shipped_constants()} | {
+    constants = {constant.name: constant for constant in shipped_constants()} | {
         f"{scenario.name}.{path}": constant
         for scenario, _ in subjects
         for path, constant in scenario_inputs(scenario).items()
@@ -191,7 +191,7 @@ def prepare_shipped(
     hosts = [FixedPoints(scenario, own) for scenario, own in subjects]
     folder.mkdir(parents=True, exist_ok=True)
     runs = Runs(hosts, priors, folder / "log.jsonl", execution)
-    start = np.array([prior.variable(known[prior.name].value) for prior in priors])
+    start = np.array([prior.variable(constants[prior.name].value) for prior in priors])
     fixed = frozenset(prior.name for prior in priors if FACTORS in prior.name) | read_fixed().keys()
     return BestFit(runs, priors, tuple(observations), tell, seed, fixed), start
 
@@ -372,12 +372,12 @@ def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]
             if math.isfinite(values[row]) and math.isfinite(wide):
                 rows.append((fit.observations[row], float(values[row]), wide, before))
     errors = [(one, _error(one, value), wide / max(abs(value), 1e-9)) for one, value, wide, _ in rows]
-    known = {
+    half_widths = {
         kind: _discrepancy([row for row in errors if claims()[row[0].name].kind == kind]) for kind in ("scale", "ratio")
     }
     reported = []
     for (one, value, wide, before), (_, error, share) in zip(rows, errors, strict=True):
-        more = known.get(claims()[one.name].kind, known["ratio"]) * abs(value)
+        more = half_widths.get(claims()[one.name].kind, half_widths["ratio"]) * abs(value)
         low, high = _ends(one, value, math.hypot(wide, more))
         prior = _ends(one, value, before)
         reported.append(

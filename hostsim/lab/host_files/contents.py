@@ -150,13 +150,13 @@ def mean_of(samples: FloatArray, rounding: float) -> tuple[float, float | None, 
     Returns:
         The half-width is None for a single sample, and the mean NaN without samples.
     """
-    known = samples[np.isfinite(samples)]
-    count = len(known)
+    finite = samples[np.isfinite(samples)]
+    count = len(finite)
     if not count:
         return math.nan, None, 0
-    interval = batch_means(known)[0] if count >= LEAST_BATCHES else student(known.tolist())
+    interval = batch_means(finite)[0] if count >= LEAST_BATCHES else student(finite.tolist())
     half = max(interval.half, rounding)
-    return float(known.mean()), half if math.isfinite(half) else None, count
+    return float(finite.mean()), half if math.isfinite(half) else None, count
 
 
 def rate_of(mbits: int) -> str:

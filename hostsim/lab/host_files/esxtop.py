@@ -224,8 +224,8 @@ def _parts(column: _Column) -> list[str]:
 
 def _largest(samples: FloatArray) -> float:
     """The largest sample; NaN without samples."""
-    known = samples[np.isfinite(samples)]
-    return float(known.max()) if len(known) else math.nan
+    finite = samples[np.isfinite(samples)]
+    return float(finite.max()) if len(finite) else math.nan
 
 
 def _is_uplink(column: _Column) -> bool:

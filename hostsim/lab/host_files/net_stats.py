@@ -60,8 +60,8 @@ def read_net_stats(text: str, file: str, contents: Contents) -> None:
         mean, half, count = mean_of(samples, _HUNDREDTH)
         to = used(subject, name)
         contents.add(Reading(file, lines.of(subject), subject, name, mean, count, half, to))
-    known = {"time", "interval", "iteration", "ports", "vcpus", "sys", "cpu"}
-    if rest := sorted({key for entry in intervals for key, value in entry.items() if value} - known):
+    keys = {"time", "interval", "iteration", "ports", "vcpus", "sys", "cpu"}
+    if rest := sorted({key for entry in intervals for key, value in entry.items() if value} - keys):
         contents.note(f"{file}: not read: {', '.join(ascii(key[:40]).strip(chr(39)) for key in rest[:20])}")
 
 

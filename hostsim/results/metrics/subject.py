@@ -203,10 +203,12 @@ def has(metric: Metric, kind: str, name: str = "") -> bool:
     """
     if metric.name.endswith("_per_nic"):  # equals the measure without this suffix
         return False
-    known, instead = KINDS[kind], _instead(kind, name)
+    subject_kind, instead = KINDS[kind], _instead(kind, name)
     return any(
         all(
-            known.has_traffic if read.startswith("time ") else read in instead or read.partition(".")[0] in counters
+            subject_kind.has_traffic
+            if read.startswith("time ")
+            else read in instead or read.partition(".")[0] in counters
             for read in _reads(metric)
         )
         for counters in _counters(kind, name)
@@ -384,19 +386,19 @@ class Subject:
             InputError: the record does not have the groups of its traffic, or a traffic entry also belongs to other
             subjects.
         """
-        known = _entities(record, "flow.sent")
+        entries = _entities(record, "flow.sent")
         if self.kind == "traffic":
-            return tuple(name for name in known if name == self.name)
+            return tuple(name for name in entries if name == self.name)
         groups = groups_of(record)
         group = self.name.partition("[")[0]
         if "flow.groups" not in record.series:
-            raise _lacking(f"the VM groups of its traffic, {', '.join(known)}")
+            raise _lacking(f"the VM groups of its traffic, {', '.join(entries)}")
         if group not in groups:
             return ()
         bit = 1 << groups.index(group)
         masks = record.series["flow.groups"].values[-1]
-        own = [name for name, mask in zip(known, masks, strict=True) if not mask or int(mask) & bit]
-        alone = [name for name, mask in zip(known, masks, strict=True) if int(mask) == bit]
+        own = [name for name, mask in zip(entries, masks, strict=True) if not mask or int(mask) & bit]
+        alone = [name for name, mask in zip(entries, masks, strict=True) if int(mask) == bit]
         if self.kind == "vm" and own and len([name for name in _vms(record) if name.startswith(f"{group}[")]) > 1:
             raise _shared(own, f"all VMs of {group}")
         if len(own) > len(alone):

@@ -24,7 +24,7 @@ _POOL_REFUSES = "The available CPU resources in the parent resource pool are ins
 
 def pool_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
     """Faults of resource pools and their names: unknown pools, pools inside themselves, limits below reservations."""
-    known = [ROOT_POOL, *file.resource_pools]
+    pools = [ROOT_POOL, *file.resource_pools]
     if ROOT_POOL in file.resource_pools:
         message = "is the name of the root resource pool, which is the host itself"
         yield tree.fault(("resource_pools", ROOT_POOL), message, "another name", given=ROOT_POOL)
@@ -33,9 +33,9 @@ def pool_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
         (("resource_pools", name, "parent"), pool.parent) for name, pool in file.resource_pools.items()
     ]
     named += [(("vms", name, "resource_pool"), group.resource_pool) for name, group in file.vms.items()]
-    unknown = [(path, name) for path, name in named if name not in known]
+    unknown = [(path, name) for path, name in named if name not in pools]
     for path, name in unknown:
-        yield tree.fault(path, "unknown resource pool", "one of " + ", ".join(known), nearest_name(name, known))
+        yield tree.fault(path, "unknown resource pool", "one of " + ", ".join(pools), nearest_name(name, pools))
     for name, pool in file.resource_pools.items():
         if pool.limit is not None and pool.limit < pool.reservation:
             allowed = f"from {pool.reservation} MHz on, or unlimited"

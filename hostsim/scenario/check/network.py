@@ -276,7 +276,7 @@ def _nic_switch_faults(
     flow: VmTraffic,
     groups: Mapping[str, VmGroupSpec],
     file: PointFile,
-    known: Mapping[str, NicSpec],
+    nics_by_name: Mapping[str, NicSpec],
     nics: list[str],
 ) -> Iterator[Fault]:
     """Faults of ends that the NIC's internal switch does not reach, and of unsupported features."""
@@ -286,7 +286,7 @@ def _nic_switch_faults(
         message = f"has functions of {nic} and of {nics[1]} at its ends, between which no NIC switches frames"
         yield tree.fault((*path, "to"), message, f"functions of one port: {nic}")
         return
-    if known[nic].pcie is None:
+    if nics_by_name[nic].pcie is None:
         message = f"goes through {nic}, whose slot bounds it and is unknown"
         yield tree.fault((*path, "kind"), message, f"pcie of the NIC {nic} in the hardware file", given=repr(flow.kind))
         return
@@ -458,8 +458,8 @@ def _tier_group_faults(
             elif group in seen:
                 yield tree.fault(key, f"is in another tier too: {group}", "each group once", given=repr(group))
             seen.add(group)
-        known = [groups[group].count for group in tier.to or () if group in groups]
-        if is_there and tier.to is not None and known and not any(known):
+        counts = [groups[group].count for group in tier.to or () if group in groups]
+        if is_there and tier.to is not None and counts and not any(counts):
             yield tree.fault(key, "has no VMs to call", "a group with a count of at least 1")
 
 

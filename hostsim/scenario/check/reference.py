@@ -26,8 +26,8 @@ __all__ = [
 ]
 
 
-def _unknown(tree: Tree, path: KeyPath, name: str, known: Iterable[str], what: str) -> Fault:
-    names = list(known)
+def _unknown(tree: Tree, path: KeyPath, name: str, existing: Iterable[str], what: str) -> Fault:
+    names = list(existing)
     allowed = "one of " + ", ".join(names) if names else f"nothing: there is no {what}"
     return tree.fault(path, f"unknown {what}", allowed, nearest_name(name, names), given=repr(name))
 
@@ -67,9 +67,9 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
     """
     faults: list[Fault] = []
     options = _mapping(tree, ("host", "nics")) if hardware is not None else {}
-    known = hardware.nics if hardware is not None else {}
+    nics = hardware.nics if hardware is not None else {}
     faults += [
-        _unknown(tree, ("host", "nics", name), name, known, "physical NIC") for name in options if name not in known
+        _unknown(tree, ("host", "nics", name), name, nics, "physical NIC") for name in options if name not in nics
     ]
     groups, switches, flows = (_mapping(tree, (key,)) for key in ("vms", "network", "traffic"))
     for group in groups:
@@ -236,8 +236,8 @@ def passthrough_faults(
             key: KeyPath = (*path, "vmx", _key(file, group.name, nic))
             sharing = "DirectPath I/O is incompatible with NIC sharing"
             if nic not in hardware.nics:
-                known = list(hardware.nics)
-                yield tree.fault(key, "unknown physical NIC", "one of " + ", ".join(known), nearest_name(nic, known))
+                nics = list(hardware.nics)
+                yield tree.fault(key, "unknown physical NIC", "one of " + ", ".join(nics), nearest_name(nic, nics))
             elif nic in uplinks:
                 yield tree.fault(key, f"is an uplink of {uplinks[nic]}; {sharing}", "a NIC that nothing else uses")
             elif nic in owners:
@@ -290,8 +290,8 @@ def _function_faults(
                 message = f"asks for SR-IOV, which {platform.platform} does not have"
                 yield tree.fault(key, message, "a platform from esxi-5.1 on, or a whole NIC in pciPassthruX.id")
             elif name not in nics:
-                known = "one of " + ", ".join(nics)
-                yield tree.fault(key, "unknown physical NIC", known, nearest_name(name, list(nics)))
+                nic_names = "one of " + ", ".join(nics)
+                yield tree.fault(key, "unknown physical NIC", nic_names, nearest_name(name, list(nics)))
             elif name in owners:
                 allowed = "a NIC that is passed through by functions alone"
                 yield tree.fault(key, f"is passed through to {owners[name]} as a whole", allowed)

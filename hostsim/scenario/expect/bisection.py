@@ -317,17 +317,17 @@ class Bisection:
         self, value: int, why: _Step, state: _State, replication: int, free: Mapping[int, Point], silent: Container[int]
     ) -> tuple[int, Point]:
         """The value to probe instead of a proposed one, with its point."""
-        known = [known for known in free if state.has(known)]
-        if known:
-            value = min(known, key=lambda known: (abs(known - value), known))
+        simulated = [size for size in free if state.has(size)]
+        if simulated:
+            value = min(simulated, key=lambda size: (abs(size - value), size))
             return value, free[value]
         if why is _Step.BISECT:
             near_by = [
-                known
-                for known in self._swept
-                if state.has(known) and 4 * abs(known - value) <= state.width and self._swept_point(known, replication)
+                size
+                for size in self._swept
+                if state.has(size) and 4 * abs(size - value) <= state.width and self._swept_point(size, replication)
             ]
-            value = min(near_by, key=lambda known: (abs(known - value), known), default=value)
+            value = min(near_by, key=lambda size: (abs(size - value), size), default=value)
         if why is not _Step.BISECT or state.is_close or state.is_corrected or value in silent:
             return value, self._point(value)
         return value, self._probe(value, replication)

@@ -46,9 +46,9 @@ class Reader(Lookup):
         tables = {"claim": claims().keys(), "measurement": measurements().keys()}
         self._misspelt = {
             str(entry[key])
-            for key, known in tables.items()
+            for key, table in tables.items()
             for entry in entries
-            if key in entry and entry[key] not in known
+            if key in entry and entry[key] not in table
         }
 
     def is_listed(self, path: KeyPath) -> bool:
@@ -68,9 +68,9 @@ class Reader(Lookup):
             parts: entries of the file, by name.
             asked: the valid expectations.
         """
-        known = {entry.name: entry for entry in asked if entry is not None}
+        figures = {entry.name: entry for entry in asked if entry is not None}
         return tuple(
-            read_figure(name, part, self, known, self._require) for name, part in parts if isinstance(name, str)
+            read_figure(name, part, self, figures, self._require) for name, part in parts if isinstance(name, str)
         )
 
     def _require(self, answer: str, path: KeyPath) -> None:
@@ -147,9 +147,9 @@ class Reader(Lookup):
             seen.setdefault(name, index)
             for side, other in (("of", part.ratio.of), ("to", part.ratio.to)) if part.ratio else ():
                 if isinstance(other, str) and (other not in self._named or other == name):
-                    known = [entry for entry in self._named if entry != name]
+                    others = [entry for entry in self._named if entry != name]
                     allowed = "the name of another expectation of this scenario"
-                    self._unknown(other, (*path, "ratio", side), allowed, sorted(known))
+                    self._unknown(other, (*path, "ratio", side), allowed, sorted(others))
                 elif isinstance(other, str) and any(_sides(below, parts) for below in _sides(other, parts)):
                     # at most a ratio of ratios, so that no ratio depends on itself
                     self.fault(
@@ -158,9 +158,9 @@ class Reader(Lookup):
                         "an expectation that is not a ratio of ratios",
                     )
 
-    def _unknown(self, name: str, path: KeyPath, allowed: str, known: Sequence[str]) -> None:
+    def _unknown(self, name: str, path: KeyPath, allowed: str, names: Sequence[str]) -> None:
         """Report an unknown name, unless it is a misspelt claim that is reported at its own place."""
-        nearest = nearest_name(name, known)
+        nearest = nearest_name(name, names)
         if nearest not in self._misspelt:
             self.fault(path, "unknown expectation", allowed, nearest, given=repr(name))
 

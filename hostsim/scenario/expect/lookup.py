@@ -56,9 +56,9 @@ class Lookup:
     def axis(self, name: str, path: KeyPath) -> None:
         """Check that an axis exists."""
         if name not in self.axes:
-            known = list(self.axes)
-            allowed = "one of " + ", ".join(known) if known else "nothing: the scenario sweeps nothing"
-            self.fault(path, "unknown axis", allowed, nearest_name(name, known), given=repr(name))
+            axes = list(self.axes)
+            allowed = "one of " + ", ".join(axes) if axes else "nothing: the scenario sweeps nothing"
+            self.fault(path, "unknown axis", allowed, nearest_name(name, axes), given=repr(name))
 
     def metric(self, name: str, path: KeyPath) -> str:
         """The unit of a metric; empty if the metric is unknown."""
@@ -79,15 +79,15 @@ class Lookup:
         """Check that the scenario can have a subject, and that the subject has the metric."""
         beside = (*path[:-1], "of")
         path = beside if self._tree.get(beside) == subject else path
-        known = self.subjects()
+        subjects = self.subjects()
         kind, name = words(subject)
-        candidates = [one for one in named(name, *known.values()) if kind in ("", one.kind)]
+        candidates = [one for one in named(name, *subjects.values()) if kind in ("", one.kind)]
         if not candidates:
             having = [
-                f"{KINDS[one].words} ({', '.join(own)})" for one, own in known.items() if own and has(metric, one)
+                f"{KINDS[one].words} ({', '.join(own)})" for one, own in subjects.items() if own and has(metric, one)
             ]
             allowed = "; ".join(having) or kinds_with(metric)
-            every = [own for owns in known.values() for own in owns]
+            every = [own for owns in subjects.values() for own in owns]
             self.fault(path, "unknown subject", allowed, nearest_name(name, every), repr(subject))
             return
         try:
@@ -157,7 +157,7 @@ class Lookup:
             self.axis(name, (*path, name))
             if name in left_out:
                 self.fault((*path, name), "is an axis that this runs along", "the other axes")
-        return {name: self._known(name, value) for name, value in given.items()}
+        return {name: self._own_value(name, value) for name, value in given.items()}
 
     def first(self, names: Iterable[str]) -> dict[str, Scalar]:
         """The first values of the given axes, if known."""
@@ -167,13 +167,13 @@ class Lookup:
     def values(self, axis: str, values: Sequence[Scalar], path: KeyPath, key: str) -> tuple[Scalar, ...]:
         """Values of an axis that is named under ``key``, each as the sweep writes it."""
         self.axis(axis, (*path, key))
-        known = tuple(self._known(axis, value) for value in values)
-        if len(set(known)) < len(known):
+        own_values = tuple(self._own_value(axis, value) for value in values)
+        if len(set(own_values)) < len(own_values):
             self.fault((*path, "values"), "has a value twice", "each value once")
-        return known
+        return own_values
 
-    def _known(self, axis: str, value: Scalar) -> Scalar:
-        return self.axes[axis].known(value) if axis in self.axes else value
+    def _own_value(self, axis: str, value: Scalar) -> Scalar:
+        return self.axes[axis].own_value(value) if axis in self.axes else value
 
     def bound(self, written: Any, unit: str, path: KeyPath) -> float | None:
         """A number in a unit, written as a number or a quantity; None if missing, invalid, or of an unknown unit."""

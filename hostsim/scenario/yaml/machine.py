@@ -220,21 +220,21 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def without_effect_warning(file: str, entries: list[FileSetting], known: Collection[str]) -> Iterator[str]:
+def without_effect_warning(file: str, entries: list[FileSetting], names: Collection[str]) -> Iterator[str]:
     """One warning of all settings in a file without effect.
 
     Args:
         file: its name in warnings.
         entries: the settings.
-        known: names of the platform, for the nearest name.
+        names: names of the platform, for the nearest name.
     """
     if not entries:
         return
     shown = []
     for index, entry in enumerate(entries):
         near = [entry.nearest] if entry.nearest else []
-        if not near and index < _SHOWN and entry.name not in known:
-            near = difflib.get_close_matches(entry.name, known, n=1, cutoff=_NEAR)
+        if not near and index < _SHOWN and entry.name not in names:
+            near = difflib.get_close_matches(entry.name, names, n=1, cutoff=_NEAR)
         shown.append(f"{entry.name} (line {entry.line}" + (f"; did you mean {near[0]!r}?)" if near else ")"))
     count = (
         "1 setting has no effect, as it is"
@@ -270,7 +270,7 @@ class Machine:
         """
         machine = cls(file, group, platform)
         table = vmx_table(platform, group.networks)
-        known = {name.casefold(): name for name in table}
+        spellings = {name.casefold(): name for name in table}
         devices: dict[str, dict[int, list[FileSetting]]] = {"ethernet": {}, "pcipassthru": {}}
         for entry in entries:
             device = DEVICE.fullmatch(entry.name)
@@ -279,15 +279,15 @@ class Machine:
             elif entry.name.casefold() == "numvcpus":
                 machine.vcpus = entry
             else:
-                machine._add(entry, known, table)
+                machine._add(entry, spellings, table)
         for entry in [*machine._vnics(devices["ethernet"]), *machine._passed(devices["pcipassthru"])]:
-            machine._add(entry, known, table)
+            machine._add(entry, spellings, table)
         machine._missed.sort(key=lambda entry: entry.line)
         machine.warnings += without_effect_warning(file, machine._missed, list(table))
         return machine
 
-    def _add(self, entry: FileSetting, known: Mapping[str, str], table: Mapping[str, SettingSpec]) -> None:
-        name = known.get(entry.name.casefold())
+    def _add(self, entry: FileSetting, spellings: Mapping[str, str], table: Mapping[str, SettingSpec]) -> None:
+        name = spellings.get(entry.name.casefold())
         if name in self.group.own:
             return
         value = entry.value if name is None else canonical(table[name], entry.value)

@@ -98,12 +98,12 @@ class SettingsFiles:
             self._advanced[file] = _read(file, read_advanced, MOST_LINES_OF_A_LIST)
         (entries, file_faults), name = self._advanced[file], display_name(file)
         faults += file_faults
-        known = {key.casefold(): key for key in platform.advanced}
+        spellings = {key.casefold(): key for key in platform.advanced}
         own = tree.get(_ADVANCED)
         kept: dict[str, FileSetting] = {}
         missed: list[FileSetting] = []
         for entry in entries:
-            key = known.get(entry.name.casefold())
+            key = spellings.get(entry.name.casefold())
             if key in own:
                 continue
             setting = platform.advanced[key] if key is not None else None

@@ -131,8 +131,8 @@ class Tree:
         """The value at a path, or None."""
         value = self.data
         for key in path:
-            known = value if isinstance(value, dict) else range(len(value)) if isinstance(value, tuple) else ()
-            if key not in known:
+            keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, tuple) else ()
+            if key not in keys:
                 return None
             value = value[key]
         return value

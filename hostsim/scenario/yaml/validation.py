@@ -96,9 +96,9 @@ def _words(root: JsonSchema, node: JsonSchema) -> str:
         inner = node["prefixItems"][0] if "prefixItems" in node else node.get("items", {})
         return f"a list{count}: {_words(root, inner)}"
     if kind == "object":
-        known = list(node.get("properties", {}))
+        keys = list(node.get("properties", {}))
         least = " with at least one entry" if node.get("minProperties") else ""
-        return "a mapping with " + ", ".join(known) if known else f"a mapping{least}"
+        return "a mapping with " + ", ".join(keys) if keys else f"a mapping{least}"
     return {"string": "text", "boolean": "true or false", "null": "nothing"}.get(str(kind), "a value")
 
 
@@ -215,8 +215,10 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
     inner = path[len(at) :]
     if error["type"] == "extra_forbidden":
         node = _schema_of_error(root, error["loc"][:-1]) or _schema_at(root, inner[:-1]) or {}
-        known = _properties(root, node)
-        return tree.fault(path, "unknown key", "one of " + ", ".join(known), nearest_name(str(path[-1]), known))
+        allowed_keys = _properties(root, node)
+        return tree.fault(
+            path, "unknown key", "one of " + ", ".join(allowed_keys), nearest_name(str(path[-1]), allowed_keys)
+        )
     message, allowed = _MESSAGES.get(error["type"], ""), allowed_at(model, inner)
     given, choices = None, _choices(root, _schema_at(root, inner) or {})
     if error["type"] in _UNTOLD:
@@ -280,16 +282,16 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
     node = root
     for i, key in enumerate(path):
         inner = _step(root, node, key)
-        known = _properties(root, node)
+        keys = _properties(root, node)
         is_open = i > 0 and (path[i - 1] in _OPEN or path[:i] == _OPTIONS)
-        if inner is not None and key not in known and not is_open:
+        if inner is not None and key not in keys and not is_open:
             above = tree.get(path[:i])
-            known = list(above) if isinstance(above, dict) else []
-            inner = inner if key in known else None
+            keys = list(above) if isinstance(above, dict) else []
+            inner = inner if key in keys else None
         if inner is None:
-            allowed = "one of " + ", ".join(known) if known else f"nothing below {dotted((*shown, *path[:i]))}"
+            allowed = "one of " + ", ".join(keys) if keys else f"nothing below {dotted((*shown, *path[:i]))}"
             return Fault(
-                "there is no such path", dotted((*shown, *path)), allowed=allowed, nearest=nearest_name(str(key), known)
+                "there is no such path", dotted((*shown, *path)), allowed=allowed, nearest=nearest_name(str(key), keys)
             )
         node = inner
     if isinstance(here, dict):

@@ -238,19 +238,19 @@ def _measures(
     """Measures with their packed columns, differences, the names of those left out, and the number of bytes."""
     now = sides[-1].results
     of_subjects = [name for side in sides for name in side.results.table.columns if OF in name]
-    known = [
+    names = [
         name
         for name in dict.fromkeys([*CATALOGUE, *of_subjects])
         if any(_is_measured(side.results.table, name) for side in sides)
     ]
-    first = [name for name in _used(now) if name in known]
+    first = [name for name in _used(now) if name in names]
     ensemble = is_of_ensemble(now.table)
     shown: list[dict[str, Any]] = []
     columns: list[dict[str, str]] = [{} for _ in sides]
     differences: dict[str, str] = {}
     left_out: list[str] = []
     spent = 0
-    for name in dict.fromkeys([*first, *known]):
+    for name in dict.fromkeys([*first, *names]):
         values = [_values(table, name) for table in rows]
         packed = [
             _packed_column([_interval(name, side.get(key), ensemble=ensemble) for key in keys]) for side in values
@@ -301,10 +301,10 @@ def _interval(
     """The intervals of a measure at a point, by the rules of `hostsim.results.curve.curve_frame`; None without a value."""
     if not values:
         return None
-    known = {replication: value for replication, value in values.items() if not math.isnan(value)}
-    if not known or (len(known) < len(values) and is_percentile(name)):
+    finite = {replication: value for replication, value in values.items() if not math.isnan(value)}
+    if not finite or (len(finite) < len(values) and is_percentile(name)):
         return None
-    return measure_intervals(known, ensemble=ensemble, signed=signed)
+    return measure_intervals(finite, ensemble=ensemble, signed=signed)
 
 
 def _difference(now: Mapping[int, float] | None, before: Mapping[int, float] | None) -> dict[int, float] | None:
@@ -490,14 +490,14 @@ def _details(
             if first is None:
                 continue
             point, replication = names[number][first]
-            known = {"contexts": contexts[number].get(point, []), "cpu": cpu[number].get(point, [])}
+            parts = {"contexts": contexts[number].get(point, []), "cpu": cpu[number].get(point, [])}
             if not missing[number]:
                 try:
-                    known |= _of_record(side.results.record_of(point, replication), replication)
+                    parts |= _of_record(side.results.record_of(point, replication), replication)
                 except HostsimError as error:
                     missing[number] = str(error)
-            if any(known.values()):
-                texts[number] = _packed_json(known)
+            if any(parts.values()):
+                texts[number] = _packed_json(parts)
         size = sum(map(len, texts.values()))
         if spent + size > most:
             return cells, index, missing

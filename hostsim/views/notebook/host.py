@@ -346,12 +346,14 @@ class HostView:
         Raises:
             InputError: an unknown axis, or an impossible value.
         """
-        known = list(scenario.axes)
-        unknown = [axis for axis in at if axis not in known]
+        axes = list(scenario.axes)
+        unknown = [axis for axis in at if axis not in axes]
         if unknown:
-            allowed = "one of " + ", ".join(known) if known else "nothing: the scenario has no sweep"
-            raise InputError(Fault("unknown axis", "at", repr(a), allowed, nearest_name(a, known)) for a in unknown)
-        values = {axis: scenario.axes[axis].known(_written(scenario.axes[axis], value)) for axis, value in at.items()}
+            allowed = "one of " + ", ".join(axes) if axes else "nothing: the scenario has no sweep"
+            raise InputError(Fault("unknown axis", "at", repr(a), allowed, nearest_name(a, axes)) for a in unknown)
+        values = {
+            axis: scenario.axes[axis].own_value(_written(scenario.axes[axis], value)) for axis, value in at.items()
+        }
         point = point_at(scenario, values)
         host = build_host(point.spec, Streams(1, 0))
         spec = point.spec

@@ -125,15 +125,15 @@ def require_answers(figure: AnswersSpec, verdicts: Iterable[Verdict]) -> None:
     Raises:
         InputError: with every unknown name, or every answer whose unit differs from that of the first.
     """
-    known = {verdict.expectation.name: verdict.expectation for verdict in verdicts}
-    allowed = f"one of {', '.join(known)}" if known else "nothing: the scenario has no expectations"
+    by_name = {verdict.expectation.name: verdict.expectation for verdict in verdicts}
+    allowed = f"one of {', '.join(by_name)}" if by_name else "nothing: the scenario has no expectations"
     faults = [
-        Fault("unknown expectation", "answers", repr(name), allowed, nearest_name(name, list(known)))
+        Fault("unknown expectation", "answers", repr(name), allowed, nearest_name(name, list(by_name)))
         for name in figure.answers
-        if name not in known
+        if name not in by_name
     ]
     if not faults:
-        first, *others = (known[name] for name in figure.answers)
+        first, *others = (by_name[name] for name in figure.answers)
         faults = [
             Fault(f"is in {other.counted_in}", "answers", repr(other.name), f"answers in {first.counted_in}")
             for other in others

@@ -101,8 +101,8 @@ def draw_mark(
     def at(value: float) -> tuple[float, float]:
         return (place, value) if along == "y" else (value, place)
 
-    known = [end for end in (band.low, number, band.high) if end is not None]
-    low, high = min(known), max(known)
+    numbers = [end for end in (band.low, number, band.high) if end is not None]
+    low, high = min(numbers), max(numbers)
     axes.update_datalim([at(low), at(high)])  # artists with an offset in points do not change the limits
     look: dict[str, Any] = {"color": colour, "transform": moved, "clip_on": False, "zorder": 5}
     dash = ":" if meaning is Meaning.RATIO else "-"

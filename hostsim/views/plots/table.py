@@ -130,18 +130,18 @@ def _metrics(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdict]
 
 def _mean(rows: pd.DataFrame, metric: str) -> str:
     """The mean of the replications with the half-width of its interval."""
-    known = rows.dropna(subset=[metric])
-    if known.empty:
+    measured = rows.dropna(subset=[metric])
+    if measured.empty:
         return "–"
-    interval = intervals_of(known, metric)[0]
+    interval = intervals_of(measured, metric)[0]
     half = f" ± {interval.half:.2g}" if np.isfinite(interval.half) and interval.half else ""
     return number(interval.mean) + half
 
 
 def _predicted(rows: pd.DataFrame, metric: str) -> str:
     """The prediction interval of an ensemble."""
-    known = rows.dropna(subset=[metric])
-    interval = intervals_of(known, metric)[-1] if len(known) else None
+    measured = rows.dropna(subset=[metric])
+    interval = intervals_of(measured, metric)[-1] if len(measured) else None
     return "–" if interval is None or not np.isfinite(interval.half) else ends_text(interval.low, interval.high)
 
 
