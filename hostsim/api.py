@@ -181,11 +181,13 @@ def check(
     """
     from hostsim.campaign.pipeline import execute_all, judge_expectations
 
-    asked = run_options(check, options, given)
-    runs, chosen = asked.fidelity(), select(*subjects, root=root, plugins=asked.plugins)
+    chosen_options = run_options(check, options, given)
+    runs, chosen = chosen_options.fidelity(), select(*subjects, root=root, plugins=chosen_options.plugins)
     plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
     verdicts = []
-    for (scenario, names), outcome in zip(chosen, execute_all(plans, asked.execution(_shown(progress))), strict=True):
+    for (scenario, names), outcome in zip(
+        chosen, execute_all(plans, chosen_options.execution(_shown(progress))), strict=True
+    ):
         judged = judge_expectations(scenario, outcome.records, outcome.answers, runs)
         verdicts += [verdict for verdict in judged if verdict.expectation.name in names]
     return Verdicts(verdicts, quick=runs.quick)
@@ -227,10 +229,10 @@ def what_if(
     from hostsim.campaign.what_if import what_if as run_both
     from hostsim.scenario.option_text import measures_of
 
-    asked = run_options(what_if, options, given)
+    chosen_options = run_options(what_if, options, given)
     try:
         before, after = sides(
-            scenario, changes, costs=costs, overrides=overrides, axes=axes, root=root, plugins=asked.plugins
+            scenario, changes, costs=costs, overrides=overrides, axes=axes, root=root, plugins=chosen_options.plugins
         )
     except InputError as error:
         raise InputError(
@@ -241,7 +243,7 @@ def what_if(
         ) from None
     changed = {**option_texts(changes), **option_texts(costs)}
     own = measures_of(before, of) if of else []
-    return run_both(before, after, changed, asked.fidelity(), asked.execution(_shown(progress)), own)
+    return run_both(before, after, changed, chosen_options.fidelity(), chosen_options.execution(_shown(progress)), own)
 
 
 def sides(
@@ -307,10 +309,10 @@ def calibrate(
     """
     from hostsim.lab.calibration.host_calibration import Calibration, calibrate_own, read_budget
 
-    asked = run_options(calibrate, options, given, _CALIBRATES)
-    chosen = _chosen(scenario, overrides, axes, root, asked.plugins)
-    execution, spent = asked.execution(_shown(progress)), read_budget(budget, members)
-    fitted = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=asked.seed)
+    chosen_options = run_options(calibrate, options, given, _CALIBRATES)
+    chosen = _chosen(scenario, overrides, axes, root, chosen_options.plugins)
+    execution, spent = chosen_options.execution(_shown(progress)), read_budget(budget, members)
+    fitted = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=chosen_options.seed)
     return Calibration(*fitted)
 
 
@@ -358,11 +360,13 @@ def reproduce(
     from hostsim.results.integrity import confined
     from hostsim.views.report.page import write_page
 
-    asked = run_options(reproduce, options, given)
-    folder, results, drawn = asked.results, [], []
-    scenarios = [load_file(name, plugins=asked.plugins) for name in require_shipped(names)]
-    with worker_pool(asked.jobs) as submit:
-        for index, result in enumerate(run_sweeps(scenarios, asked.fidelity(), asked.execution(_shown(progress)))):
+    chosen_options = run_options(reproduce, options, given)
+    folder, results, drawn = chosen_options.results, [], []
+    scenarios = [load_file(name, plugins=chosen_options.plugins) for name in require_shipped(names)]
+    with worker_pool(chosen_options.jobs) as submit:
+        for index, result in enumerate(
+            run_sweeps(scenarios, chosen_options.fidelity(), chosen_options.execution(_shown(progress)))
+        ):
             results.append(result)
             drawn.append(submit(_drawn, replace(result, records=()), folder, index))
         sections = [section.result() for section in drawn]

@@ -182,7 +182,7 @@ def preview(plan: Plan, store: Store) -> Progress:
     """Progress of a plan before it runs: stored and missing runs, with seconds on one worker."""
     front = _Front([plan], store)
     [sweep] = front.sweeps
-    return replace(front.progress(sweep, workers=1), missing=(*sweep.asked, *sweep.fixed))
+    return replace(front.progress(sweep, workers=1), missing=(*sweep.requested, *sweep.fixed))
 
 
 def _work_off(
@@ -256,7 +256,7 @@ class _Front:
         """The next sweep: sweeps with search requests in turn, else a sweep without finished runs, else the longest next run."""
         for index in range(self._turn, self._turn + len(self.sweeps)):
             sweep = self.sweeps[index % len(self.sweeps)]
-            if sweep.asked:
+            if sweep.requested:
                 self._turn = index + 1
                 return sweep
         return max((sweep for sweep in self.sweeps if sweep.waiting), key=_Sweep.next_s, default=None)
@@ -291,14 +291,14 @@ class _Sweep:
     Attributes:
         plan: the plan.
         fixed: waiting tasks of the plan's points, the longest first.
-        asked: tasks that searches request, the longest first.
+        requested: tasks that searches request, the longest first.
         running: tasks in progress.
     """
 
     def __init__(self, plan: Plan, store: Store, costs: Costs, observe: Observer) -> None:
         self.plan = plan
         self.fixed: deque[Task] = deque()
-        self.asked: deque[Task] = deque()
+        self.requested: deque[Task] = deque()
         self.running: dict[RecordKey, Task] = {}
         self.reused = self.ran = self.failed = 0
         self._store = store
@@ -317,11 +317,11 @@ class _Sweep:
     @property
     def waiting(self) -> int:
         """Number of tasks that have not started."""
-        return len(self.asked) + len(self.fixed)
+        return len(self.requested) + len(self.fixed)
 
     def next_s(self) -> tuple[float, int]:
         """Expected seconds of the next task (infinite before any run has ended), then its effort."""
-        effort = (self.asked or self.fixed)[0].point.effort
+        effort = (self.requested or self.fixed)[0].point.effort
         return (effort * self._seconds / self._effort if self._effort else math.inf), effort
 
     def origin(self, task: Task) -> Origin | None:
@@ -331,7 +331,7 @@ class _Sweep:
 
     def start(self) -> Task:
         """The next task to submit."""
-        task = (self.asked or self.fixed).popleft()
+        task = (self.requested or self.fixed).popleft()
         self.running[task.key] = task
         return task
 
@@ -361,13 +361,13 @@ class _Sweep:
         """Advances searches until each of them waits for a run."""
         for place in sorted(places):
             search: Search = self.plan.searches[place]
-            while wanted := search.wants(self._done):
-                self._admit(wanted, self.asked)
-                if not any(task.key in self._done for task in wanted):
+            while requested := search.wants(self._done):
+                self._admit(requested, self.requested)
+                if not any(task.key in self._done for task in requested):
                     break
-            for task in wanted:
+            for task in requested:
                 self._awaited.setdefault(task.key, set()).add(place)
-            if not wanted:
+            if not requested:
                 self._open.discard(place)
 
     def _admit(self, tasks: Iterable[Task], waiting: deque[Task]) -> None:
@@ -411,10 +411,10 @@ class _Sweep:
         order = [task.key for task in self.plan.tasks]
         for index, search in enumerate(self.plan.searches):
             ended: dict[RecordKey, RunRecord] = {}
-            while wanted := [task.key for task in search.wants(ended)]:
-                order += wanted
-                ended |= {key: self._done[key] for key in wanted if key in self._done}
-                if not ended.keys() >= set(wanted):
+            while requested := [task.key for task in search.wants(ended)]:
+                order += requested
+                ended |= {key: self._done[key] for key in requested if key in self._done}
+                if not ended.keys() >= set(requested):
                     break
             if index not in self._open:
                 answers[search.name] = search.answer(self._done)

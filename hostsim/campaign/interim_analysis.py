@@ -57,8 +57,8 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
         return plan
     maker.distinct(task.point for task in plan.tasks)
     reds = known_red() if fidelity.quick else {}
-    asked = [entry for entry in scenario.expectations if _has_runs(entry) and entry.name not in reds]
-    looks = [InterimAnalysis(scenario, entry, maker, fidelity) for entry in asked]
+    judged = [entry for entry in scenario.expectations if _has_runs(entry) and entry.name not in reds]
+    looks = [InterimAnalysis(scenario, entry, maker, fidelity) for entry in judged]
     return replace(plan, searches=(*plan.searches, *looks))
 
 
@@ -132,10 +132,10 @@ class InterimAnalysis:
         tasks = [
             self._maker.task(point, replication) for point in self._points.values() for replication in range(count)
         ]
-        wanted = {task.key: task for task in tasks if task.key not in done}
+        missing = {task.key: task for task in tasks if task.key not in done}
         for search in self._searches[count]:
-            wanted |= {task.key: task for task in search.wants(done)}
-        return list(wanted.values())
+            missing |= {task.key: task for task in search.wants(done)}
+        return list(missing.values())
 
     def _verdict(self, count: int, done: Records) -> Verdict:
         from hostsim.results.judge import judge

@@ -214,8 +214,8 @@ def _summary(plan: Plan) -> SweepSummary:
     from hostsim.results.sweep_summary import SweepSummary
 
     single = not plan.searches and len({task.point.id for task in plan.tasks}) == len(plan.tasks)
-    asked = measures_of_subjects(plan.scenario.figures)
-    return SweepSummary((point.id for point in plan.swept), single=single, of_subjects=asked)
+    measures = measures_of_subjects(plan.scenario.figures)
+    return SweepSummary((point.id for point in plan.swept), single=single, of_subjects=measures)
 
 
 def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers: Mapping[str, SearchAnswer]) -> Results:

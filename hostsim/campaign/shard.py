@@ -89,9 +89,9 @@ class _Part:
 def _parts(plan: Plan) -> Iterable[_Part]:
     left = {task.key: task for task in plan.tasks}
     for search in plan.searches:
-        wanted = search.wants({})
-        tasks = tuple(left.pop(task.key) for task in wanted if task.key in left)
-        mean = sum(task.point.effort for task in wanted) // max(len(wanted), 1)
+        requested = search.wants({})
+        tasks = tuple(left.pop(task.key) for task in requested if task.key in left)
+        mean = sum(task.point.effort for task in requested) // max(len(requested), 1)
         yield _Part(tasks, (search,), mean * search.most())
     for task in left.values():
         yield _Part((task,), (), task.point.effort)

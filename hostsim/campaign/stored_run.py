@@ -212,7 +212,7 @@ def stored_runs(
     Raises:
         InputError: no stored run has such a parameter, or a measure is unknown.
     """
-    wanted = dict(where or {})
+    parameters = dict(where or {})
     names = _metrics(metrics)
     runs = [
         _ReadableRun(run, head)
@@ -220,7 +220,7 @@ def stored_runs(
         if (all_versions or run.is_usable) and (head := run.head()) is not None
     ]
     names_of_parameters = list(dict.fromkeys(name for one in runs for name in one.named))
-    unknown = [name for name in wanted if name not in names_of_parameters]
+    unknown = [name for name in parameters if name not in names_of_parameters]
     if unknown and runs:
         allowed = "a dotted path, or an axis of a scenario"
         raise InputError(
@@ -233,8 +233,8 @@ def stored_runs(
             )
             for name in unknown
         )
-    runs = [one for one in runs if fnmatch.fnmatchcase(one.scenario, scenario) and _fits(one.named, wanted)]
-    return _frame(runs, list(wanted), names)
+    runs = [one for one in runs if fnmatch.fnmatchcase(one.scenario, scenario) and _fits(one.named, parameters)]
+    return _frame(runs, list(parameters), names)
 
 
 def saved_runs(results: Path) -> set[RunId]:
@@ -258,41 +258,41 @@ def saved_runs(results: Path) -> set[RunId]:
     return needed
 
 
-def _metrics(asked: Sequence[str] | None) -> list[str]:
+def _metrics(names: Sequence[str] | None) -> list[str]:
     from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 
-    if asked is None:
+    if names is None:
         return list(CATALOGUE)
-    unknown = [name for name in asked if name not in CATALOGUE]
+    unknown = [name for name in names if name not in CATALOGUE]
     if unknown:
         raise InputError(
             Fault("unknown metric", "metrics", repr(name), "a name of hostsim.CATALOGUE", nearest_metric(name))
             for name in unknown
         )
-    return list(asked)
+    return list(names)
 
 
-def _fits(values: Mapping[str, Scalar], wanted: Mapping[str, Scalar | Sequence[Scalar]]) -> bool:
+def _fits(values: Mapping[str, Scalar], parameters: Mapping[str, Scalar | Sequence[Scalar]]) -> bool:
     from hostsim.results.table import is_value
 
-    for name, asked in wanted.items():
+    for name, value_or_values in parameters.items():
         if name not in values:
             return False
-        choices = [asked] if isinstance(asked, Scalar) else asked
+        choices = [value_or_values] if isinstance(value_or_values, Scalar) else value_or_values
         if not any(bool(is_value([values[name]], choice).iloc[0]) for choice in choices):
             return False
     return True
 
 
-def _frame(runs: Sequence[_ReadableRun], asked: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+def _frame(runs: Sequence[_ReadableRun], first: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
     from hostsim.results.metrics.catalogue import CATALOGUE
     from hostsim.results.table import as_numbers
 
     paths = list(dict.fromkeys(path for one in runs for path in one.parameters))
-    values = {path: [one.named.get(path) for one in runs] for path in dict.fromkeys([*asked, *paths])}
-    shown = [path for path, column in values.items() if path in asked or len(set(map(str, column))) > 1]
+    values = {path: [one.named.get(path) for one in runs] for path in dict.fromkeys([*first, *paths])}
+    shown = [path for path, column in values.items() if path in first or len(set(map(str, column))) > 1]
     columns: dict[str, Any] = {
         "scenario": [one.scenario for one in runs],
         "code": [one.run.code for one in runs],

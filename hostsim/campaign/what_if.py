@@ -71,9 +71,9 @@ class WhatIf:
             _with_side(results.table[[name for name in results.table if name not in self._changed_axes]], side)
             for side, results in (("before", self.before), ("after", self.after))
         ]
-        made = pd.concat(tables, ignore_index=True)
-        made.attrs = {name: dict(self.before.table.attrs.get(name, {})) for name in ("units", "written")}
-        return made
+        both_sides = pd.concat(tables, ignore_index=True)
+        both_sides.attrs = {name: dict(self.before.table.attrs.get(name, {})) for name in ("units", "written")}
+        return both_sides
 
     @property
     def question(self) -> str:
@@ -199,9 +199,9 @@ def with_least_replications(scenario: Scenario, runs: Fidelity) -> Fidelity:
     """The fidelity with enough replications for an interval, unless their number is given."""
     run = scenario.run
     quick = (run.quick_replications, run.quick_swept_replications)
-    asked = min(quick if runs.quick else (run.replications, run.swept_replications))
+    replications = min(quick if runs.quick else (run.replications, run.swept_replications))
     least = LEAST_OF_ENSEMBLE if runs.ensemble else LEAST_REPLICATIONS
-    return replace(runs, replications=least) if runs.replications is None and asked < least else runs
+    return replace(runs, replications=least) if runs.replications is None and replications < least else runs
 
 
 def sides(
@@ -310,6 +310,6 @@ def _values(scenario: Scenario) -> dict[str, tuple[Scalar, ...]]:
 
 
 def _with_side(table: pd.DataFrame, side: str) -> pd.DataFrame:
-    made = table.copy()
-    made.insert(list(made.columns).index("seed") + 1, SIDE, side)
-    return made
+    labelled = table.copy()
+    labelled.insert(list(labelled.columns).index("seed") + 1, SIDE, side)
+    return labelled

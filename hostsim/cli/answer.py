@@ -105,7 +105,7 @@ def _bottlenecks(results: Results) -> Iterator[str]:
     """The bottleneck at the last point of each series, a line for each."""
     from hostsim.views.report.breakdown import asked_subjects, last_points, limit_at
 
-    points, said = last_points(results), set[str]()
+    points, printed = last_points(results), set[str]()
     for point in points[:MOST_POINTS]:
         at = f" at {point.words}" if point.words else ""
         yield f"bottleneck{at}: {point.bottleneck}{point.where}"
@@ -116,8 +116,8 @@ def _bottlenecks(results: Results) -> Iterator[str]:
                 yield f"bottleneck of {subject}{at}: {limit[0]}"
                 if limit[1] != point.reason:
                     yield f"  {limit[1]}"
-        new = [note for note in point.notes if note not in said]
-        said.update(new)
+        new = [note for note in point.notes if note not in printed]
+        printed.update(new)
         yield from (f"  {note}" for note in new)
     if len(points) > MOST_POINTS:
         yield f"and {len(points) - MOST_POINTS} more points: `hostsim report {results.scenario} --contexts`"

@@ -192,12 +192,12 @@ def _swept(subjects: Sequence[str], root: Path | None, plugins: Sequence[str | P
     from hostsim.scenario.shipped_data import shipped
 
     brought = read_plugins(plugins)
-    asked = [scenario for scenario, _ in select(*subjects, root=root, plugins=brought)]
+    scenarios = [scenario for scenario, _ in select(*subjects, root=root, plugins=brought)]
     files = [file for file in subjects if file not in shipped() and Path(file).is_file()]
     named = [load(name, plugins=brought) for name in subjects if name in shipped()]
     named += [load(file, root=root, plugins=brought) for file in files]
-    own_files = {scenario.file for scenario in asked}
-    return [*asked, *(scenario for scenario in named if scenario.file not in own_files)]
+    own_files = {scenario.file for scenario in scenarios}
+    return [*scenarios, *(scenario for scenario in named if scenario.file not in own_files)]
 
 
 def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:

@@ -105,7 +105,7 @@ def _check(answers: _Answers) -> None:
     """
     from hostsim.scenario.shipped_data import shipped_parts
 
-    asked = [
+    parts = [
         ("--platform", "platforms", answers.platform),
         ("--hardware", "hardware", answers.hardware),
         ("--guest", "guests", answers.guest),
@@ -113,7 +113,7 @@ def _check(answers: _Answers) -> None:
         *([("--nic", "nics", answers.nic)] if answers.nic else []),
     ]
     faults = []
-    for flag, kind, given in asked:
+    for flag, kind, given in parts:
         names = list(shipped_parts(kind))
         if given not in names:
             faults.append(

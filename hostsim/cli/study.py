@@ -106,12 +106,12 @@ def what_if(
     from hostsim.scenario.option_text import measures_of, require_measures
 
     require_metrics(metrics or ())
-    wanted, prices = pairs(changes, "--set"), pairs(costs, "--cost")
+    settings, prices = pairs(changes, "--set"), pairs(costs, "--cost")
     overrides, values = pairs(both, "--both"), pairs(axes, "--axis")
     if no_ensemble and options.ensemble:
         raise InputError(Fault("contradicts --ensemble", "--no-ensemble"))
     before, after = api.sides(
-        scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root, plugins=options.plugins
+        scenario, settings, costs=prices, overrides=overrides, axes=values, root=root, plugins=options.plugins
     )
     require_measures(before, metrics or (), "--metric")
     own = measures_of(before, of, metrics or (), "--of") if of else [name for name in metrics or () if parsed(name)[1]]
@@ -125,7 +125,7 @@ def what_if(
         typer.echo(dry_run_table([before, after], options, sweep=True, expectations=False))
         return
     with Reporter() as reporter:
-        answer = run_both(before, after, {**wanted, **prices}, options.fidelity(), options.execution(reporter), own)
+        answer = run_both(before, after, {**settings, **prices}, options.fidelity(), options.execution(reporter), own)
     if of:
         answer = replace(answer, differences=answer.differences.only(*own))
     for note in answer.notes:

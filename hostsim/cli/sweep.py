@@ -273,12 +273,12 @@ def plot(
                 typer.echo(file)
             continue
         loaded = api.open_results(folder, kept) if y is not None and parsed(y)[1] else read(folder)
-        made = (
+        files = (
             draw_figures(loaded, folder, pdf=pdf)
             if y is None
             else _drawn(loaded, folder, x, y, by or (), pairs(at, "--at"), pdf=pdf)
         )
-        for file in made:
+        for file in files:
             typer.echo(file)
         partial += say_partial(loaded)
     if partial:

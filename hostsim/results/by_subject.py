@@ -134,9 +134,9 @@ def subject_frame(results: MeasuredRuns, kind: str, at: AxisValues | None = None
                 {**own, "subject": name, **esxtop(record, Subject(kind, name)), **values, "point": row["point"]}
             )
     columns = [*axes, "replication", "subject", *_esxtop_columns(kind), *(metric.name for metric in measures), "point"]
-    made = _made(pd.DataFrame(cells, columns=columns), results, kind, measures)
-    made.attrs |= {"of": kind} | ({"notes": list(notes)} if notes else {})
-    return made
+    by_point = _made(pd.DataFrame(cells, columns=columns), results, kind, measures)
+    by_point.attrs |= {"of": kind} | ({"notes": list(notes)} if notes else {})
+    return by_point
 
 
 def _made(frame: pd.DataFrame, results: MeasuredRuns, kind: str, measures: Iterable[Metric]) -> pd.DataFrame:
@@ -212,11 +212,11 @@ def esxtop(record: RunRecord, subject: Subject) -> dict[str, float]:
         vCPUs, and ``%SYS`` is the time of their VMkernel worlds; NaN for a single vCPU. For vNICs and ports: ``PKTRX/s`` and ``PKTTX/s``,
         received and sent packets, and ``%DRPRX`` and ``%DRPTX``, the dropped share in percent.
     """
-    wanted = _esxtop_columns(subject.kind)
-    if not wanted:
+    columns_of_kind = _esxtop_columns(subject.kind)
+    if not columns_of_kind:
         return {}
-    columns = _cpu(record, subject) if "%RUN" in wanted else {}
-    return columns | (_network(record, subject) if "PKTRX/s" in wanted else {})
+    columns = _cpu(record, subject) if "%RUN" in columns_of_kind else {}
+    return columns | (_network(record, subject) if "PKTRX/s" in columns_of_kind else {})
 
 
 def _sum(record: RunRecord, subject: Subject, counter: str) -> float:
@@ -310,10 +310,10 @@ def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues
                 end if np.isfinite(end) else math.nan for interval in intervals for end in (interval.low, interval.high)
             ]
             cells.append((*key, name, units.get(name, ""), intervals[0].mean, *limits, len(measured)))
-    made = pd.DataFrame(cells, columns=[*keys, "measure", "unit", *ends, "runs"])
+    summary = pd.DataFrame(cells, columns=[*keys, "measure", "unit", *ends, "runs"])
     if kind is not None:
-        made.attrs["of"] = kind
-    return as_numbers(made, axes_of(results.table))
+        summary.attrs["of"] = kind
+    return as_numbers(summary, axes_of(results.table))
 
 
 def require_subject(results: MeasuredRuns, names: Sequence[str], read: Mapping[_Key, RunRecord] | None = None) -> None:
@@ -328,11 +328,11 @@ def require_subject(results: MeasuredRuns, names: Sequence[str], read: Mapping[_
         InputError: an unknown measure, an unknown subject, or a subject without the measure; with the known ones.
     """
     _require_measures(results, names)
-    asked = {name: subject for name in names if (subject := parted(parsed(name)[1])[0])}
-    if asked:
+    subjects_of = {name: subject for name in names if (subject := parted(parsed(name)[1])[0])}
+    if subjects_of:
         by_run = read or {}
         records = [_condensed(by_run.get(key) or results.record_of(*key)) for key in _first_runs(results)]
-        for name, subject in asked.items():
+        for name, subject in subjects_of.items():
             _require_known(records, CATALOGUE[parsed(name)[0]], subject)
 
 
@@ -470,7 +470,7 @@ def subjects_frame(runs: Sequence[tuple[str, PackedSubjects]]) -> pd.DataFrame:
     numbers = np.concatenate([np.empty((0, len(SHOWN))), *(packed.numbers for _, packed in runs)])
     frame = pd.DataFrame(heads, columns=["point", "kind", "subject"], dtype="str")
     frame = pd.concat([frame, pd.DataFrame(numbers, columns=list(SHOWN))], axis=1)
-    made = frame.groupby(["point", "kind", "subject"], sort=False).mean().reset_index()
+    means = frame.groupby(["point", "kind", "subject"], sort=False).mean().reset_index()
     units = {name: CATALOGUE[name].unit for name in SHOWN}
-    made.attrs["units"] = {name: "us" if unit in _IN_US else unit for name, unit in units.items()}
-    return made
+    means.attrs["units"] = {name: "us" if unit in _IN_US else unit for name, unit in units.items()}
+    return means

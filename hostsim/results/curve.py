@@ -77,7 +77,7 @@ def curve_spec(
     """
     series = (by,) if isinstance(by, str) else tuple(by)
     figure = FigureSpec(f"{y} against {x}", x, y, series, dict(at or {}), kind, right, axes=axes or {})
-    require_figure(table, figure, asked=True)
+    require_figure(table, figure, is_asked=True)
     rows_at(table, figure.at)  # a value that is not there is a fault
     return figure
 
@@ -103,13 +103,13 @@ def require_axes(table: pd.DataFrame, names: Sequence[str], besides: Sequence[st
         raise InputError(faults)
 
 
-def require_figure(table: pd.DataFrame, figure: FigureSpec, *, asked: bool = False) -> None:
+def require_figure(table: pd.DataFrame, figure: FigureSpec, *, is_asked: bool = False) -> None:
     """Check that a table has the axes of a figure, and the catalogue its measures.
 
     Args:
         table: one row a point and replication.
         figure: to draw.
-        asked: it was made of arguments of a call, which faults name; otherwise a file has it.
+        is_asked: it was made of arguments of a call, which faults name; otherwise a file has it.
 
     Raises:
         InputError: with all missing ones.
@@ -117,13 +117,17 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec, *, asked: bool = Fal
     from hostsim.results.table import axes_of
 
     axes = axes_of(table)
-    wanted = [("x", figure.x), *(("by", name) for name in figure.series)]
-    wanted += [("at", name) for name in (*figure.at, *figure.reference)]
+    axes_of_figure = [("x", figure.x), *(("by", name) for name in figure.series)]
+    axes_of_figure += [("at", name) for name in (*figure.at, *figure.reference)]
     faults = [
         Fault(
-            "unknown axis", word if asked else f"figures.{figure.name}", name, ", ".join(axes), nearest_name(name, axes)
+            "unknown axis",
+            word if is_asked else f"figures.{figure.name}",
+            name,
+            ", ".join(axes),
+            nearest_name(name, axes),
         )
-        for word, name in wanted
+        for word, name in axes_of_figure
         if name not in axes
     ]
     for word, metric in (
@@ -134,9 +138,9 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec, *, asked: bool = Fal
     ):
         if metric is not None and metric not in CATALOGUE and not _is_own(table, metric):
             allowed = (
-                "a name of hostsim.CATALOGUE, or a column of the table" if asked else "a name that `metrics` lists"
+                "a name of hostsim.CATALOGUE, or a column of the table" if is_asked else "a name that `metrics` lists"
             )
-            place = word if asked else f"figures.{figure.name}"
+            place = word if is_asked else f"figures.{figure.name}"
             faults.append(Fault("unknown metric", place, metric, allowed, nearest_metric(metric)))
     if faults:
         raise InputError(faults)
@@ -213,13 +217,15 @@ def over_time(table: pd.DataFrame, figure: FigureSpec) -> tuple[pd.DataFrame, Fi
     place = list(table.columns).index("seed") + 1 + len(axes_of(table))
     heads = list(table.columns)[:place]
     rest = [name for name in table.columns if name not in heads and name not in CATALOGUE]
-    made = []
+    rows_of_lines = []
     for part in range(figure.parts):
         middle = (part + 0.5) / figure.parts * written["length_s"]
         own = {name: written[columns[name][part]] for name in names}
         time = {figure.x: [f"{seconds:.6g} s" for seconds in middle]}
-        made.append(pd.concat([written[heads], pd.DataFrame(time | own, index=written.index), written[rest]], axis=1))
-    whole = pd.concat(made, ignore_index=True)
+        rows_of_lines.append(
+            pd.concat([written[heads], pd.DataFrame(time | own, index=written.index), written[rest]], axis=1)
+        )
+    whole = pd.concat(rows_of_lines, ignore_index=True)
     whole.attrs = dict(written.attrs)
     return whole, replace(figure, parts=0)
 

@@ -122,9 +122,9 @@ def _parts_at(
     from hostsim.results.table import axes_of
 
     name, subject = parsed(of)
-    time, asked = known_time(name), (by,) if isinstance(by, str) else tuple(by)
-    kinds = [key for key in asked if key in ("traffic", "group") and key not in axes_of(results.table)]
-    keys = tuple(key for key in asked if key not in kinds)
+    time, dimensions = known_time(name), (by,) if isinstance(by, str) else tuple(by)
+    kinds = [key for key in dimensions if key in ("traffic", "group") and key not in axes_of(results.table)]
+    keys = tuple(key for key in dimensions if key not in kinds)
     require_axes(results.table, keys, besides=("traffic", "group"))
     rows_at(results.table, at or {})  # an unknown value is a fault
     rows = rows_at_points(results.table, at or {}, keys)

@@ -345,15 +345,15 @@ class _Several(Form):
         for point in self.points:
             sides = point.sides(evidence)
             behind += sides
-            made = point.combined(sides, evidence.runs)
+            estimate = point.combined(sides, evidence.runs)
             if not isinstance(point, At):
                 shown = {
                     f"{point.metric} of": sides[0],
                     f"{point.metric} {'to' if isinstance(point, Ratio) else 'less'}": sides[1],
                 }
                 case = {**point.shared, **{key: side.interval.mean for key, side in shown.items()}}
-                made = replace(made, cases=(case_of(case, made.interval),))
-            estimates.append(made)
+                estimate = replace(estimate, cases=(case_of(case, estimate.interval),))
+            estimates.append(estimate)
         return estimates, behind
 
 
@@ -1061,9 +1061,12 @@ class RefusedPart(Spec):
     def read(self, names: Names, path: KeyPath) -> tuple[Form, str]:
         """The form, and the unit of its answer: each case is tried."""
         at = names.point(self.at, (*path, "at"))
-        asked = [*((case.set, case.names) for case in self.cases), *((changes, "") for changes in self.accepted)]
-        tried = [(feature, names.tried(changes, at, path)) for changes, feature in asked]
-        return Refused(tuple(Refusal(words, feature, said) for feature, (words, said) in tried)), "boolean"
+        changes_of_cases = [
+            *((case.set, case.names) for case in self.cases),
+            *((changes, "") for changes in self.accepted),
+        ]
+        tried = [(feature, names.tried(changes, at, path)) for changes, feature in changes_of_cases]
+        return Refused(tuple(Refusal(words, feature, messages) for feature, (words, messages) in tried)), "boolean"
 
 
 class ExpectPart(Spec):

@@ -279,15 +279,15 @@ class Results:
         from hostsim.results.by_subject import columns_of
         from hostsim.results.metrics.catalogue import CATALOGUE, WINDOW
 
-        wanted = [name for name in dict.fromkeys(names) if name not in self.table.columns]
-        if not wanted:
+        missing = [name for name in dict.fromkeys(names) if name not in self.table.columns]
+        if not missing:
             return self
-        if unknown := [name for name in wanted if name not in self._columns]:
+        if unknown := [name for name in missing if name not in self._columns]:
             self._columns.update(columns_of(self, unknown))
         table = self.table.copy(deep=False)
-        for name in wanted:
+        for name in missing:
             table.insert(list(table.columns).index(next(iter(WINDOW))), name, self._columns[name])
-        units = self.table.attrs.get("units", {}) | {name: CATALOGUE[name].unit for name in wanted}
+        units = self.table.attrs.get("units", {}) | {name: CATALOGUE[name].unit for name in missing}
         table.attrs = {**self.table.attrs, "units": units}
         return replace(self, table=table)
 
@@ -443,9 +443,9 @@ class Results:
         """
         from hostsim.results.table import to_dataset
 
-        made = to_dataset(self.table)
-        made.attrs |= {"question": self.question}
-        return made
+        dataset = to_dataset(self.table)
+        dataset.attrs |= {"question": self.question}
+        return dataset
 
     def plot(
         self,
@@ -552,8 +552,8 @@ class Results:
             InputError: the earlier results cannot be paired with these.
             StoreError: there are no earlier results.
         """
-        made: Explorer = rich_view("explorer.data").explorer_of(self, against)
-        return made
+        explorer: Explorer = rich_view("explorer.data").explorer_of(self, against)
+        return explorer
 
     def plot_cpu(self, *, at: AxisValues | None = None, ax: Axes | None = None) -> Axes:
         """Draw CPU time as a bar for each point: contexts by kind and owner, in percent of all PCPUs.

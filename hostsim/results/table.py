@@ -75,9 +75,9 @@ def as_numbers(table: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
         if unit:
             columns[axis] = table[axis].map({text: number_in(unit, text) for text in texts}).astype("float64")
             units[axis], written[axis] = unit, [str(text) for text in texts]
-    made = table.assign(**columns) if columns else table.copy(deep=False)
-    made.attrs = {**table.attrs, **({"units": _Units(units), "written": written} if columns else {})}
-    return made
+    copied = table.assign(**columns) if columns else table.copy(deep=False)
+    copied.attrs = {**table.attrs, **({"units": _Units(units), "written": written} if columns else {})}
+    return copied
 
 
 def as_written(table: pd.DataFrame) -> pd.DataFrame:
@@ -90,9 +90,9 @@ def as_written(table: pd.DataFrame) -> pd.DataFrame:
             columns[axis] = [by_number.get(value, f"{value:.12g} {unit}") for value in table[axis]]
     if not columns:
         return table
-    made = table.assign(**columns)
-    made.attrs = {name: kept for name, kept in table.attrs.items() if name != "written"}
-    return made
+    copied = table.assign(**columns)
+    copied.attrs = {name: kept for name, kept in table.attrs.items() if name != "written"}
+    return copied
 
 
 def is_value(column: Sequence[Scalar] | pd.Series[Any], value: Scalar) -> pd.Series[Any]:
@@ -182,9 +182,9 @@ def axes_of(table: pd.DataFrame) -> list[str]:
 
 def with_members(table: pd.DataFrame) -> pd.DataFrame:
     """The table of an ensemble, with the column ``member``, the host of each replication, before ``seed``."""
-    made = table.copy(deep=False)
-    made.insert(list(table.columns).index("seed"), MEMBER, table["replication"].map(member_of))
-    return made
+    copied = table.copy(deep=False)
+    copied.insert(list(table.columns).index("seed"), MEMBER, table["replication"].map(member_of))
+    return copied
 
 
 def is_of_ensemble(table: pd.DataFrame) -> bool:
@@ -343,18 +343,18 @@ def to_dataset(table: pd.DataFrame) -> Any:
     ranks = [{value: rank for rank, value in enumerate(one)} for one in values]
     place = tuple(table[name].map(rank).to_numpy() for name, rank in zip(dimensions, ranks, strict=True))
     units = table.attrs.get("units", {})
-    made = xarray.Dataset(coords={name: (name, one) for name, one in zip(dimensions, values, strict=True)})
+    dataset = xarray.Dataset(coords={name: (name, one) for name, one in zip(dimensions, values, strict=True)})
     for name in table.columns.difference([*dimensions, "seed"], sort=False):
         is_text = name in _TEXTS or table[name].dtype.kind not in "fiu"
         cells = np.full(shape, "", dtype=object) if is_text else np.full(shape, np.nan)
         cells[place] = table[name].fillna("").astype(str) if is_text else table[name].astype("float64")
-        made[name] = (dimensions, cells.astype(str) if is_text else cells)
-    for name in (*dimensions, *made.data_vars):
-        made[name].attrs |= {"units": units[name]} if units.get(name) else {}
+        dataset[name] = (dimensions, cells.astype(str) if is_text else cells)
+    for name in (*dimensions, *dataset.data_vars):
+        dataset[name].attrs |= {"units": units[name]} if units.get(name) else {}
         if name in CATALOGUE:
-            made[name].attrs |= {"long_name": label_of(name), "description": CATALOGUE[name].meaning}
-    made.attrs = {**table.attrs.get("provenance", {})}
-    return made
+            dataset[name].attrs |= {"long_name": label_of(name), "description": CATALOGUE[name].meaning}
+    dataset.attrs = {**table.attrs.get("provenance", {})}
+    return dataset
 
 
 def _coordinate(column: pd.Series[Any]) -> Sequence[Any]:

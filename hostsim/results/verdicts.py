@@ -59,9 +59,9 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  for the attribute `quick`
 
     def __new__(cls, verdicts: Iterable[Verdict] = (), *, quick: bool = False) -> Self:
         """Make verdicts of one fidelity."""
-        made = super().__new__(cls, verdicts)
-        made.quick = quick
-        return made
+        instance = super().__new__(cls, verdicts)
+        instance.quick = quick
+        return instance
 
     def only(self, *patterns: str) -> Self:
         """The verdicts whose names match one of the patterns (``splitrx.*``)."""

@@ -145,11 +145,11 @@ class _Loading:
         axes = self._axes()
         reader = Reader(self._tree, axes, LoadTrial(self._resolver, axes))
         parts = {index: part for index, part in self._parts("expect", ExpectPart) if isinstance(index, int)}
-        asked = {index: reader.expectation(index, part) for index, part in parts.items()}
+        read_expectations = {index: reader.expectation(index, part) for index, part in parts.items()}
         reader.names(parts)
-        figures = reader.figures(self._parts("figures", FigurePart), asked.values())
-        wanted = self._mapping("run").get("precision")
-        asked_for = wanted.items() if isinstance(wanted, dict) else ()
+        figures = reader.figures(self._parts("figures", FigurePart), read_expectations.values())
+        target = self._mapping("run").get("precision")
+        asked_for = target.items() if isinstance(target, dict) else ()
         precision = [
             reader.precision(name, text) for name, text in asked_for if isinstance(name, str) and isinstance(text, str)
         ]
@@ -159,13 +159,17 @@ class _Loading:
         # faults, reported with those of the document
         run, _ = validate(RunPart, self._tree, ("run",), self._mapping("run"))
         points = PointResolver(self._resolver, axes)
-        warnings = self._check_points(points, {index: e for index, e in asked.items() if e is not None}, run)
+        warnings = self._check_points(
+            points, {index: e for index, e in read_expectations.items() if e is not None}, run
+        )
         if document is not None:
             self._check_assumptions()
         if self._faults or document is None or run is None:
             raise InputError(in_order(self._faults, self._source.name))
         lengths = self._run_spec(run, (p for p in precision if p))
-        return self._finished(document, lengths, points, tuple(e for e in asked.values() if e), figures, warnings)
+        return self._finished(
+            document, lengths, points, tuple(e for e in read_expectations.values() if e), figures, warnings
+        )
 
     def _run_spec(self, run: RunPart, precision: Iterable[Precision]) -> RunSpec:
         """Lengths and replications; options for all runs have priority over the file's values for some of them."""
@@ -409,13 +413,13 @@ class _Loading:
             (dict(zip(axes, values, strict=True)), Place("--axis"))
             for values in itertools.product(*(axis.values for axis in axes.values()))
         )
-        asked = (
+        required = (
             ({**first, **point}, self._tree.place(("expect", index)))
             for index, expectation in expectations.items()
             for point in expectation.form.required_points()
         )
         earlier = set(self._faults)
-        for point, place in itertools.chain(swept, asked):
+        for point, place in itertools.chain(swept, required):
             resolution = points.resolve(point, shortest, place)
             if resolution.spec is None and shortest < length:  # traffic may have arrivals only in longer runs
                 resolution = points.resolve(point, length, place)

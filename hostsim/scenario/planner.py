@@ -39,18 +39,20 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
     """
     maker = PointMaker(scenario, fidelity)
     crossed = itertools.product(*(axis.values for axis in scenario.axes.values())) if sweep else ()
-    wanted: list[AxisValues] = [dict(zip(scenario.axes, values, strict=True)) for values in crossed]
-    swept = maker.distinct(maker.swept(values)[0] for values in wanted)
-    asked = scenario.expectations if expectations else ()
-    judged = [values for entry in asked if not isinstance(entry.form, Find) for values in entry.form.required_points()]
-    fixed = maker.distinct([*(maker.swept(values)[0] for values in wanted), *map(maker.point, judged)])
-    counts = {maker.swept(values)[0].id: maker.swept(values)[1] for values in wanted}
+    points_of_axes: list[AxisValues] = [dict(zip(scenario.axes, values, strict=True)) for values in crossed]
+    swept = maker.distinct(maker.swept(values)[0] for values in points_of_axes)
+    entries = scenario.expectations if expectations else ()
+    judged = [
+        values for entry in entries if not isinstance(entry.form, Find) for values in entry.form.required_points()
+    ]
+    fixed = maker.distinct([*(maker.swept(values)[0] for values in points_of_axes), *map(maker.point, judged)])
+    counts = {maker.swept(values)[0].id: maker.swept(values)[1] for values in points_of_axes}
     tasks = tuple(
         maker.task(point, replication)
         for point in fixed
         for replication in range(counts.get(point.id, maker.replications))
     )
-    searches: list[Search] = list(searches_of(scenario, asked, maker, fixed))
+    searches: list[Search] = list(searches_of(scenario, entries, maker, fixed))
     targets = scenario.run.precision
     if targets and not fidelity.quick and fidelity.replications is None and fidelity.ensemble is None:
         searches += [Replications(point, maker, targets, counts.get(point.id, maker.replications)) for point in fixed]
@@ -59,7 +61,7 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
 
 def searches_of(
     scenario: Scenario,
-    asked: Iterable[Expectation],
+    expectations: Iterable[Expectation],
     maker: PointMaker,
     fixed: Sequence[Point] = (),
     replications: int | None = None,
@@ -70,12 +72,12 @@ def searches_of(
 
     Args:
         scenario: the scenario.
-        asked: its expectations, or some of them.
+        expectations: its expectations, or some of them.
         maker: makes the points.
         fixed: points of the plan.
         replications: of each search; by default those of the fidelity.
     """
-    for expectation in asked:
+    for expectation in expectations:
         find = expectation.form
         if isinstance(find, Find):
             before = None if maker.thorough else _before(scenario, expectation, maker, replications)

@@ -85,12 +85,12 @@ class _ByName:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         if not self._models:
             return {"not": {}, "x-allowed": self._plugins}
-        made = handler(schema)
+        json_schema = handler(schema)
         extra = {"x-what": self._what, "x-plugins": self._plugins}
         if not self._is_short:
-            return {**made, **extra}
+            return {**json_schema, **extra}
         alone = {"type": "string", "enum": list(self._models)}
-        return {"anyOf": [alone, made], "discriminator": made["discriminator"], **extra}
+        return {"anyOf": [alone, json_schema], "discriminator": json_schema["discriminator"], **extra}
 
     def _long(self, value: Any) -> Any:
         return {self._key: value} if isinstance(value, str) else value

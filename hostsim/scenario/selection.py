@@ -41,7 +41,7 @@ def select(
     if not subjects:
         return [(scenario, frozenset(_names(scenario))) for scenario in map(load_once, names_of)]
     loaded: dict[str, Scenario] = {}
-    asked: dict[str, set[str]] = {}
+    names_of_scenario: dict[str, set[str]] = {}
     faults: list[Fault] = []
     for subject in subjects:
         if isinstance(subject, str) and _is_pattern(subject, names_of):
@@ -73,10 +73,10 @@ def select(
                     else str(id(scenario))
                 )
                 loaded.setdefault(key, scenario)
-                asked.setdefault(key, set()).update(names)
+                names_of_scenario.setdefault(key, set()).update(names)
     if faults:
         raise InputError(faults)
-    return [(restrict(loaded[key], asked[key]), frozenset(asked[key])) for key in loaded]
+    return [(restrict(loaded[key], names_of_scenario[key]), frozenset(names_of_scenario[key])) for key in loaded]
 
 
 def require_shipped(names: Iterable[str]) -> list[str]:
@@ -85,7 +85,7 @@ def require_shipped(names: Iterable[str]) -> list[str]:
     Raises:
         InputError: a shipped scenario of this name does not exist.
     """
-    scenarios, asked = list(shipped()), set(names)
+    scenarios, chosen = list(shipped()), set(names)
     faults = [
         Fault(
             "unknown scenario",
@@ -93,11 +93,11 @@ def require_shipped(names: Iterable[str]) -> list[str]:
             allowed="one of " + ", ".join(scenarios),
             nearest=nearest_name(name, scenarios),
         )
-        for name in sorted(asked.difference(scenarios))
+        for name in sorted(chosen.difference(scenarios))
     ]
     if faults:
         raise InputError(faults)
-    return [name for name in scenarios if not asked or name in asked]
+    return [name for name in scenarios if not chosen or name in chosen]
 
 
 def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:

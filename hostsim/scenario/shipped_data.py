@@ -450,8 +450,8 @@ def _explained(fault: Fault) -> Fault:
             if row.changes.startswith("nothing"):
                 message = f"{name} is known by another name: it changes {row.changes}"
             return replace(fault, message=message, given="", allowed=row.nearest, nearest="")
-    asked, suggested = _RELEASE.fullmatch(given), _RELEASE.fullmatch(fault.nearest)
-    is_other = asked is not None and suggested is not None and asked[1] != suggested[1]
+    release, suggested = _RELEASE.fullmatch(given), _RELEASE.fullmatch(fault.nearest)
+    is_other = release is not None and suggested is not None and release[1] != suggested[1]
     if is_other:
         return replace(fault, nearest="")
     return fault

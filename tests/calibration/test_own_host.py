@@ -233,7 +233,7 @@ def test_what_would_narrow_most_is_named_first(found: Calibrated) -> None:
     """The desired measure explains most of itself, and never more than all."""
     narrows = {one.name: one.narrows for one in found.next}
     assert list(narrows.values()) == sorted(narrows.values(), reverse=True)
-    assert set(narrows) == {one.name for one in (found.host.wanted, *found.host.candidates)}
+    assert set(narrows) == {one.name for one in (found.host.question, *found.host.candidates)}
     assert 0.0 <= min(narrows.values()) <= max(narrows.values()) <= 1.0
     assert narrows["host_cpu at receivers=2, rate=5 kpps"] > 0.2
 

@@ -160,18 +160,20 @@ class Runs:
         """True if a number belongs to a scenario."""
         return any(name in self._behind[host] for name in self._priors[place].members)
 
-    def evaluate(self, asked: Sequence[tuple[FloatArray, int, int]], *, short: bool = False) -> list[dict[str, float]]:
+    def evaluate(
+        self, simulations: Sequence[tuple[FloatArray, int, int]], *, short: bool = False
+    ) -> list[dict[str, float]]:
         """The claims of hosts.
 
         Args:
-            asked: variables, root seed and index of the scenario in `hosts`, for each host.
+            simulations: variables, root seed and index of the scenario in `hosts`, for each host.
             short: short runs, for a test whether two hosts differ.
 
         Returns:
             The claims of each host, by id.
         """
-        keys = [self._key(variables, seed, host, short) for variables, seed, host in asked]
-        missing = {key: one for key, one in zip(keys, asked, strict=True) if key not in self._known}
+        keys = [self._key(variables, seed, host, short) for variables, seed, host in simulations]
+        missing = {key: one for key, one in zip(keys, simulations, strict=True) if key not in self._known}
         entries = list(missing.items())
         for start in range(0, len(entries), AT_ONCE):
             self._run(entries[start : start + AT_ONCE], short)
@@ -321,9 +323,11 @@ class BestFit:
 
     def _samples(self, variables: FloatArray, counts: Sequence[int]) -> list[FloatArray]:
         """Values of each claim, one for each root seed of its scenario."""
-        asked = [(variables, self.seed + index, host) for host, count in enumerate(counts) for index in range(count)]
+        simulations = [
+            (variables, self.seed + index, host) for host, count in enumerate(counts) for index in range(count)
+        ]
         samples: dict[str, list[float]] = {}
-        for answer in self.runs.evaluate(asked):
+        for answer in self.runs.evaluate(simulations):
             for name, value in answer.items():
                 samples.setdefault(name, []).append(value)
         return [np.array(samples.get(observation.name, [np.nan])) for observation in self.observations]
@@ -382,10 +386,10 @@ class BestFit:
         base = np.array([float(np.mean(each)) for each in self._samples(variables, counts)])
         derivatives, scales = np.zeros((len(self.observations), len(self.priors))), self._scales()
 
-        def measure(asked: Sequence[tuple[int, int, FloatArray]]) -> Iterator[tuple[int, int, FloatArray, float]]:
-            runs = [(moved, self.seed + seed, host) for _, host, moved in asked for seed in range(counts[host])]
+        def measure(simulations: Sequence[tuple[int, int, FloatArray]]) -> Iterator[tuple[int, int, FloatArray, float]]:
+            runs = [(moved, self.seed + seed, host) for _, host, moved in simulations for seed in range(counts[host])]
             answers = iter(self.runs.evaluate(runs))
-            for place, host, moved in asked:
+            for place, host, moved in simulations:
                 values = np.mean([self._values([next(answers)]) for _ in range(counts[host])], axis=0)
                 difference = values - base
                 seen = np.abs(difference) > NOISE * noise / math.sqrt(counts[host])

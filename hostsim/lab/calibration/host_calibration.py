@@ -454,10 +454,10 @@ def own_host(
         message = "hardware is part of the scenario; a calibration needs a file to extend"
         raise InputError(Fault(message, "hardware", allowed="the name of a server, or the path of a hardware file"))
     measured = scenario.expectations if to is None else read_measured(Path(to), scenario)
-    wanted = None if predict is None else read_prediction(predict, scenario)
+    question = None if predict is None else read_prediction(predict, scenario)
     folder = execution.store.folder / FOLDER / scenario.name if output is None else Path(output)
     require_folder(folder)
-    return prepare(scenario, measured, folder, predicted=wanted, seed=seed)
+    return prepare(scenario, measured, folder, predicted=question, seed=seed)
 
 
 def own_reason(to: str | Path | None, scenario: Scenario) -> str:

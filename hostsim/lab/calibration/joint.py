@@ -89,16 +89,16 @@ class Joint:
         """
         self._claim_folder()
         shares = self.design.shares(waves.first)
-        wanted = {number: self.design.values(row) for number, row in enumerate(shares)}
+        hosts = {number: self.design.values(row) for number, row in enumerate(shares)}
         for wave in range(len(waves.others) + 1):
             done = run_members(
-                wanted, self.hosts, self.folder / LOG, execution, seed=self.design.seed, budget_s=budget_s, tell=tell
+                hosts, self.hosts, self.folder / LOG, execution, seed=self.design.seed, budget_s=budget_s, tell=tell
             )
-            if not set(wanted) <= {one.member for one in done}:
+            if not set(hosts) <= {one.member for one in done}:
                 return False
             if wave < len(waves.others):
                 drawn = self._drawn(wave + 1, waves.others[wave])
-                wanted = {number: self.design.values(row) for number, row in drawn.items()}
+                hosts = {number: self.design.values(row) for number, row in drawn.items()}
         return True
 
     def last_wave(self) -> dict[int, Evaluated]:

@@ -59,20 +59,20 @@ class OwnHost:
 
     joint: Joint
     scenario: Scenario
-    wanted: Expectation | None
+    question: Expectation | None
     """The measure to predict."""
     candidates: tuple[Expectation, ...]
     """Points of the sweep without a measurement, for the measured metrics; none without a prediction."""
 
     def prediction(self) -> Predicted | None:
         """Prediction of the ensemble for the requested measure; None without one."""
-        return None if self.wanted is None else _predicted(self.wanted, self.joint.last_wave())
+        return None if self.question is None else _predicted(self.question, self.joint.last_wave())
 
     def predictions(self) -> list[Predicted]:
         """Predictions of the ensemble for points without a measurement."""
-        asked = (*((self.wanted,) if self.wanted else ()), *self.candidates)
+        expectations = (*((self.question,) if self.question else ()), *self.candidates)
         wave = self.joint.last_wave()
-        return [_predicted(one, wave) for one in asked]
+        return [_predicted(one, wave) for one in expectations]
 
     def next_measurements(self) -> list[Next]:
         """Possible next measurements; the one that narrows the prediction most is first.
@@ -82,15 +82,15 @@ class OwnHost:
         assumed to be the same share of the value as in earlier measurements. The predicted quantity itself is also a
         candidate.
         """
-        if self.wanted is None:
+        if self.question is None:
             return []
         wave = self.joint.last_wave()
-        aim = claim_values(wave, self.wanted.name)
+        aim = claim_values(wave, self.question.name)
         halves = [observation.half / max(abs(observation.centre), 1e-12) for observation in self.joint.observations]
         noise = float(np.median(halves)) / 2
-        asked = (self.wanted, *self.candidates)
-        shares = [explained(claim_values(wave, one.name), aim, noise) for one in asked]
-        ranked = [Next(one.name, 1 - math.sqrt(1 - share)) for one, share in zip(asked, shares, strict=True)]
+        expectations = (self.question, *self.candidates)
+        shares = [explained(claim_values(wave, one.name), aim, noise) for one in expectations]
+        ranked = [Next(one.name, 1 - math.sqrt(1 - share)) for one, share in zip(expectations, shares, strict=True)]
         return sorted(ranked, key=lambda one: -one.narrows)
 
 
@@ -147,19 +147,19 @@ def prepare(
         allowed = "measurements with --to FILE, or expectations with a band that has a width"
         raise InputError(Fault("has no measurements to calibrate to", scenario.name, allowed=allowed))
     observed = {observation.name for observation in observations}
-    wanted = None if predicted is None else expected_at(*predicted)
-    if wanted is not None and wanted.name in observed:
-        raise InputError(Fault("was measured", "--predict", repr(wanted.name), "a measure without a measurement"))
+    question = None if predicted is None else expected_at(*predicted)
+    if question is not None and question.name in observed:
+        raise InputError(Fault("was measured", "--predict", repr(question.name), "a measure without a measurement"))
     metrics = dict.fromkeys(one.form.metric for one in measured if isinstance(one.form, At))
-    taken = observed | {one.name for one in measured} | ({wanted.name} if wanted else set())
-    others = [expected_at(metric, point) for metric in metrics for point in _sweep(scenario)] if wanted else []
+    taken = observed | {one.name for one in measured} | ({question.name} if question else set())
+    others = [expected_at(metric, point) for metric in metrics for point in _sweep(scenario)] if question else []
     candidates = tuple(other for other in others if other.name not in taken)
-    every = (*measured, *candidates, *((wanted,) if wanted else ()))
-    asked = replace(scenario, expectations=every, searched=())
+    every = (*measured, *candidates, *((question,) if question else ()))
+    extended = replace(scenario, expectations=every, searched=())
     names = [one.name for one in every if one.name in observed or one not in measured]
-    design = Design(priors_of([(asked, names)]), seed)
-    joint = Joint(design, (FixedPoints(asked, names),), tuple(observations), folder)
-    return OwnHost(joint, scenario, wanted, candidates)
+    design = Design(priors_of([(extended, names)]), seed)
+    joint = Joint(design, (FixedPoints(extended, names),), tuple(observations), folder)
+    return OwnHost(joint, scenario, question, candidates)
 
 
 def hosts_within(budget_s: float, one_s: float) -> Waves:

@@ -164,9 +164,9 @@ class _Limited:
 
     def read(self, count: int = -1, /) -> bytes:
         """Read a number of bytes, or all remaining ones."""
-        wanted = self.most + 1 if count < 0 else count
-        data, self._start = self._start[:wanted], self._start[wanted:]
-        data += self._take(wanted - len(data))
+        most = self.most + 1 if count < 0 else count
+        data, self._start = self._start[:most], self._start[most:]
+        data += self._take(most - len(data))
         self._count += len(data)
         if self._count > self.most:
             allowed = f"at most {self.most} bytes, {self.most >> 20} MiB"

@@ -273,8 +273,8 @@ def late_borders(record: RunRecord) -> list[int]:
     """
     instants = record.instants_ps
     first = max(int(instants[record.cut]), int(instants[-1]) // 2)
-    wanted = np.linspace(first, int(instants[-1]), STRETCHES + 1)
-    borders = [int(np.abs(instants - instant).argmin()) for instant in wanted]
+    times = np.linspace(first, int(instants[-1]), STRETCHES + 1)
+    borders = [int(np.abs(instants - instant).argmin()) for instant in times]
     return borders if len(set(borders)) == len(borders) else []
 
 

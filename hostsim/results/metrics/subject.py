@@ -145,8 +145,8 @@ KINDS = {
 class _Asked(Mapping[str, Series]):
     """Series of one entity for any name; records the counters that a measure reads."""
 
-    def __init__(self, asked: set[str]) -> None:
-        self._asked = asked
+    def __init__(self, names: set[str]) -> None:
+        self._asked = names
 
     def __getitem__(self, name: str) -> Series:
         self._asked.add(name)
@@ -166,8 +166,8 @@ class _Asked(Mapping[str, Series]):
 class _AskedHistograms(Mapping[str, Histogram]):
     """Histograms of one entity for any name; records those that a measure reads."""
 
-    def __init__(self, asked: set[str]) -> None:
-        self._asked = asked
+    def __init__(self, names: set[str]) -> None:
+        self._asked = names
 
     def __getitem__(self, name: str) -> Histogram:
         self._asked.add(f"time {name}")
@@ -183,10 +183,10 @@ class _AskedHistograms(Mapping[str, Histogram]):
 @cache
 def _reads(metric: Metric) -> frozenset[str]:
     """Counters that a measure reads, and ``time`` before the names of histograms."""
-    asked: set[str] = set()
-    series, histograms = _Asked(asked), _AskedHistograms(asked)
+    names: set[str] = set()
+    series, histograms = _Asked(names), _AskedHistograms(names)
     metric.evaluate(RunRecord("", 0, 0, {}, np.array([0, 10**12]), series, histograms, 0))
-    return frozenset(asked)
+    return frozenset(names)
 
 
 def _world_kind(name: str) -> str:

@@ -96,22 +96,22 @@ class _Admission:
     def refusal(self, pool: str, requested_mhz: int) -> tuple[str, int] | None:
         """Reserve CPU in a pool, and in its ancestors if it is expandable; on refusal, return a message and the available MHz."""
         steps: list[tuple[_Reserved, int]] = []
-        wanted, name, borrowed = requested_mhz, pool, 0
+        remaining, name, borrowed = requested_mhz, pool, 0
         while True:
             account = self._accounts[name]
             limit = account.pool.limit_mhz if account.pool else None
-            if limit is not None and account.taken_mhz + wanted > limit:
+            if limit is not None and account.taken_mhz + remaining > limit:
                 return _POOL_REFUSES, limit - account.taken_mhz + borrowed
-            here = min(wanted, account.unreserved_mhz)
-            steps.append((account, wanted))
-            if here == wanted:
+            here = min(remaining, account.unreserved_mhz)
+            steps.append((account, remaining))
+            if here == remaining:
                 break
             if account.pool is None:
                 return (_POOL_REFUSES if pool else _HOST_REFUSES), here + borrowed
             if not account.pool.expandable:
                 return _POOL_REFUSES, here + borrowed
             borrowed += here
-            wanted -= here
+            remaining -= here
             name = account.pool.parent
         for account, amount in steps:
             # a pool borrows from its parent, and owns the borrowed CPU from then on
@@ -145,21 +145,21 @@ def admission_faults(
         admission.add(pool)
     for group in groups:
         path = ("vms", group.name, "vmx", "sched.cpu.min")
-        wanted = group.settings.cpu_reservation_mhz
+        reservation = group.settings.cpu_reservation_mhz
         if group.settings.exclusive:
             full = group.vcpus * clock
-            if path[-1] in file.vms[group.name].vmx and wanted < full:
+            if path[-1] in file.vms[group.name].vmx and reservation < full:
                 message = "is less than the full CPU reservation that sched.cpu.latencySensitivity = high demands"
                 allowed = f"from {full} MHz on: {group.vcpus} x {clock} MHz; or no value, which reserves as much"
                 yield tree.fault(path, message, allowed)
                 return
-            wanted = max(wanted, full)
+            reservation = max(reservation, full)
             if path[-1] not in file.vms[group.name].vmx:
                 path = (*path[:-1], "sched.cpu.latencySensitivity")
-        for number in range(group.count if wanted else 0):
-            refusal = admission.refusal(group.pool, wanted)
+        for number in range(group.count if reservation else 0):
+            refusal = admission.refusal(group.pool, reservation)
             if refusal is not None:
-                yield _fault(tree, path, f"{group.name}[{number}] ", wanted, refusal)
+                yield _fault(tree, path, f"{group.name}[{number}] ", reservation, refusal)
                 return
 
 

@@ -55,14 +55,16 @@ def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: Pl
         if options.tx_queues > nic.rx_queues:
             message = "is more transmit queues than there are receive queues, whose interrupts they share"
             yield tree.fault((*path, "tx_queues"), message, f"an integer 1..{nic.rx_queues}")
-        asked = [key for key in ("rss_rings", "drss") if getattr(options, key) > 1]
-        if asked and not nic.rss:
-            yield from (tree.fault((*path, key), f"is more than {name} has: it does no RSS", "1") for key in asked)
+        used_options = [key for key in ("rss_rings", "drss") if getattr(options, key) > 1]
+        if used_options and not nic.rss:
+            yield from (
+                tree.fault((*path, key), f"is more than {name} has: it does no RSS", "1") for key in used_options
+            )
             continue
         rings = options.drss + (options.rss_rings if options.rss_rings > 1 else 0)
         if rings > nic.rx_queues:
             message = f"needs {rings} receive queues, those of rss_rings and of drss together"
-            yield tree.fault((*path, asked[0]), message, f"at most the {nic.rx_queues} that {name} has")
+            yield tree.fault((*path, used_options[0]), message, f"at most the {nic.rx_queues} that {name} has")
     for name, switch in file.network.items():
         if switch.vxlan and not platform.features.vxlan:
             yield tree.fault(("network", name, "vxlan"), "is not known to this platform", "false")
@@ -78,12 +80,12 @@ def _exclusive_faults(
         if not group.settings.exclusive or not group.count:
             continue
         path: KeyPath = ("vms", group.name, "vmx", "sched.cpu.latencySensitivity")
-        wanted = group.count * group.vcpus
-        taken += wanted
-        for asked, nodes in ((taken, cpu.nodes), (wanted, len(group.settings.nodes) or cpu.nodes)):
+        vcpus = group.count * group.vcpus
+        taken += vcpus
+        for pcpus, nodes in ((taken, cpu.nodes), (vcpus, len(group.settings.nodes) or cpu.nodes)):
             most = (cpu.node_cores - 1) * nodes
-            if asked > most:
-                message = f"needs {asked} cores that nothing else runs on, one for each vCPU with this setting"
+            if pcpus > most:
+                message = f"needs {pcpus} cores that nothing else runs on, one for each vCPU with this setting"
                 allowed = f"at most {most} such vCPUs: each NUMA node keeps a core for other worlds"
                 yield tree.fault(path, message, allowed)
                 break
@@ -122,8 +124,8 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
             )
         for key in ("rx_ring", "tx_ring"):
             for device in dict.fromkeys(vnic.device for vnic in group.settings.vnics):
-                asked, (least, step) = getattr(file.vms[group.name], key), _RINGS[device]
-                if asked is not None and (asked < least or asked % step):
+                size, (least, step) = getattr(file.vms[group.name], key), _RINGS[device]
+                if size is not None and (size < least or size % step):
                     allowed = f"a multiple of {step}, {least}..4096"
                     yield tree.fault((*path, key), f"is not a ring of a {device}", allowed)
         for number, vnic in enumerate(group.settings.vnics):
@@ -384,10 +386,10 @@ def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
     for name, group in file.vms.items():
         for number, switch in enumerate(group.networks):
             key = f"ethernet{number}.pnicFeatures"
-            asked = int(group.vmx.get(key, 0))
-            if asked & PNIC_LRO:
+            value = int(group.vmx.get(key, 0))
+            if value & PNIC_LRO:
                 yield f"vms.{name}: {key} asks for LRO, which is not modelled: Net.Vmxnet3HwLRO alone decides"
-            if not asked & PNIC_RSS:
+            if not value & PNIC_RSS:
                 continue
             if not platform.features.vnic_rss:
                 yield f"vms.{name}: {key} asks for RSS, but this platform gives a vNIC one receive queue"

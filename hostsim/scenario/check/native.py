@@ -55,8 +55,8 @@ def native_faults(
                 message = "belongs to NetQueue; a native kernel has a queue for each processor if the NIC has RSS"
                 yield tree.fault(("host", "nics", nic, key), message, "1")
     for role, shipped in DEFAULT_POLICIES.items():
-        asked = getattr(file.policies, role)
-        if asked is not None and asked.name != shipped:
+        policy = getattr(file.policies, role)
+        if policy is not None and policy.name != shipped:
             yield tree.fault(("policies", role), "is a policy of a hypervisor", _NOTHING)
     running = [name for name, group in file.vms.items() if group.count]
     for name in running:

@@ -309,10 +309,10 @@ def _function_faults(
                 yield tree.fault(("host", "nics", name, "mtu"), message, f"at most {mtu}")
 
 
-def _enough(name: str, nic: NicSpec, wanted: int) -> str:
+def _enough(name: str, nic: NicSpec, count: int) -> str:
     """The allowed number if VMs request more functions than a port has."""
-    if wanted <= nic.functions:
-        return f"host.nics.{name}.max_vfs: an integer {wanted}..{nic.functions}"
+    if count <= nic.functions:
+        return f"host.nics.{name}.max_vfs: an integer {count}..{nic.functions}"
     if nic.functions:
         return f"VMs with at most {nic.functions} functions of {name}: those of its model"
     return f"a NIC whose model has functions; nothing says how many {name} has"

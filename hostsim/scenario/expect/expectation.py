@@ -60,15 +60,15 @@ class Reader(Lookup):
         return self._trial(changes, at, self._tree.place(path))
 
     def figures(
-        self, parts: Iterable[tuple[str | int, FigurePart]], asked: Iterable[Expectation | None]
+        self, parts: Iterable[tuple[str | int, FigurePart]], expectations: Iterable[Expectation | None]
     ) -> tuple[Figure, ...]:
         """Read all figures.
 
         Args:
             parts: entries of the file, by name.
-            asked: the valid expectations.
+            expectations: the valid expectations.
         """
-        figures = {entry.name: entry for entry in asked if entry is not None}
+        figures = {entry.name: entry for entry in expectations if entry is not None}
         return tuple(
             read_figure(name, part, self, figures, self._require) for name, part in parts if isinstance(name, str)
         )
@@ -94,7 +94,9 @@ class Reader(Lookup):
             self._check_unit(claim, form, unit, (*path, "claim"))
             label = claim.label if claim.label != claim.metric else ""
             band, published = claim.band, claim.published
-            made = Expectation(claim.id, form, band, claim.unit, published, is_claim=True, kind=claim.kind, label=label)
+            expectation = Expectation(
+                claim.id, form, band, claim.unit, published, is_claim=True, kind=claim.kind, label=label
+            )
         elif part.measurement is not None:
             row = measurements().get(part.measurement)
             if row is None:
@@ -103,13 +105,15 @@ class Reader(Lookup):
                 return None
             row = row.counted_in(unit)
             self._check_unit(row, form, unit, (*path, "measurement"))
-            made = Expectation(row.id, form, row.band, row.unit, row.value, is_claim=True, kind=row.kind)
+            expectation = Expectation(row.id, form, row.band, row.unit, row.value, is_claim=True, kind=row.kind)
         else:
             low, high = (self.bound(end, unit, (*path, "between")) for end in part.between or (None, None))
             if low is not None and high is not None and low > high:
                 self.fault((*path, "between"), "has its ends in the wrong order", "[low, high]")
-            made = Expectation(str(part.name), form, Band(low, high), unit, _in_words(part.between), is_claim=False)
-        return made if len(self.faults) == before else None
+            expectation = Expectation(
+                str(part.name), form, Band(low, high), unit, _in_words(part.between), is_claim=False
+            )
+        return expectation if len(self.faults) == before else None
 
     def _check_unit(self, claim: Claim | Measurement, form: Form, unit: str, path: KeyPath) -> None:
         """Checks that the answer of a form has the unit of the claim; an axis value is a count."""

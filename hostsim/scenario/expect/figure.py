@@ -119,7 +119,7 @@ def read_figure(
     name: str,
     part: FigurePart,
     look: Lookup,
-    asked: Mapping[str, Expectation],
+    expectations: Mapping[str, Expectation],
     require_answer: Callable[[str, KeyPath], None],
 ) -> Figure:
     """Read one figure or table.
@@ -128,17 +128,21 @@ def read_figure(
         name: of the figure.
         part: as written.
         look: looks up names and collects faults.
-        asked: the valid expectations, by name.
+        expectations: the valid expectations, by name.
         require_answer: adds a fault for an unknown expectation.
     """
     path: KeyPath = ("figures", name)
     if part.answers:
-        _check_answers(part, look, asked, require_answer, (*path, "answers"))
+        _check_answers(part, look, expectations, require_answer, (*path, "answers"))
         if part.kind == "table":
             published = {answer: claims()[answer] for answer in part.answers if answer in claims()}
             conditions = {answer: f"{claim.condition}: {claim.metric}" for answer, claim in published.items()}
             return TableSpec(name, part.answers, title=part.title, size=part.size, conditions=conditions)
-        labels = {answer: asked[answer].label for answer in part.answers if answer in asked and asked[answer].label}
+        labels = {
+            answer: expectations[answer].label
+            for answer in part.answers
+            if answer in expectations and expectations[answer].label
+        }
         return AnswersSpec(name, part.answers, part.title, part.size, part.label, labels)
     assert part.x is not None  # the schema allows no other value
     is_time = part.x == TIME and TIME not in look.axes
@@ -219,7 +223,7 @@ def _check_metrics(part: FigurePart, look: Lookup, path: KeyPath) -> str:
 def _check_answers(
     part: FigurePart,
     look: Lookup,
-    asked: Mapping[str, Expectation],
+    expectations: Mapping[str, Expectation],
     require_answer: Callable[[str, KeyPath], None],
     path: KeyPath,
 ) -> None:
@@ -228,7 +232,7 @@ def _check_answers(
         require_answer(answer, path)
     if len(set(part.answers)) < len(part.answers):
         look.fault(path, "names an expectation twice", "each expectation once")
-    drawn = [asked[answer] for answer in part.answers if answer in asked]
+    drawn = [expectations[answer] for answer in part.answers if answer in expectations]
     for other in drawn[1:] if part.kind != "table" else ():
         if not is_comparable(drawn[0], other):
             message = f"has an answer in {other.counted_in} beside one in {drawn[0].counted_in}"

@@ -161,8 +161,8 @@ class Lookup:
 
     def first(self, names: Iterable[str]) -> dict[str, Scalar]:
         """The first values of the given axes, if known."""
-        wanted = set(names)
-        return {name: axis.values[0] for name, axis in self.axes.items() if name in wanted}
+        chosen_axes = set(names)
+        return {name: axis.values[0] for name, axis in self.axes.items() if name in chosen_axes}
 
     def values(self, axis: str, values: Sequence[Scalar], path: KeyPath, key: str) -> tuple[Scalar, ...]:
         """Values of an axis that is named under ``key``, each as the sweep writes it."""

@@ -91,8 +91,8 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
         if entry is None:
             faults.append(Fault("is not a rate", given=repr(written[:40]), allowed=allowed, file=name, line=number))
         elif rates and not 0 < entry[0] - rates[-1][0] <= LONGEST:
-            wanted = f"seconds above {rates[-1][0]}, by {LONGEST} at most"
-            faults.append(Fault("is not later", given=repr(written[:40]), allowed=wanted, file=name, line=number))
+            increase = f"seconds above {rates[-1][0]}, by {LONGEST} at most"
+            faults.append(Fault("is not later", given=repr(written[:40]), allowed=increase, file=name, line=number))
         else:
             rates.append(entry)
         if len(faults) == _MOST_FAULTS:

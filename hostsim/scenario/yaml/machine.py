@@ -365,13 +365,13 @@ class Machine:
 
     def _device(self, entry: FileSetting, name: str) -> FileSetting:
         """The simulated virtual device."""
-        asked = str(entry.value).casefold()
-        value = _STAND_INS.get(asked, asked)
+        device = str(entry.value).casefold()
+        value = _STAND_INS.get(device, device)
         if value == "e1000" and not self.group.has_e1000:
             value = "vmxnet3"
-        if value != asked and name not in self.group.own:
+        if value != device and name not in self.group.own:
             article = "an" if value == "e1000" else "a"
-            reason = "the guest has no driver for an e1000" if asked == "e1000" else "is not modelled"
+            reason = "the guest has no driver for an e1000" if device == "e1000" else "is not modelled"
             self.warnings.append(
                 f"{self.file}:{entry.line}: {entry.name} = {entry.value!r}: {reason}, and {article} {value} is simulated; "
                 f"{self._path(name)} in the scenario wins over the file"

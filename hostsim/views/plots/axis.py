@@ -173,8 +173,8 @@ def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]]
         axes.relim()
     before = set(axes.get_children())
     height = draw(axes, layers)
-    made = WeakSet(set(axes.get_children()) - before)
-    _DRAWN[axes] = _Drawn(layers, made, axes.get_ylim())
+    artists = WeakSet(set(axes.get_children()) - before)
+    _DRAWN[axes] = _Drawn(layers, artists, axes.get_ylim())
     return height
 
 
@@ -188,13 +188,13 @@ def series_of_layers(layers: Sequence[Layer], place: dict[str, float], width: fl
     """
     drawn = [(layer, one) for layer in layers for one in series_of(layer.table, layer.figure, place)]
     names = _names(layers)
-    made = []
+    all_series = []
     for number, (layer, one) in enumerate(drawn):
         offset = width * ((number + 0.5) / len(drawn) - 0.5)
         label = ", ".join(filter(None, (names[layers.index(layer)], one.label)))
         beside = {text: x + offset for text, x in place.items()}
-        made.append((layer, replace(one, label=label, look=look_of(number), place=beside)))
-    return made
+        all_series.append((layer, replace(one, label=label, look=look_of(number), place=beside)))
+    return all_series
 
 
 def _names(layers: Sequence[Layer]) -> list[str]:

@@ -115,11 +115,11 @@ def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float
     rows = figure_rows(table, figure)
     names = list(figure.series)
     keys = list(dict.fromkeys(rows[names].itertuples(index=False, name=None))) if names else [()]
-    made = []
+    all_series = []
     for number, key in enumerate(keys):
         own = rows[[tuple(row) == key for row in rows[names].to_numpy()]] if names else rows
-        made.append(DataSeries(key, _label(figure, key), own, look_of(number), place))
-    return made
+        all_series.append(DataSeries(key, _label(figure, key), own, look_of(number), place))
+    return all_series
 
 
 def curve_of(series: DataSeries, x: str, metric: str, *, signed: bool = False) -> Curve:

@@ -209,16 +209,16 @@ def _references(
         for one, place, factor in means:
             own = OWN if not expectation.is_claim else INK if figure.kind == "bar" or meaning is Meaning.MEAN else ""
             scaled = Band(*(None if end is None else end * factor for end in (band.low, band.high)))
-            made = _Reference(
+            overlay = _Reference(
                 place,
                 scaled,
                 None if number is None else number * factor,
                 own or one.look.colour,
                 Meaning.RATIO if factor != 1.0 and meaning is Meaning.PUBLISHED else meaning,
             )
-            if made not in seen:
-                seen.add(made)
-                yield made
+            if overlay not in seen:
+                seen.add(overlay)
+                yield overlay
 
 
 def _places(
@@ -265,10 +265,10 @@ def _points_about(form: Form, figure: FigureSpec) -> list[tuple[AxisValues, Axis
     return []
 
 
-def _apart(at: AxisValues, reference: AxisValues, wanted: AxisValues) -> bool:
+def _apart(at: AxisValues, reference: AxisValues, difference: AxisValues) -> bool:
     """True if a reference point differs from a point in exactly the given values."""
     differ = {axis: str(value) for axis, value in reference.items() if str(at.get(axis)) != str(value)}
-    return differ == {axis: str(value) for axis, value in wanted.items()}
+    return differ == {axis: str(value) for axis, value in difference.items()}
 
 
 def draw_limits(axes: Axes, figure: FigureSpec, *, room: bool = False) -> None:

@@ -175,8 +175,8 @@ def shown_figure() -> Figure:
 
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     with house_style():
-        made: Figure = Figure() if pyplot is None else pyplot.figure()
-    return made
+        figure: Figure = Figure() if pyplot is None else pyplot.figure()
+    return figure
 
 
 def as_svg(figure: Figure, *, opaque: bool = False) -> str:

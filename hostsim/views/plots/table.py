@@ -80,28 +80,28 @@ def _answer(name: str, verdict: Verdict | None) -> tuple[str, ...]:
     """The row of an answer."""
     if verdict is None:
         return name, "", NO_ANSWER, "", ""
-    asked = verdict.expectation
+    expectation = verdict.expectation
     # the published value already has the unit
-    band = band_text(asked.band, asked.unit if asked.unit == "boolean" else "")
-    return name, published_text(asked), value_text(verdict), interval_cell(verdict), band
+    band = band_text(expectation.band, expectation.unit if expectation.unit == "boolean" else "")
+    return name, published_text(expectation), value_text(verdict), interval_cell(verdict), band
 
 
 def _refusals(rules: Iterable[Refused]) -> Cells:
     """A row for each feature to be refused, with the tried values; one row for the accepted case."""
     rows: dict[str, tuple[str, list[str], list[str]]] = {}
     for case in (case for rule in rules for case in rule.cases):
-        wanted = "refused" if case.feature else "accepted"
-        _, outcomes, tried = rows.setdefault(case.feature or "anything else", (wanted, [], []))
+        published = "refused" if case.feature else "accepted"
+        _, outcomes, tried = rows.setdefault(case.feature or "anything else", (published, [], []))
         outcomes.append("refused" if case.said else "accepted")
         tried.append(case.tried or "the scenario as it stands")
     return ("feature", "published", "simulated", "tried"), [
-        (feature, wanted, ", ".join(dict.fromkeys(outcomes)), "; ".join(tried))
-        for feature, (wanted, outcomes, tried) in rows.items()
+        (feature, published, ", ".join(dict.fromkeys(outcomes)), "; ".join(tried))
+        for feature, (published, outcomes, tried) in rows.items()
     ]
 
 
 def _metrics(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdict]) -> Cells:
-    told = {
+    by_cell = {
         (form.metric, str(form.at.get(figure.x))): verdict.expectation.published
         for verdict in verdicts
         if isinstance(form := verdict.expectation.form, At)
@@ -116,7 +116,7 @@ def _metrics(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdict]
         rows = figure_rows(table, spec)
         groups = {str(at): group for at, group in rows.groupby(figure.x, sort=False)}
         names = list(groups)
-        published = {at: told[metric, at] for at in names if (metric, at) in told}
+        published = {at: by_cell[metric, at] for at in names if (metric, at) in by_cell}
         if published:
             headings.append("published")
             columns.append([published.get(at, "") for at in names])

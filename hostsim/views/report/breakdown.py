@@ -106,8 +106,8 @@ def cpu_shares(results: Results, at: AxisValues | None = None) -> Bars:
     """
     points = _points(results, at)
     names = _names(results, points)
-    asked = results.cpu["point"].isin([point.id for point in points])
-    busy = results.cpu[asked & (results.cpu["kind"] != IDLE) & (results.cpu["share"] > 0)]
+    is_shown = results.cpu["point"].isin([point.id for point in points])
+    busy = results.cpu[is_shown & (results.cpu["kind"] != IDLE) & (results.cpu["share"] > 0)]
     owners = busy.groupby("kind")["owner"].nunique()
     several = set(owners[owners > 1].index) if owners.sum() <= len(LOOKS) else set()
     bars: Bars = []
