@@ -151,12 +151,12 @@ def run(
     """
     from hostsim.campaign.pipeline import run_sweep, run_sweeps
 
-    asked = run_options(run, options, given)
-    fidelity, execution = asked.fidelity(), asked.execution(_shown(progress))
+    chosen_options = run_options(run, options, given)
+    fidelity, execution = chosen_options.fidelity(), chosen_options.execution(_shown(progress))
     if isinstance(scenario, list | tuple):
-        several = [_chosen(each, overrides, axes, root, asked.plugins) for each in scenario]
+        several = [_chosen(path, overrides, axes, root, chosen_options.plugins) for path in scenario]
         return list(run_sweeps(several, fidelity, execution, expectations=expectations))
-    chosen = _chosen(scenario, overrides, axes, root, asked.plugins)
+    chosen = _chosen(scenario, overrides, axes, root, chosen_options.plugins)
     return run_sweep(chosen, fidelity, execution, expectations=expectations)
 
 

@@ -219,7 +219,7 @@ def stored_runs(
         for run in runs_in(Path(results))
         if (all_versions or run.is_usable) and (head := run.head()) is not None
     ]
-    names_of_parameters = list(dict.fromkeys(name for one in runs for name in one.named))
+    names_of_parameters = list(dict.fromkeys(name for entry in runs for name in entry.named))
     unknown = [name for name in parameters if name not in names_of_parameters]
     if unknown and runs:
         allowed = "a dotted path, or an axis of a scenario"
@@ -233,7 +233,7 @@ def stored_runs(
             )
             for name in unknown
         )
-    runs = [one for one in runs if fnmatch.fnmatchcase(one.scenario, scenario) and _fits(one.named, parameters)]
+    runs = [entry for entry in runs if fnmatch.fnmatchcase(entry.scenario, scenario) and _fits(entry.named, parameters)]
     return _frame(runs, list(parameters), names)
 
 
@@ -290,19 +290,19 @@ def _frame(runs: Sequence[_ReadableRun], first: Sequence[str], metrics: Sequence
     from hostsim.results.metrics.catalogue import CATALOGUE
     from hostsim.results.table import as_numbers
 
-    paths = list(dict.fromkeys(path for one in runs for path in one.parameters))
-    values = {path: [one.named.get(path) for one in runs] for path in dict.fromkeys([*first, *paths])}
+    paths = list(dict.fromkeys(path for entry in runs for path in entry.parameters))
+    values = {path: [entry.named.get(path) for entry in runs] for path in dict.fromkeys([*first, *paths])}
     shown = [path for path, column in values.items() if path in first or len(set(map(str, column))) > 1]
     columns: dict[str, Any] = {
-        "scenario": [one.scenario for one in runs],
-        "code": [one.run.code for one in runs],
-        "point": [one.run.key[0] for one in runs],
-        "replication": [one.run.key[1] for one in runs],
-        "seed": [one.run.key[2] for one in runs],
-        "stored": pd.to_datetime([one.run.stored for one in runs], unit="s", utc=True),
-        "bytes": [one.run.bytes for one in runs],
+        "scenario": [entry.scenario for entry in runs],
+        "code": [entry.run.code for entry in runs],
+        "point": [entry.run.key[0] for entry in runs],
+        "replication": [entry.run.key[1] for entry in runs],
+        "seed": [entry.run.key[2] for entry in runs],
+        "stored": pd.to_datetime([entry.run.stored for entry in runs], unit="s", utc=True),
+        "bytes": [entry.run.bytes for entry in runs],
     }
-    records = (one.run.record() if metrics or one.head.has_failed else None for one in runs)
+    records = (entry.run.record() if metrics or entry.head.has_failed else None for entry in runs)
     measured = [_measured(record, metrics) for record in records]
     columns |= {"error": [error for error, _ in measured]}
     columns |= {path: values[path] for path in shown}

@@ -163,22 +163,24 @@ def _calibrate_shipped(output: Path | None, options: RunOptions, *, dry_run: boo
 def _fit_answer(shipped: ShippedFit) -> str:
     """The numbers that the best fit changed, and the missed claims."""
     moved = sorted(
-        (number for number in shipped.numbers if abs(number.moved) >= LEAST_SHOWN), key=lambda one: -abs(one.moved)
+        (number for number in shipped.numbers if abs(number.moved) >= LEAST_SHOWN), key=lambda entry: -abs(entry.moved)
     )
     rows = [
         (
-            one.name,
-            one.unit or "-",
-            f"{one.prior[1]:.4g}",
-            f"{one.value:.4g}",
-            f"{one.moved:+.2f}",
-            f"{100 * one.kept:.0f} %",
+            entry.name,
+            entry.unit or "-",
+            f"{entry.prior[1]:.4g}",
+            f"{entry.value:.4g}",
+            f"{entry.moved:+.2f}",
+            f"{100 * entry.kept:.0f} %",
         )
-        for one in moved
+        for entry in moved
     ]
     lines = [columns(("number", "unit", "prior", "best fit", "moved, in sd", "sd left"), rows), ""]
     missed = [claim for claim in shipped.claims if abs(claim.residual) > 1]
-    lines += [f"off: {one.name}: {one.value:.4g}, published {one.published:.4g} +- {one.half:.2g}" for one in missed]
+    lines += [
+        f"off: {entry.name}: {entry.value:.4g}, published {entry.published:.4g} +- {entry.half:.2g}" for entry in missed
+    ]
     lines.append(
         f"objective {shipped.objectives[0]:.1f} -> {shipped.objectives[-1]:.1f} in {len(shipped.objectives) - 1} steps and {shipped.processor_h:.1f} processor hours; "
         f"{shipped.effective:.1f} effective parameters; {len(shipped.claims) - len(missed)} of {len(shipped.claims)} claims within a half-width"
@@ -214,12 +216,12 @@ class _Teller:
         self._count = 0
         self._spent = 0.0
 
-    def __call__(self, one: Evaluated) -> None:
+    def __call__(self, member: Evaluated) -> None:
         self._count += 1
-        self._spent += one.processor_s
-        why = f": cannot be: {one.error}" if one.error else ""
+        self._spent += member.processor_s
+        why = f": cannot be: {member.error}" if member.error else ""
         typer.echo(
-            f"host {self._count} (member {one.member}), {duration(self._spent)} of processor time{why}", err=True
+            f"host {self._count} (member {member.member}), {duration(self._spent)} of processor time{why}", err=True
         )
 
 
@@ -227,9 +229,9 @@ def _own_forecast(host: OwnHost, budget: float | Waves, options: RunOptions) -> 
     from hostsim.lab.calibration.joint import Waves
     from hostsim.lab.calibration.own_host import hosts_within
 
-    each = _host_seconds(host.joint, options)
-    waves = budget if isinstance(budget, Waves) else hosts_within(budget, max(each, 1e-3))
-    return _forecast(host.joint, waves, each, options)
+    host_s = _host_seconds(host.joint, options)
+    waves = budget if isinstance(budget, Waves) else hosts_within(budget, max(host_s, 1e-3))
+    return _forecast(host.joint, waves, host_s, options)
 
 
 def _host_seconds(joint: Joint, options: RunOptions) -> float:
@@ -240,14 +242,14 @@ def _host_seconds(joint: Joint, options: RunOptions) -> float:
 
     evaluated = joint.evaluated().values()
     if evaluated:
-        return sum(one.processor_s for one in evaluated) / len(evaluated)
+        return sum(member.processor_s for member in evaluated) / len(evaluated)
     fidelity = Fidelity(quick=True, seed=options.seed)
     with TemporaryDirectory() as empty:  # every host needs all runs; stored runs of the shipped host do not help
         store = Store(Path(empty))
         return sum(forecast(host.plan(host.scenario, fidelity), store, 1).seconds for host in joint.hosts)
 
 
-def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> str:
+def _forecast(joint: Joint, waves: Waves, host_s: float, options: RunOptions) -> str:
     """The subject of the calibration and its cost, one line for each."""
     from hostsim.campaign.executor.base import worker_count
 
@@ -259,10 +261,10 @@ def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> s
         ("calibrated", f"{len(joint.design.priors)} constants and inputs"),
         ("to", f"{len(joint.observations)} measurements of {', '.join(joint.experiments)}"),
         ("hosts", f"{sum(sizes)}: {' + '.join(map(str, sizes))}, of which {done} are in {joint.folder}"),
-        ("processor time", f"at most {about(each * left)}, {about(each)} each"),
+        ("processor time", f"at most {about(host_s * left)}, {about(host_s)} each"),
         (
             "takes",
-            f"at most {about(each * left / jobs)} on {jobs} processors, and a few minutes for emulators and chains",
+            f"at most {about(host_s * left / jobs)} on {jobs} processors, and a few minutes for emulators and chains",
         ),
     ]
     return columns(("", ""), rows).strip("\n")
@@ -271,17 +273,17 @@ def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> s
 def _answer(calibrated: Calibrated, name: str) -> str:
     """The result: numbers that the data determine, residuals, the prediction, and the next measurement."""
     held = calibrated.held
-    others = [one.name for one in calibrated.summary.learnt if one not in held]
+    others = [entry.name for entry in calibrated.summary.learnt if entry not in held]
     rows = [
         (
-            one.name,
-            one.unit or "-",
-            _spread(one.prior),
-            _spread(one.posterior),
-            f"{one.moved:+.1f}",
-            f"{100 * one.kept:.0f} %",
+            entry.name,
+            entry.unit or "-",
+            _spread(entry.prior),
+            _spread(entry.posterior),
+            f"{entry.moved:+.1f}",
+            f"{100 * entry.kept:.0f} %",
         )
-        for one in held
+        for entry in held
     ]
     off = [residual for residual in calibrated.residuals if not residual.holds]
     lines = []
@@ -294,17 +296,19 @@ def _answer(calibrated: Calibrated, name: str) -> str:
         f"{name}: {len(held)} of {len(held) + len(others)} numbers are held, {len(calibrated.residuals) - len(off)} of {len(calibrated.residuals)} measurements agree with the ensemble of {len(calibrated.ensemble)} hosts",
     ]
     lines += [
-        f"off: {one.name}: {_spread((one.low, one.median, one.high))}, measured {one.measured:.4g} +- {one.interval:.2g}"
-        for one in off[:MOST_SHOWN]
+        f"off: {entry.name}: {_spread((entry.low, entry.median, entry.high))}, measured {entry.measured:.4g} +- {entry.interval:.2g}"
+        for entry in off[:MOST_SHOWN]
     ]
     lines += [
         f"beyond constants the model misses {where} by about {median:.1f} half-widths (90 %: {low:.1f} to {high:.1f})"
         for where, (low, median, high) in calibrated.summary.discrepancies.items()
     ]
     if calibrated.prediction is not None:
-        one = calibrated.prediction
-        lines.append(f"predicted: {one.name}: {_spread((one.low, one.median, one.high))} (90 %)")
-    lines += [f"measure next: {one.name}, which narrows it by {100 * one.narrows:.0f} %" for one in calibrated.next[:1]]
+        entry = calibrated.prediction
+        lines.append(f"predicted: {entry.name}: {_spread((entry.low, entry.median, entry.high))} (90 %)")
+    lines += [
+        f"measure next: {entry.name}, which narrows it by {100 * entry.narrows:.0f} %" for entry in calibrated.next[:1]
+    ]
     lines.append(f"all of it: {calibrated.joint.folder}")
     return "\n".join(lines)
 

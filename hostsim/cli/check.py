@@ -380,7 +380,7 @@ def predict(
     else:
         _print_tables(predicted)
     say_warnings(warning for scenario in scenarios for warning in scenario.warnings)
-    if any(each.verdict.value is None for each in predicted):
+    if any(entry.verdict.value is None for entry in predicted):
         raise typer.Exit(Status.CLAIM)
 
 
@@ -391,10 +391,10 @@ def _print_tables(predictions: list[Prediction]) -> None:
     typer.echo(
         columns(headings(predictions), rows(predictions)) + "\n\n" + columns(SCORE_HEADINGS, score_rows(predictions))
     )
-    for each in predictions:
-        verdict = each.verdict
+    for entry in predictions:
+        verdict = entry.verdict
         for text in [*([verdict.reason] if verdict.reason else []), *verdict.notes]:
-            typer.echo(f"{each.measurement.id}: {text}", err=True)
+            typer.echo(f"{entry.measurement.id}: {text}", err=True)
 
 
 def verify(

@@ -68,8 +68,8 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
         seconds = _as_last(last, standing.missing, searched)
     else:
         known_s = standing.seconds_left
-        each = (known_s / max(missing, 1) if known_s is not None else _tried(plan)) if missing else 0.0
-        seconds = each * (missing + searched)
+        run_s = (known_s / max(missing, 1) if known_s is not None else _tried(plan)) if missing else 0.0
+        seconds = run_s * (missing + searched)
     drawing_s = last.usage.drawing_s if last is not None and plan.swept else 0.0
     return Forecast(
         scenario=plan.scenario.name,
@@ -189,7 +189,7 @@ def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
     for ensemble in (SHIPPED, None):
         runs = with_least_replications(sides[0], options.model_copy(update={"ensemble": ensemble}).fidelity())
         plans.append([api.plan(side, runs) for side in sides])
-    missing = [[(each := preview(plan, execution.store)).total - each.done for plan in both] for both in plans]
+    missing = [[(partial := preview(plan, execution.store)).total - partial.done for plan in both] for both in plans]
     more = sum(missing[0]) - sum(missing[1])
     if more <= 0:
         return 0.0
@@ -200,9 +200,9 @@ def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
 def _total(forecasts: Sequence[Forecast]) -> Forecast:
     """The sum of several forecasts."""
     points, runs, stored, searched = (
-        sum(getattr(one, name) for one in forecasts) for name in ("points", "runs", "stored", "searched")
+        sum(getattr(entry, name) for entry in forecasts) for name in ("points", "runs", "stored", "searched")
     )
-    seconds, is_known = sum(one.seconds for one in forecasts), all(one.is_known for one in forecasts)
+    seconds, is_known = sum(entry.seconds for entry in forecasts), all(entry.is_known for entry in forecasts)
     return Forecast("total", points, runs, stored, searched, seconds, is_known)
 
 

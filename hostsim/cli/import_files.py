@@ -64,8 +64,14 @@ def _answer(draft: Draft) -> str:
     lines += [f"packets to replay: {packets}"] if packets else []
     if measured := draft.measured:
         rows = [
-            (one.metric, f"{one.value:.4g}", "none" if one.half is None else f"{one.half:.2g}", one.samples, one.source)
-            for one in measured
+            (
+                entry.metric,
+                f"{entry.value:.4g}",
+                "none" if entry.half is None else f"{entry.half:.2g}",
+                entry.samples,
+                entry.source,
+            )
+            for entry in measured
         ]
         lines += ["", columns(("measure", "value", "interval", "samples", "from"), rows)]
     if unknown := draft.unknown:
@@ -76,7 +82,7 @@ def _answer(draft: Draft) -> str:
 
 def _say_notes(draft: Draft) -> None:
     notes = [*draft.contents.notes, *(f"contradictory values, the first is used: {text}" for text in draft.conflicts())]
-    alone = [one.metric for one in draft.measured if one.half is None]
+    alone = [entry.metric for entry in draft.measured if entry.half is None]
     if alone:
         notes.append(f"{', '.join(alone)}: a single sample has no interval and is not in measured.csv; take several")
     for note in notes[:MOST_SHOWN]:

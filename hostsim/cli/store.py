@@ -38,7 +38,9 @@ def merge(
     target = options.results
     require_folder(target)
     done = merge_runs(folders, target)
-    rows = [(str(one.folder), one.added, one.there, one.failed, one.unreadable, one.others) for one in done]
+    rows = [
+        (str(entry.folder), entry.added, entry.there, entry.failed, entry.unreadable, entry.others) for entry in done
+    ]
     typer.echo(columns(("folder", "added", "already there", "failed", "unreadable", "of other code"), rows))
 
 

@@ -510,7 +510,7 @@ def with_ledgers(chosen: Chosen, predictions: Iterable[Prediction]) -> list[Pred
     by_id = {
         name: ledger[name] for (_, names), ledger in zip(chosen, ledgers, strict=True) for name in names & ledger.keys()
     }
-    return [replace(each, first=by_id.get(each.measurement.id)) for each in predictions]
+    return [replace(prediction, first=by_id.get(prediction.measurement.id)) for prediction in predictions]
 
 
 def scores(predictions: Sequence[Prediction]) -> list[Score]:
@@ -519,17 +519,17 @@ def scores(predictions: Sequence[Prediction]) -> list[Score]:
     """
     entries = []
     for kind in CLAIM_KINDS:
-        of_kind = [each for each in predictions if each.measurement.kind == kind]
+        of_kind = [prediction for prediction in predictions if prediction.measurement.kind == kind]
         for apart in ("", CHANGED_INPUTS, CHANGED_MECHANISM):
-            members = [each for each in of_kind if each.apart == apart]
+            members = [prediction for prediction in of_kind if prediction.apart == apart]
             entries += [_score(kind, time, apart, members) for time in TIMES if members]
     return entries
 
 
 def _score(kind: str, time: str, apart: str, members: Sequence[Prediction]) -> Score:
-    errors = [abs(error) for each in members if (error := each.error(time)) is not None]
-    bands = [held for each in members if (held := each.in_band(time)) is not None]
-    sides = [each.side_is_right(time) for each in members]
+    errors = [abs(error) for prediction in members if (error := prediction.error(time)) is not None]
+    bands = [held for prediction in members if (held := prediction.in_band(time)) is not None]
+    sides = [prediction.side_is_right(time) for prediction in members]
     pairs = [one.is_in_order(two, time) for one, two in combinations(members, 2)]
     orders = [right for right in (*sides, *pairs) if right is not None]
     median = statistics.median(errors) if errors else None
@@ -557,10 +557,10 @@ NONE = "–"
 
 def rows(predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
     """Two rows for each prediction, the first and today's, below `headings`."""
-    triples = [(each, time, _row(each, time, predictions)) for each in predictions for time in TIMES]
+    triples = [(prediction, time, _row(prediction, time, predictions)) for prediction in predictions for time in TIMES]
     if not _is_predicted(predictions):
         return [row for _, _, row in triples]
-    cells = [prediction_text(each.verdict) if time == "today" else NONE for each, time, _ in triples]
+    cells = [prediction_text(prediction.verdict) if time == "today" else NONE for prediction, time, _ in triples]
     return [(*row[:_PLACE], cell, *row[_PLACE:]) for (_, _, row), cell in zip(triples, cells, strict=True)]
 
 
@@ -570,41 +570,41 @@ def headings(predictions: Sequence[Prediction]) -> tuple[str, ...]:
 
 
 def _is_predicted(predictions: Sequence[Prediction]) -> bool:
-    return any(each.verdict.prediction for each in predictions)
+    return any(prediction.verdict.prediction for prediction in predictions)
 
 
-def _row(each: Prediction, time: str, others: Sequence[Prediction]) -> tuple[str, ...]:
-    row, held, orders = each.measurement, each.in_band(time), each.orders(others, time)
+def _row(prediction: Prediction, time: str, others: Sequence[Prediction]) -> tuple[str, ...]:
+    row, held, orders = prediction.measurement, prediction.in_band(time), prediction.orders(others, time)
     is_first = time == "first"
-    recorded = f"{each.first.date}, {each.first.fidelity}" if each.first else "not recorded"
+    recorded = f"{prediction.first.date}, {prediction.first.fidelity}" if prediction.first else "not recorded"
     return (
         row.id if is_first else "",
         f"{row.value} {row.unit}" if is_first else "",
         band_text(row.band) if is_first else "",
         time,
-        value_cell(each, time),
-        _interval(each, time),
-        percent(each.error(time), sign=True),
+        value_cell(prediction, time),
+        _interval(prediction, time),
+        percent(prediction.error(time), sign=True),
         NONE if held is None else "yes" if held else "no",
         f"{sum(orders)} of {len(orders)}" if orders else NONE,
-        recorded if is_first else each.apart,
+        recorded if is_first else prediction.apart,
     )
 
 
-def value_cell(each: Prediction, time: str) -> str:
+def value_cell(prediction: Prediction, time: str) -> str:
     """A value in words; a dash without one."""
     if time == "today":
-        return value_text(each.verdict)
-    first = each.first
+        return value_text(prediction.verdict)
+    first = prediction.first
     if first is None:
         return NONE
     return f"{first.bound} {number(first.value)}" if first.bound else number(first.value)
 
 
-def _interval(each: Prediction, time: str) -> str:
+def _interval(prediction: Prediction, time: str) -> str:
     if time == "today":
-        return interval_cell(each.verdict)
-    low, high = each.first.interval if each.first else (None, None)
+        return interval_cell(prediction.verdict)
+    low, high = prediction.first.interval if prediction.first else (None, None)
     return NONE if low is None or high is None else f"[{number(low)}, {number(high)}]"
 
 
@@ -636,16 +636,16 @@ def _share(part: int, whole: int) -> str:
 def as_json(predictions: Sequence[Prediction]) -> dict[str, list[dict[str, object]]]:
     """Predictions and scores as plain values for strict JSON: an absent or infinite number is None."""
     return {
-        "predictions": [_plain(each, predictions) for each in predictions],
+        "predictions": [_plain(prediction, predictions) for prediction in predictions],
         "scores": [_plain_score(score) for score in scores(predictions)],
     }
 
 
-def _plain(each: Prediction, others: Sequence[Prediction]) -> dict[str, object]:
-    row, verdict = each.measurement, each.verdict
-    first = None if each.first is None else each.first.model_dump(mode="json")
+def _plain(prediction: Prediction, others: Sequence[Prediction]) -> dict[str, object]:
+    row, verdict = prediction.measurement, prediction.verdict
+    first = None if prediction.first is None else prediction.first.model_dump(mode="json")
     today: dict[str, object] = {
-        "digest": each.digest,
+        "digest": prediction.digest,
         "value": _finite(verdict.value),
         "interval": [_finite(verdict.ci_low), _finite(verdict.ci_high)],
         "bound": verdict.bound and verdict.bound.value,
@@ -656,7 +656,11 @@ def _plain(each: Prediction, others: Sequence[Prediction]) -> dict[str, object]:
         today["prediction"] = [interval.low, interval.high]
         today["members"] = interval.members
     judged = {
-        time: {"error": _finite(each.error(time)), "in_band": each.in_band(time), "orders": each.orders(others, time)}
+        time: {
+            "error": _finite(prediction.error(time)),
+            "in_band": prediction.in_band(time),
+            "orders": prediction.orders(others, time),
+        }
         for time in TIMES
     }
     return {
@@ -670,7 +674,7 @@ def _plain(each: Prediction, others: Sequence[Prediction]) -> dict[str, object]:
         "source": row.source,
         "first": None if first is None else first | judged["first"],
         "today": today | judged["today"],
-        "apart": each.apart,
+        "apart": prediction.apart,
     }
 
 

@@ -371,13 +371,13 @@ def draw(result: SensitivityResult, scenario: str) -> Axes:
     """
     swings = [
         Swing(
-            one.constant.name,
-            interval_text(one.constant),
-            *one.at_ends,
-            f"{_percent(one.share.total)} of the variance",
+            factor.constant.name,
+            interval_text(factor.constant),
+            *factor.at_ends,
+            f"{_percent(factor.share.total)} of the variance",
         )
-        for one in sorted(result.influential, key=_swing, reverse=True)
-        if one.at_ends is not None and one.share is not None
+        for factor in sorted(result.influential, key=_swing, reverse=True)
+        if factor.at_ends is not None and factor.share is not None
     ]
     at = ", ".join(f"{axis} = {value}" for axis, value in result.at.items())
     title = f"{scenario}{' at ' + at if at else ''}: {result.base:.4g} {CATALOGUE[result.metric].unit}"
@@ -400,22 +400,22 @@ def _percent(share: float) -> str:
     return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
-def _swing(one: FactorSensitivity) -> float:
-    assert one.at_ends is not None
-    return abs(one.at_ends[1] - one.at_ends[0])
+def _swing(factor: FactorSensitivity) -> float:
+    assert factor.at_ends is not None
+    return abs(factor.at_ends[1] - factor.at_ends[0])
 
 
-def _row(one: FactorSensitivity) -> tuple[str, ...]:
-    effect, share = one.effect, one.share
+def _row(factor: FactorSensitivity) -> tuple[str, ...]:
+    effect, share = factor.effect, factor.share
     return (
-        one.constant.name,
-        interval_text(one.constant),
-        one.constant.origin.value,
+        factor.constant.name,
+        interval_text(factor.constant),
+        factor.constant.origin.value,
         f"{effect.mean:.3g} ±{effect.half:.2g}",
         f"{effect.spread:.2g}",
         "" if share is None else f"{100 * share.total:.0f} ±{100 * share.total_half:.0f} %",
         "" if share is None else f"{100 * share.first:.0f} ±{100 * share.first_half:.0f} %",
-        "" if one.at_ends is None else f"{one.at_ends[0]:.4g} .. {one.at_ends[1]:.4g}",
+        "" if factor.at_ends is None else f"{factor.at_ends[0]:.4g} .. {factor.at_ends[1]:.4g}",
     )
 
 

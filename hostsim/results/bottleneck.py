@@ -155,10 +155,16 @@ def packed_bottlenecks(record: RunRecord, of: Iterable[str] = ()) -> PackedBottl
         if len(names_of_kind[kind]) > 1
     ]
     own += [Subject("vm", name) for name in dict.fromkeys(of) if name in names_of_kind["vm"]]
-    rows = [(one, _Path(record, one).bottleneck()) for one in own]
+    rows = [(subject, _Path(record, subject).bottleneck()) for subject in own]
     return [
-        (one.kind if one else HOST, one.name if one else "", str(bottleneck), bottleneck.reason, bottleneck.relief)
-        for one, bottleneck in rows
+        (
+            subject.kind if subject else HOST,
+            subject.name if subject else "",
+            str(bottleneck),
+            bottleneck.reason,
+            bottleneck.relief,
+        )
+        for subject, bottleneck in rows
     ]
 
 
@@ -322,7 +328,7 @@ class _Path:
         users, groups, receivers = fixed("users"), fixed("groups"), self._last("flow.receivers") or [1] * len(names)
         for index, name in enumerate(names):
             own = {counter: values[index] for counter, values in counts.items()}
-            lost = sum(own[f"dropped_{each}"] for each in _PLACES)
+            lost = sum(own[f"dropped_{cause}"] for cause in _PLACES)
             got = own["delivered"] - own["to_forward"] + own["forwarded"] + own["out"]
             connections, window, allowed, in_flight = windows.get(name, [0, 0.0, 0.0, 0.0])
             yield _Flow(
@@ -396,7 +402,7 @@ class _Path:
             homes = self._levels(f"{kind}.node").astype(np.int64)
             for index, (name, share) in enumerate(used):
                 mine = name in self._polls if kind == "netpoll" else self._of_path(name)
-                waited = sum(each.get(name, 0.0) for each in waits)
+                waited = sum(shares.get(name, 0.0) for shares in waits)
                 if mine and share + waited > 0.0:
                     node = int(np.bincount(homes[:, index]).argmax()) if homes.shape[1] else 0
                     worlds[name] = _World(kind, name, node, share, waited)
@@ -749,7 +755,7 @@ class _Path:
         if flow.name in self._entities("trip.count"):
             return self._largest_stage(flow)
         if flow.connections and flow.in_flight >= MOST_THINKING * flow.allowed and flow.octets:
-            each, count = flow.window / flow.connections, flow.connections
+            per_connection, count = flow.window / flow.connections, flow.connections
             trip_us = flow.in_flight / flow.octets * self._record.window_ps / 1e6
             many = f"{count} connections of {flow.name} have" if count > 1 else f"The connection of {flow.name} has"
             grows = (
@@ -757,7 +763,7 @@ class _Path:
                 if flow.allowed < HELD * flow.window
                 else ""
             )
-            reason = f"{many} a window of {each / 1024:.3g} KiB{' each' if count > 1 else ''}{grows}, at a round trip of {trip_us:.3g} us: nothing on the way is full."
+            reason = f"{many} a window of {per_connection / 1024:.3g} KiB{' each' if count > 1 else ''}{grows}, at a round trip of {trip_us:.3g} us: nothing on the way is full."
             relief = "a larger window, more connections (streams), or a shorter delay"
             share = 100.0 * flow.in_flight / flow.window if flow.window else 0.0
             return Bottleneck("window", flow.name, share, reason=reason, relief=_relief(relief))

@@ -352,7 +352,7 @@ def _require_known(records: Sequence[RunRecord], metric: Metric, subject: str) -
     """Raises InputError if no record has the subject, or if the subject does not have the measure."""
     kind, own = words(subject)
     names_of_kind = {
-        one: {n for record in records for n in subjects(record, one)} for one in ([kind] if kind else KINDS)
+        of_kind: {n for record in records for n in subjects(record, of_kind)} for of_kind in ([kind] if kind else KINDS)
     }
     if not any(own in names for names in names_of_kind.values()):
         every = sorted(set().union(*names_of_kind.values()))
@@ -450,12 +450,12 @@ def packed_subjects(record: RunRecord) -> PackedSubjects:
     names = subjects(record, kind)
     numbers = [
         [
-            _value(CATALOGUE[name], short, Subject(kind, one), notes) * _IN_US.get(CATALOGUE[name].unit, 1.0)
+            _value(CATALOGUE[name], short, Subject(kind, subject), notes) * _IN_US.get(CATALOGUE[name].unit, 1.0)
             for name in SHOWN
         ]
-        for one in names
+        for subject in names
     ]
-    return PackedSubjects(tuple((kind, one) for one in names), np.array(numbers, dtype=np.float64))
+    return PackedSubjects(tuple((kind, subject) for subject in names), np.array(numbers, dtype=np.float64))
 
 
 def subjects_frame(runs: Sequence[tuple[str, PackedSubjects]]) -> pd.DataFrame:

@@ -335,5 +335,8 @@ def topics(judged: Iterable[tuple[Claim, Verdict]]) -> Mapping[str, str]:
         for (title, topic), of in worst.items():
             if of == index:
                 parts.setdefault(title, []).append(topic)
-        lines[name] = "; ".join(f"{title} ({', '.join(each)})" for title, each in parts.items()) or "nothing"
+        lines[name] = (
+            "; ".join(f"{title} ({', '.join(claims_of_topic)})" for title, claims_of_topic in parts.items())
+            or "nothing"
+        )
     return lines

@@ -349,8 +349,8 @@ class Differences(tuple[PairedDifference, ...]):
         """Equivalent measures: by the first of the catalogue, the others with the same relative difference and interval at every point."""
         shares: dict[str, list[tuple[Any, ...]]] = {}
         for entry in self:
-            one, before = entry.difference, abs(entry.before)
-            ends = [end / before if before else math.nan for end in (one.mean, one.low, one.high)]
+            difference, before = entry.difference, abs(entry.before)
+            ends = [end / before if before else math.nan for end in (difference.mean, difference.low, difference.high)]
             shares.setdefault(entry.metric, []).append((*entry.at.items(), *(f"{end:.3g}" for end in ends)))
         groups: dict[tuple[Any, ...], list[str]] = {}
         for metric, texts in shares.items():

@@ -211,7 +211,9 @@ def over_time(table: pd.DataFrame, figure: FigureSpec) -> tuple[pd.DataFrame, Fi
         return table, figure
     written, names = as_written(table), figure.measures
     columns = {name: part_names(name, figure.parts) for name in names}
-    if missing := [column for each in columns.values() for column in each if column not in table.columns]:
+    if missing := [
+        column for columns_of_y in columns.values() for column in columns_of_y if column not in table.columns
+    ]:
         allowed = "results of this version, with the runs in their folder"
         raise InputError(Fault("the table has no parts of runs", f"figures.{figure.name}", missing[0], allowed))
     place = list(table.columns).index("seed") + 1 + len(axes_of(table))
@@ -417,11 +419,11 @@ def figure_frame(table: pd.DataFrame, figure: Figure, verdicts: Iterable[Verdict
             plain = replace(figure, per=None, less={}, to={})
             others = [replace(plain, y=name) for name in (*figure.stack, figure.right) if name is not None]
             frames = []
-            for one in (figure, *others):
-                frame = curve_frame(table, one)
+            for drawn in (figure, *others):
+                frame = curve_frame(table, drawn)
                 place = list(frame.columns).index("mean")
-                frame.insert(place, "measure", one.y_label if one is figure else one.y)
-                frame.insert(place + 1, "unit", y_unit(table, one))
+                frame.insert(place, "measure", drawn.y_label if drawn is figure else drawn.y)
+                frame.insert(place + 1, "unit", y_unit(table, drawn))
                 frames.append(frame)
             return pd.concat(frames, ignore_index=True)
         case AnswersSpec() | TableSpec() if figure.answers:

@@ -104,8 +104,8 @@ def distribution_frame(
         frame = pd.DataFrame({"low": edges[:-1][buckets], "high": edges[1:][buckets], "count": shown})
         frame["share"] = 100.0 * shown / shown.sum()
         frame["cumulative"] = 100.0 * np.cumsum(shown) / shown.sum()
-        for index, (key, one) in enumerate(zip(keys, own, strict=True)):
-            frame.insert(index, key, one)
+        for index, (key, value) in enumerate(zip(keys, own, strict=True)):
+            frame.insert(index, key, value)
         frames.append(frame)
     if not frames:
         raise _not_observed(results, time)
@@ -201,12 +201,12 @@ def _percentile(
         return percentile, math.nan, math.nan, math.nan, count, 0, f"{NOT_ESTIMABLE} from fewer than {least}"
     value = histogram_quantile(counts, edges_ps, share)
     beyond, single = 0, []
-    for one, cut in windows:
-        slices = np.diff(one.counts[cut:], axis=0).sum(axis=1)
-        beyond += slices_beyond(slices, one.edges_ps, value)
+    for histogram, cut in windows:
+        slices = np.diff(histogram.counts[cut:], axis=0).sum(axis=1)
+        beyond += slices_beyond(slices, histogram.edges_ps, value)
         whole = slices.sum(axis=0)
         if int(whole.sum()) >= least:
-            single.append(histogram_quantile(whole, one.edges_ps, share) / unit_ps)
+            single.append(histogram_quantile(whole, histogram.edges_ps, share) / unit_ps)
     interval = student(single) if len(single) == len(windows) > 1 else None
     low, high = (math.nan, math.nan) if interval is None else (max(0.0, interval.low), interval.high)
     note = (
@@ -221,7 +221,9 @@ def _apart(
     """The records restricted to a subject, or to each subject of a kind; unrestricted without either."""
     if subject:
         paired = [(record, subject_of(record, subject, CATALOGUE["latency_mean"])) for record in records]
-        records = [one.of(record) for record, one in paired if one is not None]
+        records = [
+            subject_of_record.of(record) for record, subject_of_record in paired if subject_of_record is not None
+        ]
     if not kinds:
         yield {}, list(records)
         return
@@ -238,8 +240,12 @@ def added(histograms: Sequence[tuple[Histogram, int]]) -> tuple[IntArray, IntArr
     Args:
         histograms: each with the index at which its window starts.
     """
-    edges = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(one.edges_ps for one, _ in histograms)]))
+    edges = np.unique(
+        np.concatenate([np.zeros(0, dtype=np.int64), *(histogram.edges_ps for histogram, _ in histograms)])
+    )
     counts = np.zeros(max(len(edges) - 1, 0), dtype=np.int64)
-    for one, cut in histograms:
-        counts[np.searchsorted(edges, one.edges_ps[:-1])] += (one.counts[-1] - one.counts[cut]).sum(axis=0)
+    for histogram, cut in histograms:
+        counts[np.searchsorted(edges, histogram.edges_ps[:-1])] += (histogram.counts[-1] - histogram.counts[cut]).sum(
+            axis=0
+        )
     return edges, counts

@@ -394,8 +394,10 @@ def _within(values: Mapping[int, float]) -> tuple[float, int]:
     runs: dict[int, list[float]] = {}
     for replication, value in values.items():
         runs.setdefault(member_of(replication), []).append(value)
-    freedom = sum(len(each) - 1 for each in runs.values())
-    squares = math.fsum(_variance(each) * (len(each) - 1) for each in runs.values() if len(each) > 1)
+    freedom = sum(len(replications) - 1 for replications in runs.values())
+    squares = math.fsum(
+        _variance(replications) * (len(replications) - 1) for replications in runs.values() if len(replications) > 1
+    )
     return (squares / freedom, freedom) if freedom else (math.nan, 0)
 
 

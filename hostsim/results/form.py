@@ -336,7 +336,7 @@ class _Several(Form):
         return tuple(dict.fromkeys(metric for point in self.points for metric in point.metrics))
 
     def required_points(self) -> list[Point]:
-        return [point for one in self.points for point in one.required_points()]
+        return [point for entry in self.points for point in entry.required_points()]
 
     def _estimates(self, evidence: Evidence) -> tuple[list[PointEstimate], list[PointEstimate]]:
         """An estimate for each of the points, and the estimates behind them."""
@@ -816,8 +816,10 @@ def _agree(one: Interval, other: Interval) -> Interval:
 
 def _all(statements: Iterable[Interval]) -> Interval:
     """Whether all statements are true: by their means, certainly, and possibly."""
-    each = list(statements)
-    return Interval(min(s.mean for s in each), min(s.low for s in each), min(s.high for s in each), len(each))
+    intervals = list(statements)
+    return Interval(
+        min(s.mean for s in intervals), min(s.low for s in intervals), min(s.high for s in intervals), len(intervals)
+    )
 
 
 def _words(condition: Predicate) -> str:

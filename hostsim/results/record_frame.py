@@ -181,6 +181,6 @@ def _by_slice(record: RunRecord, counter: str) -> IntArray:
 def _joined(frames: list[pd.DataFrame], counters: Iterable[str]) -> pd.DataFrame:
     import pandas as pd
 
-    frame = pd.concat([one for one in frames if len(one)] or frames, ignore_index=True)
+    frame = pd.concat([part for part in frames if len(part)] or frames, ignore_index=True)
     frame.attrs["units"] = {name: counter_unit(name) for name in counters}
     return frame

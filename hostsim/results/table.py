@@ -337,13 +337,13 @@ def to_dataset(table: pd.DataFrame) -> Any:
 
     dimensions = [*axes_of(table), "replication"]
     values = [_coordinate(table[name]) for name in dimensions]
-    shape = tuple(len(one) for one in values)
+    shape = tuple(len(column) for column in values)
     if math.prod(shape) > MOST_CELLS:
         raise InputError(Fault("has too many cells", "to_xarray", " x ".join(map(str, shape)), f"at most {MOST_CELLS}"))
-    ranks = [{value: rank for rank, value in enumerate(one)} for one in values]
+    ranks = [{value: rank for rank, value in enumerate(column)} for column in values]
     place = tuple(table[name].map(rank).to_numpy() for name, rank in zip(dimensions, ranks, strict=True))
     units = table.attrs.get("units", {})
-    dataset = xarray.Dataset(coords={name: (name, one) for name, one in zip(dimensions, values, strict=True)})
+    dataset = xarray.Dataset(coords={name: (name, column) for name, column in zip(dimensions, values, strict=True)})
     for name in table.columns.difference([*dimensions, "seed"], sort=False):
         is_text = name in _TEXTS or table[name].dtype.kind not in "fiu"
         cells = np.full(shape, "", dtype=object) if is_text else np.full(shape, np.nan)

@@ -107,7 +107,7 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  for the attribute `quick`
         import pandas as pd
 
         rows = tally(outcomes(self, quick=self.quick))
-        frame = pd.DataFrame([counter[each] for each in OUTCOMES] for counter in rows.values())
+        frame = pd.DataFrame([counter[outcome] for outcome in OUTCOMES] for counter in rows.values())
         return frame.set_axis(pd.Index(rows, name="kind")).set_axis(list(OUTCOMES), axis="columns")
 
     def __repr__(self) -> str:
@@ -425,20 +425,22 @@ def tally(outcomes: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
         outcomes: kinds with outcomes, of `outcomes`.
     """
     pairs = list(outcomes)
-    counts = {kind: Counter(each for of, each in pairs if of == kind) for kind in (*CLAIM_KINDS, OWN)}
+    counts = {kind: Counter(result for of, result in pairs if of == kind) for kind in (*CLAIM_KINDS, OWN)}
     counts = {kind: counter for kind, counter in counts.items() if counter}
-    return counts | {ALL: Counter(each for _, each in pairs)} if len(counts) > 1 else counts
+    return counts | {ALL: Counter(result for _, result in pairs)} if len(counts) > 1 else counts
 
 
 def tally_rows(outcomes: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
     """The tally as a table, one row for each kind, below `TALLY_HEADINGS`."""
     return [
-        (kind, str(counter.total()), *(str(counter[each]) for each in OUTCOMES))
+        (kind, str(counter.total()), *(str(counter[outcome]) for outcome in OUTCOMES))
         for kind, counter in tally(outcomes).items()
     ]
 
 
 def tally_words(outcomes: Iterable[tuple[str, str]]) -> str:
     """The tally in words, without kinds: ``3 in band, 1 known red``; empty outcomes except ``in band`` are left out."""
-    counter = Counter(each for _, each in outcomes)
-    return ", ".join(f"{counter[each]} {each}" for each in OUTCOMES if counter[each] or each == "in band")
+    counter = Counter(outcome for _, outcome in outcomes)
+    return ", ".join(
+        f"{counter[outcome]} {outcome}" for outcome in OUTCOMES if counter[outcome] or outcome == "in band"
+    )

@@ -252,7 +252,7 @@ class PointResolver:
         if resolution.spec is None or resolution.simulated is None or resolution.spec.length == length_ps:
             return resolution
         spec, simulated = (
-            one.model_copy(update={"length": length_ps}) for one in (resolution.spec, resolution.simulated)
+            host.model_copy(update={"length": length_ps}) for host in (resolution.spec, resolution.simulated)
         )
         return replace(resolution, spec=spec, simulated=simulated)
 

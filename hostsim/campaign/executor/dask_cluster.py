@@ -143,7 +143,7 @@ class DaskExecutor:
                 continue
             while not self._ended.empty():
                 ended.append(self._ended.get())
-            both = ((one[0], self._receive(*one)) for one in ended if one[0] in self._tasks)
+            both = ((result[0], self._receive(*result)) for result in ended if result[0] in self._tasks)
             received += [(self._tasks.pop(future), record) for future, record in both if record is not None]
             if not received and self._is_lost:
                 raise self._loss()

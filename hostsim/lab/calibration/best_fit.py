@@ -173,7 +173,7 @@ class Runs:
             The claims of each host, by id.
         """
         keys = [self._key(variables, seed, host, short) for variables, seed, host in simulations]
-        missing = {key: one for key, one in zip(keys, simulations, strict=True) if key not in self._known}
+        missing = {key: simulation for key, simulation in zip(keys, simulations, strict=True) if key not in self._known}
         entries = list(missing.items())
         for start in range(0, len(entries), AT_ONCE):
             self._run(entries[start : start + AT_ONCE], short)
@@ -333,14 +333,14 @@ class BestFit:
         return [np.array(samples.get(observation.name, [np.nan])) for observation in self.observations]
 
     def _step(self, variables: FloatArray) -> Step:
-        values = np.array([float(np.mean(each)) for each in self._samples(variables, self.runs.seeds)])
+        values = np.array([float(np.mean(sample)) for sample in self._samples(variables, self.runs.seeds)])
         residuals, free = self.residuals(values), variables[self.is_free]
         return Step(variables, values, residuals, float(residuals @ residuals + free @ free))
 
     def _noise(self, variables: FloatArray) -> FloatArray:
         """Standard deviation of the claims over seeds."""
         counts = [max(count, NOISE_SEEDS) for count in self.runs.seeds]
-        measured = np.array([np.std(each, ddof=1) for each in self._samples(variables, counts)])
+        measured = np.array([np.std(sample, ddof=1) for sample in self._samples(variables, counts)])
         return np.asarray(np.maximum(measured, LEAST_NOISE * self._scales()))
 
     def _effects(self, variables: FloatArray) -> BoolArray:
@@ -383,7 +383,7 @@ class BestFit:
         ]
         pairs = [(index, int(host)) for index, row in enumerate(effect) for host in np.flatnonzero(row)]
         counts = [count // 2 for count in self.runs.seeds]
-        base = np.array([float(np.mean(each)) for each in self._samples(variables, counts)])
+        base = np.array([float(np.mean(sample)) for sample in self._samples(variables, counts)])
         derivatives, scales = np.zeros((len(self.observations), len(self.priors))), self._scales()
 
         def measure(simulations: Sequence[tuple[int, int, FloatArray]]) -> Iterator[tuple[int, int, FloatArray, float]]:

@@ -62,10 +62,10 @@ def crossing(find: Find, measured: Sequence[Measured]) -> float:
         The value at which the metric reaches the limit, as `check` states it: half a step before the crossing. NaN with
         fewer than two measurements.
     """
-    finite = [one for one in measured if not math.isnan(one.metric)]
+    finite = [entry for entry in measured if not math.isnan(entry.metric)]
     if len(finite) < 2:
         return math.nan
-    holds = [(one.metric < find.below) == find.largest for one in finite]
+    holds = [(entry.metric < find.below) == find.largest for entry in finite]
     # the last change counts: changes far below the limit are noise
     changes = [index for index in range(len(finite) - 1) if holds[index] and not holds[index + 1]]
     if not changes:

@@ -95,12 +95,12 @@ def count_fitted() -> FittedCount:
     construction, and a ratio of two claimed thresholds adds nothing to them. Known reds are included.
     """
     fit = json.loads((data_root() / "calibration" / "fit.json").read_text(encoding="utf-8"))
-    moved = tuple(one["name"] for one in fit["numbers"] if abs(one["moved"]) >= LEAST_MOVED)
+    moved = tuple(entry["name"] for entry in fit["numbers"] if abs(entry["moved"]) >= LEAST_MOVED)
     shipped, inputs = {constant.name for constant in shipped_constants()}, _inputs()
     choices: dict[tuple[str, Scalar], str] = {}
     for name in read_fitted_inputs():
-        one = None if name in shipped else inputs.get(name)
-        choices.setdefault((name.rpartition(".")[2], one.written(one.value)) if one else (name, ""), name)
+        entry = None if name in shipped else inputs.get(name)
+        choices.setdefault((name.rpartition(".")[2], entry.written(entry.value)) if entry else (name, ""), name)
     return FittedCount(fit["effective"], moved, tuple(choices.values()), _informative())
 
 

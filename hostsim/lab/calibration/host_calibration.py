@@ -175,7 +175,7 @@ class Calibrated:
     @property
     def held(self) -> list[Learnt]:
         """The numbers that the data determine, the best known first."""
-        return sorted((one for one in self.summary.learnt if is_held(one)), key=lambda one: one.kept)
+        return sorted((entry for entry in self.summary.learnt if is_held(entry)), key=lambda entry: entry.kept)
 
     @property
     def prediction(self) -> Predicted | None:
@@ -191,11 +191,11 @@ class Calibrated:
         """As plain values."""
         return {
             "summary": self.summary.as_json(),
-            "held": [one.name for one in self.held],
+            "held": [entry.name for entry in self.held],
             "centre": {"member": self.centre, "values": dict(self.ensemble[self.centre])},
             "residuals": [asdict(residual) for residual in self.residuals],
             "predictions": [] if self.host is None else [asdict(prediction) for prediction in self.host.predictions()],
-            "next": [asdict(one) for one in self.next],
+            "next": [asdict(entry) for entry in self.next],
         }
 
     def write(self, scenarios: Sequence[Scenario], reason: str) -> dict[str, dict[str, Path]]:
@@ -237,9 +237,9 @@ class Calibrated:
         return draw_residuals(rows, "Calibrated hosts beside what was measured", figure)
 
 
-def is_held(one: Learnt) -> bool:
+def is_held(learnt: Learnt) -> bool:
     """True for a number that the data determine."""
-    return one.kept < HELD or abs(one.moved) >= LEAST_MOVED
+    return learnt.kept < HELD or abs(learnt.moved) >= LEAST_MOVED
 
 
 def calibrated(joint: Joint, host: OwnHost | None = None) -> Calibrated:
@@ -257,7 +257,7 @@ def _centre(joint: Joint, summary: Summary) -> int:
     """The member nearest the ensemble's median; numbers are weighted by the reduction of their uncertainty."""
     shares, numbers = joint.shares(), list(joint.last_wave())
     rows = np.array([shares[number] for number in numbers])
-    weights = np.array([max(1 - one.kept**2, 0.0) for one in summary.learnt])
+    weights = np.array([max(1 - entry.kept**2, 0.0) for entry in summary.learnt])
     distances = ((rows - np.median(rows, axis=0)) ** 2 * weights).sum(axis=1)
     return numbers[int(np.argmin(distances))]
 
@@ -302,10 +302,10 @@ class Calibration:
         """
         import pandas as pd
 
-        held = {one.name for one in self.found.held}
+        held = {entry.name for entry in self.found.held}
         rows = [
-            (one.name, one.unit, *one.prior, *one.posterior, one.moved, one.kept, one.name in held)
-            for one in sorted(self.found.summary.learnt, key=lambda one: one.kept)
+            (entry.name, entry.unit, *entry.prior, *entry.posterior, entry.moved, entry.kept, entry.name in held)
+            for entry in sorted(self.found.summary.learnt, key=lambda entry: entry.kept)
         ]
         ends = [f"{which}_{end}" for which in ("prior", "posterior") for end in ("low", "median", "high")]
         return pd.DataFrame(rows, columns=["name", "unit", *ends, "moved", "kept", "held"]).set_index("name")
@@ -329,8 +329,8 @@ class Calibration:
         host = self.found.host
         intervals = [] if host is None else host.predictions()
         rows = [
-            {"metric": one.metric, **one.at, "low": one.low, "median": one.median, "high": one.high}
-            for one in intervals
+            {"metric": entry.metric, **entry.at, "low": entry.low, "median": entry.median, "high": entry.high}
+            for entry in intervals
         ]
         return as_numbers(pd.DataFrame(rows), intervals[0].at if intervals else ())
 
@@ -339,7 +339,7 @@ class Calibration:
         """Possible next measurements, the best first: the share of the prediction's standard deviation that each would remove."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(one) for one in self.found.next], columns=["name", "narrows"]).set_index("name")
+        return pd.DataFrame([asdict(entry) for entry in self.found.next], columns=["name", "narrows"]).set_index("name")
 
     @property
     def ensemble(self) -> pd.DataFrame:
@@ -370,12 +370,12 @@ class Calibration:
 
         predictions = [] if self.found.host is None else self.found.host.predictions()
         rows = [
-            (one.name.removeprefix(f"{metric} at "), one.low, one.median, one.high)
-            for one in predictions
-            if one.metric == metric
+            (entry.name.removeprefix(f"{metric} at "), entry.low, entry.median, entry.high)
+            for entry in predictions
+            if entry.metric == metric
         ]
         if not rows:
-            allowed = ", ".join(dict.fromkeys(one.metric for one in predictions)) or "a calibration with predict"
+            allowed = ", ".join(dict.fromkeys(entry.metric for entry in predictions)) or "a calibration with predict"
             raise InputError(Fault("was not predicted", "metric", repr(metric), allowed))
         if len(known) not in (0, len(rows)):
             raise InputError(Fault("are not as many as predictions", "known", str(len(known)), str(len(rows))))

@@ -94,7 +94,7 @@ class Joint:
             done = run_members(
                 hosts, self.hosts, self.folder / LOG, execution, seed=self.design.seed, budget_s=budget_s, tell=tell
             )
-            if not set(hosts) <= {one.member for one in done}:
+            if not set(hosts) <= {member.member for member in done}:
                 return False
             if wave < len(waves.others):
                 drawn = self._drawn(wave + 1, waves.others[wave])
@@ -103,9 +103,9 @@ class Joint:
 
     def last_wave(self) -> dict[int, Evaluated]:
         """The ensemble: members of the last wave that are possible hosts, by number. Reads the whole log."""
-        members = {number: one for number, one in self.evaluated().items() if not one.error}
+        members = {number: member for number, member in self.evaluated().items() if not member.error}
         wave = max(number // WAVE for number in members)
-        return {number: one for number, one in members.items() if number // WAVE == wave}
+        return {number: member for number, member in members.items() if number // WAVE == wave}
 
     def ensemble(self) -> dict[int, dict[str, float]]:
         """The hosts of the last wave by member number: values of constants and inputs by name."""
@@ -117,7 +117,7 @@ class Joint:
         if not (self.folder / LOG).exists():
             return {}
         names = [name for host in self.hosts for name in host.names]
-        return {one.member: one for one in read_log(self.folder / LOG, names)}
+        return {member.member: member for member in read_log(self.folder / LOG, names)}
 
     def shares(self) -> dict[int, FloatArray]:
         """Shares of the priors' probability for every member, designed or drawn, by number."""
@@ -135,7 +135,7 @@ class Joint:
             InputError: no observation has an emulator.
         """
         members, shares = self.evaluated(), self.shares()
-        numbers = [number for number, one in members.items() if not one.error]
+        numbers = [number for number, member in members.items() if not member.error]
         inputs = np.array([shares[number] for number in numbers])
         emulators = {}
         seen: set[bytes] = set()
@@ -260,7 +260,7 @@ class Joint:
 
 def claim_values(wave: Mapping[int, Evaluated], name: str) -> FloatArray:
     """The value of a claim on each host of a wave, in its unit."""
-    return np.array([one.claims[name] for one in wave.values()])
+    return np.array([member.claims[name] for member in wave.values()])
 
 
 def _digest(texts: Sequence[str]) -> str:

@@ -75,14 +75,14 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
         faults: list[Fault] = []
         for row in reader:
             try:
-                one = _measured(row, scenario, Place(name, reader.line_num))
+                expectation = _measured(row, scenario, Place(name, reader.line_num))
             except InputError as error:
                 faults += error.faults
                 continue
-            if one.name in entries:
-                fault = Fault("is measured twice", given=one.name, allowed="one row for a metric at a point")
+            if expectation.name in entries:
+                fault = Fault("is measured twice", given=expectation.name, allowed="one row for a metric at a point")
                 faults.append(replace(fault, file=name, line=reader.line_num))
-            entries[one.name] = one
+            entries[expectation.name] = expectation
     except csv.Error as error:
         raise InputError(Fault(f"is not CSV: {error}", file=name, line=reader.reader.line_num)) from None
     if not entries and not faults:

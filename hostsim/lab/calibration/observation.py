@@ -71,7 +71,7 @@ def observations_of(expectations: Iterable[tuple[str, Expectation]]) -> list[Obs
         expectations: each with the name of its experiment.
     """
     observations = (_observation(experiment, entry) for experiment, entry in expectations)
-    return [one for one in observations if one is not None]
+    return [observation for observation in observations if observation is not None]
 
 
 def _observation(experiment: str, entry: Expectation) -> Observation | None:

@@ -72,7 +72,7 @@ class OwnHost:
         """Predictions of the ensemble for points without a measurement."""
         expectations = (*((self.question,) if self.question else ()), *self.candidates)
         wave = self.joint.last_wave()
-        return [_predicted(one, wave) for one in expectations]
+        return [_predicted(expectation, wave) for expectation in expectations]
 
     def next_measurements(self) -> list[Next]:
         """Possible next measurements; the one that narrows the prediction most is first.
@@ -89,20 +89,25 @@ class OwnHost:
         halves = [observation.half / max(abs(observation.centre), 1e-12) for observation in self.joint.observations]
         noise = float(np.median(halves)) / 2
         expectations = (self.question, *self.candidates)
-        shares = [explained(claim_values(wave, one.name), aim, noise) for one in expectations]
-        ranked = [Next(one.name, 1 - math.sqrt(1 - share)) for one, share in zip(expectations, shares, strict=True)]
-        return sorted(ranked, key=lambda one: -one.narrows)
+        shares = [explained(claim_values(wave, expectation.name), aim, noise) for expectation in expectations]
+        ranked = [
+            Next(expectation.name, 1 - math.sqrt(1 - share))
+            for expectation, share in zip(expectations, shares, strict=True)
+        ]
+        return sorted(ranked, key=lambda entry: -entry.narrows)
 
 
-def _predicted(one: Expectation, wave: Mapping[int, Evaluated]) -> Predicted:
-    assert isinstance(one.form, At)
-    outputs = claim_values(wave, one.name)
+def _predicted(expectation: Expectation, wave: Mapping[int, Evaluated]) -> Predicted:
+    assert isinstance(expectation.form, At)
+    outputs = claim_values(wave, expectation.name)
     low, median, high = (
         np.quantile(outputs[~np.isnan(outputs)], QUANTILES, method="weibull")
         if not np.isnan(outputs).all()
         else (math.nan,) * 3
     )
-    return Predicted(one.name, one.form.metric, one.form.at, float(low), float(median), float(high))
+    return Predicted(
+        expectation.name, expectation.form.metric, expectation.form.at, float(low), float(median), float(high)
+    )
 
 
 def explained(outputs: FloatArray, aim: FloatArray, noise: float) -> float:
@@ -142,7 +147,7 @@ def prepare(
     Raises:
         InputError: no measurement has a width, or the quantity to predict was measured.
     """
-    observations = observations_of((scenario.name, one) for one in measured)
+    observations = observations_of((scenario.name, expectation) for expectation in measured)
     if not observations:
         allowed = "measurements with --to FILE, or expectations with a band that has a width"
         raise InputError(Fault("has no measurements to calibrate to", scenario.name, allowed=allowed))
@@ -150,13 +155,13 @@ def prepare(
     question = None if predicted is None else expected_at(*predicted)
     if question is not None and question.name in observed:
         raise InputError(Fault("was measured", "--predict", repr(question.name), "a measure without a measurement"))
-    metrics = dict.fromkeys(one.form.metric for one in measured if isinstance(one.form, At))
-    taken = observed | {one.name for one in measured} | ({question.name} if question else set())
+    metrics = dict.fromkeys(expectation.form.metric for expectation in measured if isinstance(expectation.form, At))
+    taken = observed | {expectation.name for expectation in measured} | ({question.name} if question else set())
     others = [expected_at(metric, point) for metric in metrics for point in _sweep(scenario)] if question else []
     candidates = tuple(other for other in others if other.name not in taken)
     every = (*measured, *candidates, *((question,) if question else ()))
     extended = replace(scenario, expectations=every, searched=())
-    names = [one.name for one in every if one.name in observed or one not in measured]
+    names = [expectation.name for expectation in every if expectation.name in observed or expectation not in measured]
     design = Design(priors_of([(extended, names)]), seed)
     joint = Joint(design, (FixedPoints(extended, names),), tuple(observations), folder)
     return OwnHost(joint, scenario, question, candidates)
@@ -204,7 +209,7 @@ def calibrate_host(
     host.joint.run(Waves(1, ()), execution, tell=tell)
     waves = hosts_within(budget, max(host.joint.evaluated()[0].processor_s, 1e-3))
     if not host.joint.run(waves, execution, budget_s=2 * budget, tell=tell):
-        spent = sum(one.processor_s for one in host.joint.evaluated().values())
+        spent = sum(member.processor_s for member in host.joint.evaluated().values())
         allowed = f"more than {spent:.0f} s; finished runs are kept"
         raise InputError(
             Fault(

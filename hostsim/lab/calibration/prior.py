@@ -271,18 +271,18 @@ def run_members(
     """
     names = [name for host in hosts for name in host.names]
     _cut_unfinished(log)
-    done = {one.member: one for one in read_log(log, names)} if log.exists() else {}
+    done = {member.member: member for member in read_log(log, names)} if log.exists() else {}
     left = [number for number in members if number not in done]
-    while left and sum(one.processor_s for one in done.values()) < budget_s:
-        spent = [one.processor_s for one in done.values()]
+    while left and sum(member.processor_s for member in done.values()) < budget_s:
+        spent = [member.processor_s for member in done.values()]
         count = round(BATCH_S / max(sum(spent) / len(spent), 1e-3)) if spent else 0
         count = min(max(count, AT_ONCE[0]), AT_ONCE[1])
         batch, left = left[:count], left[count:]
-        for one in evaluate(hosts, {number: members[number] for number in batch}, execution, seed):
-            _append(log, names, one)
-            done[one.member] = one
+        for member in evaluate(hosts, {number: members[number] for number in batch}, execution, seed):
+            _append(log, names, member)
+            done[member.member] = member
             if tell is not None:
-                tell(one)
+                tell(member)
     return list(done.values())
 
 
@@ -364,14 +364,14 @@ def _cut_unfinished(log: Path) -> None:
         write_whole(log, whole) if whole else log.unlink()
 
 
-def _append(log: Path, names: Sequence[str], one: Evaluated) -> None:
+def _append(log: Path, names: Sequence[str], member: Evaluated) -> None:
     """Append a row and flush it to disk, so that a killed command loses only running members."""
     is_new = not log.exists()
     with log.open("a", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         if is_new:
             rows.writerow(["member", *names, "processor_s", "error"])
-        values = (f"{one.claims[name]:.6g}" for name in names)
-        rows.writerow([one.member, *values, f"{one.processor_s:.4g}", one.error])
+        values = (f"{member.claims[name]:.6g}" for name in names)
+        rows.writerow([member.member, *values, f"{member.processor_s:.4g}", member.error])
         file.flush()
         os.fsync(file.fileno())

@@ -253,7 +253,7 @@ def draw_hosts(
         variables = fitted.best.variables + root @ random.standard_normal(len(root))
         for index, prior in enumerate(fit.priors):
             if own := [choice for choice in fitted.choices if choice.name == prior.name]:
-                weights = np.exp(-0.5 * np.array([one.objective - fitted.best.objective for one in own]))
+                weights = np.exp(-0.5 * np.array([step.objective - fitted.best.objective for step in own]))
                 word = round(prior.low) + int(random.choice(len(own), p=weights / weights.sum()))
                 variables[index] = prior.variable(word)
         factor = math.exp(random.choice(sizes, p=chances) * random.standard_normal())
@@ -289,16 +289,16 @@ def factor_spreads(fit: BestFit, fitted: Fitted, left_out: Sequence[LeftOut]) ->
         spreads.append(math.log(high / low) / (2 * Z90))
     scales = np.linspace(0.0, 3.0, GRID)
     sizes, unlikely = scales * float(np.median(spreads)), scales**2
-    by_name = {one.name: one for one in left_out}
+    by_name = {entry.name: entry for entry in left_out}
     for row, observation in enumerate(fit.observations):
-        one = by_name.get(observation.name)
-        if one is None or not best.values[row] or not one.median:
+        entry = by_name.get(observation.name)
+        if entry is None or not best.values[row] or not entry.median:
             continue
         elasticity = fitted.jacobian[row] @ slopes / best.values[row]
-        published = observation.half / BAND_SD / abs(one.median)
-        width = (one.hosts[1] - one.hosts[0]) / (2 * Z90 * abs(one.median))
+        published = observation.half / BAND_SD / abs(entry.median)
+        width = (entry.hosts[1] - entry.hosts[0]) / (2 * Z90 * abs(entry.median))
         total = min(width, 2.0) ** 2 + published**2 + (elasticity * sizes) ** 2
-        unlikely += np.log(total) + np.clip(_error(observation, one.median), -2.0, 2.0) ** 2 / total
+        unlikely += np.log(total) + np.clip(_error(observation, entry.median), -2.0, 2.0) ** 2 / total
     chances = np.exp(-0.5 * (unlikely - unlikely.min()))
     return sizes, chances / chances.sum()
 
@@ -349,7 +349,7 @@ def _claims(fit: BestFit, fitted: Fitted, spread: FloatArray) -> list[FittedClai
                 noise,
             )
         )
-    return [one for one in claims if math.isfinite(one.value)]
+    return [claim for claim in claims if math.isfinite(claim.value)]
 
 
 def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]]:
@@ -371,19 +371,27 @@ def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]
             before = math.hypot(float(np.linalg.norm(slope)), fitted.noise[row])
             if math.isfinite(values[row]) and math.isfinite(wide):
                 rows.append((fit.observations[row], float(values[row]), wide, before))
-    errors = [(one, _error(one, value), wide / max(abs(value), 1e-9)) for one, value, wide, _ in rows]
+    errors = [(observed, _error(observed, value), wide / max(abs(value), 1e-9)) for observed, value, wide, _ in rows]
     half_widths = {
         kind: _discrepancy([row for row in errors if claims()[row[0].name].kind == kind]) for kind in ("scale", "ratio")
     }
     reported = []
-    for (one, value, wide, before), (_, error, share) in zip(rows, errors, strict=True):
-        more = half_widths.get(claims()[one.name].kind, half_widths["ratio"]) * abs(value)
-        low, high = _ends(one, value, math.hypot(wide, more))
-        prior = _ends(one, value, before)
+    for (observed, value, wide, before), (_, error, share) in zip(rows, errors, strict=True):
+        more = half_widths.get(claims()[observed.name].kind, half_widths["ratio"]) * abs(value)
+        low, high = _ends(observed, value, math.hypot(wide, more))
+        prior = _ends(observed, value, before)
         reported.append(
             (
                 LeftOut(
-                    one.name, one.experiment, one.centre, one.half, low, value, high, _ends(one, value, wide), prior
+                    observed.name,
+                    observed.experiment,
+                    observed.centre,
+                    observed.half,
+                    low,
+                    value,
+                    high,
+                    _ends(observed, value, wide),
+                    prior,
                 ),
                 error,
                 share,
@@ -392,13 +400,13 @@ def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]
     return reported
 
 
-def _error(one: Observation, value: float) -> float:
+def _error(observation: Observation, value: float) -> float:
     """Relative error of a prediction: distance from the published value, or from the nearest end of the band if it is
     outside.
     """
-    if one.is_aimed:
-        return (value - one.centre) / max(abs(value), 1e-9)
-    low, high = one.ends
+    if observation.is_aimed:
+        return (value - observation.centre) / max(abs(value), 1e-9)
+    low, high = observation.ends
     return (value - min(max(value, low), high)) / max(abs(value), 1e-9)
 
 
@@ -417,9 +425,9 @@ def _discrepancy(rows: Sequence[tuple[Any, float, float]]) -> float:
     return float(minimize_scalar(unlikely, bounds=(1e-4, 1.0), method="bounded").x)
 
 
-def _ends(one: Observation, value: float, wide: float) -> tuple[float, float]:
+def _ends(observation: Observation, value: float, wide: float) -> tuple[float, float]:
     """The 90 % interval; that of a positive quantity is multiplicative, so that it stays positive."""
-    if value > 0 and one.centre > 0:
+    if value > 0 and observation.centre > 0:
         factor = math.exp(min(Z90 * wide / value, 5.0))
         return value / factor, value * factor
     return value - Z90 * wide, value + Z90 * wide

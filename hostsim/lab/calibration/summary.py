@@ -131,7 +131,7 @@ def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
     pulls = [pull for name, other in without.items() for pull in _pulls(joint, name, posterior, other)]
     return Summary(
         len(evaluated),
-        sum(one.processor_s for one in evaluated) / 3600,
+        sum(member.processor_s for member in evaluated) / 3600,
         posterior.accepted,
         posterior.mixing,
         tuple(_learnt(joint, posterior)),
@@ -185,9 +185,9 @@ def _pulls(joint: Joint, experiment: str, posterior: Posterior, without: Posteri
     even = (np.arange(1000) + 0.5) / 1000
     pulls = []
     for index, prior in enumerate(joint.design.priors):
-        before, after = (np.mean(prior.quantiles(each.shares[:, index])) for each in (without, posterior))
+        before, after = (np.mean(prior.quantiles(chain.shares[:, index])) for chain in (without, posterior))
         pulls.append(Pull(prior.name, experiment, float((after - before) / np.std(prior.quantiles(even)))))
-    return [one for one in pulls if abs(one.by) >= LEAST_MOVED]
+    return [pull for pull in pulls if abs(pull.by) >= LEAST_MOVED]
 
 
 def interval_score(low: float, high: float, value: float, level: float = LEVEL) -> float:
@@ -211,14 +211,27 @@ def _learnt(joint: Joint, posterior: Posterior) -> list[Learnt]:
     return learnt
 
 
-def _observed(joint: Joint, one: Observation, emulator: Emulator, prior: FloatArray, posterior: Posterior) -> Observed:
-    before, after = (_in_units(one, _quantiles(emulator.predict(shares))) for shares in (prior, posterior.shares))
+def _observed(
+    joint: Joint, observation: Observation, emulator: Emulator, prior: FloatArray, posterior: Posterior
+) -> Observed:
+    before, after = (
+        _in_units(observation, _quantiles(emulator.predict(shares))) for shares in (prior, posterior.shares)
+    )
     names = tuple(joint.design.priors[place].name for place in emulator.active)
-    return Observed(one.name, one.experiment, one.centre, one.half, emulator.error, before, after, names)
+    return Observed(
+        observation.name,
+        observation.experiment,
+        observation.centre,
+        observation.half,
+        emulator.error,
+        before,
+        after,
+        names,
+    )
 
 
-def _in_units(one: Observation, distances: Sequence[float]) -> tuple[float, float, float]:
-    low, median, high = map(one.value, distances)
+def _in_units(observation: Observation, distances: Sequence[float]) -> tuple[float, float, float]:
+    low, median, high = map(observation.value, distances)
     return low, median, high
 
 

@@ -139,7 +139,7 @@ class Draft:
             ):
                 values.setdefault(reading.to, {}).setdefault(str(reading.given), reading)
         return [
-            f"{key}: " + ", then ".join(f"{value} ({one.place})" for value, one in stated.items())
+            f"{key}: " + ", then ".join(f"{value} ({first.place})" for value, first in stated.items())
             for key, stated in values.items()
             if len(stated) > 1
         ]
@@ -163,7 +163,7 @@ class Draft:
         if not self._nics:
             lines.append("  # unknown, required: the physical NICs; `esxcli network nic list`")
         down = [reading for reading in self.contents.readings if reading.to.endswith(".down")]
-        lines += [f"  # {one.to.split('.')[1]} is left out: its link is not up ({one.place})" for one in down]
+        lines += [f"  # {uplink.to.split('.')[1]} is left out: its link is not up ({uplink.place})" for uplink in down]
         return "\n".join([*self._heading(), *lines, ""])
 
     def scenario(self) -> str:
@@ -191,9 +191,9 @@ class Draft:
         """A line for each key: its value, or that it is unknown."""
         lines = []
         for key, meaning in keys.items():
-            one = self._values.get(f"{path}.{key}" if path else key)
-            if one is not None:
-                lines.append(f"{indent}{key}: {_scalar(one.given)}  # {_comment(one.place)}")
+            reading = self._values.get(f"{path}.{key}" if path else key)
+            if reading is not None:
+                lines.append(f"{indent}{key}: {_scalar(reading.given)}  # {_comment(reading.place)}")
             else:
                 how = "unknown" if key in optional else "unknown, required"
                 lines.append(f"{indent}# {how}: {key} ({meaning})")
@@ -231,8 +231,8 @@ class Draft:
             if ports and ports[0].column:  # esxtop has a column for each port, all with the VM's name
                 own = [port for port in ports if port.file == ports[0].file]
             if own:
-                places = _comment(", ".join(dict.fromkeys(one.place for one in own)))
-                lines.append(f"    networks: [{', '.join(str(one.given) for one in own)}]  # {places}")
+                places = _comment(", ".join(dict.fromkeys(network.place for network in own)))
+                lines.append(f"    networks: [{', '.join(str(network.given) for network in own)}]  # {places}")
             else:
                 lines.append("    # unknown, required: networks (the switch of each vNIC)")
             ring = self._values.get(f"{path}.rx_ring")
@@ -274,7 +274,9 @@ class Draft:
             ALL: _table(_ALL_COLUMNS, map(_row, self._ordered())),
         }
         if rows := [
-            (one.metric, f"{one.value:.6g}", f"{one.half:.3g}") for one in self.measured if one.half is not None
+            (entry.metric, f"{entry.value:.6g}", f"{entry.half:.3g}")
+            for entry in self.measured
+            if entry.half is not None
         ]:
             contents[MEASURED] = _table(("metric", "value", "interval"), rows)
         taken = [name for name in contents if (folder / name).exists() or (folder / name).is_symlink()]
@@ -293,11 +295,21 @@ def _measured(series: Series) -> Measured:
 _ALL_COLUMNS = ("file", "line", "column", "subject", "name", "value", "samples", "interval", "used_for")
 
 
-def _row(one: Reading) -> tuple[object, ...]:
-    value = "" if isinstance(one.value, float) and math.isnan(one.value) else one.value
+def _row(reading: Reading) -> tuple[object, ...]:
+    value = "" if isinstance(reading.value, float) and math.isnan(reading.value) else reading.value
     number = f"{value:.6g}" if isinstance(value, float) else value
-    half = "" if one.half is None else f"{one.half:.3g}"
-    return (one.file, one.line, one.column or "", one.subject, one.name, number, one.samples or "", half, one.to)
+    half = "" if reading.half is None else f"{reading.half:.3g}"
+    return (
+        reading.file,
+        reading.line,
+        reading.column or "",
+        reading.subject,
+        reading.name,
+        number,
+        reading.samples or "",
+        half,
+        reading.to,
+    )
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -300,9 +300,9 @@ class _Reader:
         nodes = list(self._known("Node"))
         if nodes and len(nodes) != len(sockets):
             number = next(values["Node"][0] for values in self._cpus.values() if "Node" in values)
-            each = len(nodes) // len(sockets) if sockets and len(nodes) % len(sockets) == 0 else 0
-            if each in (2, 4):
-                self._add(number, "CPU", "Node", ", ".join(nodes), "cpu.nodes_per_socket", each)
+            per_socket = len(nodes) // len(sockets) if sockets and len(nodes) % len(sockets) == 0 else 0
+            if per_socket in (2, 4):
+                self._add(number, "CPU", "Node", ", ".join(nodes), "cpu.nodes_per_socket", per_socket)
             else:
                 note = f"number of NUMA nodes {len(nodes)}, of sockets {len(sockets)}; hostsim has 1, 2 or 4 nodes in each socket"
                 self._contents.note(f"{self._file}:{number}: {note}")

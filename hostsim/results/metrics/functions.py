@@ -294,7 +294,7 @@ def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float
         part: the quantile, 0 to 1; None for the mean.
     """
     measure = histogram_mean(name) if part is None else quantile(name, part)
-    judges = [(quantile(name, each), 1 - each) for each in QUANTILES if part is None or each <= part]
+    judges = [(quantile(name, level), 1 - level) for level in QUANTILES if part is None or level <= part]
     if part is None:
         judges.append((measure, 1.0))
     elif part not in QUANTILES:

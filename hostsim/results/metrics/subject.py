@@ -504,7 +504,9 @@ def subject_of(record: RunRecord, text: str, metric: Metric | None = None) -> Su
         InputError: several subjects have the name, or none of them has the measure.
     """
     kind, name = words(text)
-    candidates = [Subject(one, name) for one in ([kind] if kind else KINDS) if name in subjects(record, one)]
+    candidates = [
+        Subject(kind_of, name) for kind_of in ([kind] if kind else KINDS) if name in subjects(record, kind_of)
+    ]
     return chosen(candidates, text, metric) if candidates else None
 
 
@@ -582,12 +584,12 @@ def chosen(candidates: list[Subject], text: str, metric: Metric | None) -> Subje
     Raises:
         InputError: several or none have it.
     """
-    sound = [one for one in candidates if metric is None or has(metric, one.kind, one.name)]
+    sound = [candidate for candidate in candidates if metric is None or has(metric, candidate.kind, candidate.name)]
     if not sound:
         assert metric is not None  # without a measure all are valid
-        what = " and ".join(KINDS[one.kind].words for one in candidates)
+        what = " and ".join(KINDS[candidate.kind].words for candidate in candidates)
         raise InputError(Fault(f"{metric.name} is not a measure of {what}", "of", repr(text), kinds_with(metric)))
     if len(sound) > 1:
-        allowed = ", ".join(f"{one.kind} {one.name}" for one in sound)
+        allowed = ", ".join(f"{candidate.kind} {candidate.name}" for candidate in sound)
         raise InputError(Fault("several subjects have this name", "of", repr(text), allowed))
     return sound[0]

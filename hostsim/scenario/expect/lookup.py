@@ -81,23 +81,25 @@ class Lookup:
         path = beside if self._tree.get(beside) == subject else path
         subjects = self.subjects()
         kind, name = words(subject)
-        candidates = [one for one in named(name, *subjects.values()) if kind in ("", one.kind)]
+        candidates = [candidate for candidate in named(name, *subjects.values()) if kind in ("", candidate.kind)]
         if not candidates:
             having = [
-                f"{KINDS[one].words} ({', '.join(own)})" for one, own in subjects.items() if own and has(metric, one)
+                f"{KINDS[other].words} ({', '.join(own)})"
+                for other, own in subjects.items()
+                if own and has(metric, other)
             ]
             allowed = "; ".join(having) or kinds_with(metric)
             every = [own for owns in subjects.values() for own in owns]
             self.fault(path, "unknown subject", allowed, nearest_name(name, every), repr(subject))
             return
         try:
-            one = chosen(candidates, subject, metric)
+            candidate = chosen(candidates, subject, metric)
         except InputError as error:
             [fault] = error.faults
             self.fault(path, fault.message, fault.allowed, given=fault.given)
             return
-        if one.kind in ("group", "vm") and reads_traffic(metric):
-            self._own_traffic(one, path)
+        if candidate.kind in ("group", "vm") and reads_traffic(metric):
+            self._own_traffic(candidate, path)
 
     def _own_traffic(self, subject: Subject, path: KeyPath) -> None:
         """Check that traffic of a group of VMs, or of a VM, has no other participants."""

@@ -174,7 +174,7 @@ def _with_subjects(side: Side) -> Side:
 
 def _texts(table: pd.DataFrame, tables: Iterable[pd.DataFrame], axis: str) -> list[str]:
     """The values of an axis as written: numbers and quantities are sorted, others keep the order of the sweep."""
-    texts_of_axis = list(dict.fromkeys(str(value) for one in tables for value in one[axis]))
+    texts_of_axis = list(dict.fromkeys(str(value) for rows in tables for value in rows[axis]))
     numbers = _numbers_of(table, axis, texts_of_axis)
     return texts_of_axis if numbers is None else [text for _, text in sorted(zip(numbers, texts_of_axis, strict=True))]
 
@@ -456,7 +456,7 @@ def _start(results: Results, texts: Mapping[str, list[str]]) -> dict[str, Any]:
             continue
         if figure.y in results.table.columns and not figure.reference:
             second = figure.right or next(
-                (one.y for one in results.figures if isinstance(one, FigureSpec) and one.y != figure.y), ""
+                (entry.y for entry in results.figures if isinstance(entry, FigureSpec) and entry.y != figure.y), ""
             )
             return {
                 "x": figure.x,

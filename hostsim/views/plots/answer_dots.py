@@ -78,9 +78,10 @@ def draw_answers(
     by_name = {verdict.expectation.name: verdict for verdict in verdicts}
     shown = [by_name.get(name) for name in figure.answers]
     names = [
-        textwrap.fill(_name(figure, name, one), NAME_LETTERS) for name, one in zip(figure.answers, shown, strict=True)
+        textwrap.fill(_name(figure, name, answer), NAME_LETTERS)
+        for name, answer in zip(figure.answers, shown, strict=True)
     ]
-    expected = [one.expectation for one in shown if one is not None]
+    expected = [answer.expectation for answer in shown if answer is not None]
     with house_style():
         whole = None
         if ax is None:
@@ -88,9 +89,9 @@ def draw_answers(
             whole.set_figheight(0.6 + ROW_INCHES * len(names))
             ax = whole.add_subplot()
         look, meanings = LOOKS[0], set()
-        for y, one in enumerate(shown):
-            if one is not None:
-                meanings |= _draw_row(ax, y, one)
+        for y, answer in enumerate(shown):
+            if answer is not None:
+                meanings |= _draw_row(ax, y, answer)
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0)
@@ -100,13 +101,13 @@ def draw_answers(
             ax.axhline(y - 0.5, color=GRID, linewidth=0.6, zorder=0.5)
         ax.margins(x=0.08)
         ax.autoscale_view(scaley=False)
-        if expected and all(one.counted_in == "ratio" for one in expected):
+        if expected and all(answer.counted_in == "ratio" for answer in expected):
             ax.axvline(1.0, color=INK, linewidth=0.7, zorder=1.0)
         _write_numbers(ax, shown)
         ax.set_xlabel(textwrap.fill(_label(figure, expected), LABEL_LETTERS))
-        simulated = any(one is not None and one.value is not None for one in shown)
+        simulated = any(answer is not None and answer.value is not None for answer in shown)
         entries = [_entry(look.colour)] if simulated else []
-        if any(one is not None and one.prediction for one in shown):
+        if any(answer is not None and answer.prediction for answer in shown):
             entries += interval_names(banded=False)
         entries += legend_entries(meanings)
         letters = max(len(line) for name in names for line in name.split("\n"))
@@ -176,12 +177,12 @@ def _write_numbers(axes: Axes, verdicts: Sequence[Verdict | None]) -> None:
 
     for heading in _COLUMNS:
         write(heading, -0.6, heading, weight="bold", va="bottom")
-    for y, one in enumerate(verdicts):
-        value = None if one is None else one.value
-        sign = _SIGNS[one.bound] if one is not None and one.bound is not None else ""
+    for y, verdict in enumerate(verdicts):
+        value = None if verdict is None else verdict.value
+        sign = _SIGNS[verdict.bound] if verdict is not None and verdict.bound is not None else ""
         write(NO_ANSWER if value is None else f"{sign}{value:.4g}", y, "simulated", va="center")
-        if one is not None and one.expectation.is_claim:
-            write(one.expectation.published, y, "published", va="center")
+        if verdict is not None and verdict.expectation.is_claim:
+            write(verdict.expectation.published, y, "published", va="center")
 
 
 def _entry(colour: str) -> tuple[Any, str]:

@@ -164,9 +164,13 @@ def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]]
     layers = (*(earlier.layers if earlier is not None else ()), layer)
     _check(layers)
     if earlier is not None:
-        for container in [one for one in axes.containers if not earlier.artists.isdisjoint(one.get_children())]:
+        for container in [
+            earlier_artist
+            for earlier_artist in axes.containers
+            if not earlier.artists.isdisjoint(earlier_artist.get_children())
+        ]:
             container.remove()
-        for artist in [one for one in axes.get_children() if one in earlier.artists]:
+        for artist in [earlier_artist for earlier_artist in axes.get_children() if earlier_artist in earlier.artists]:
             artist.remove()
         if axes.get_ylim() == earlier.limits:  # otherwise the caller has set the limits since
             axes.set_autoscaley_on(True)
@@ -186,14 +190,14 @@ def series_of_layers(layers: Sequence[Layer], place: dict[str, float], width: fl
         place: position of each value of x.
         width: total width of a group of series side by side.
     """
-    drawn = [(layer, one) for layer in layers for one in series_of(layer.table, layer.figure, place)]
+    drawn = [(layer, series) for layer in layers for series in series_of(layer.table, layer.figure, place)]
     names = _names(layers)
     all_series = []
-    for number, (layer, one) in enumerate(drawn):
+    for number, (layer, series) in enumerate(drawn):
         offset = width * ((number + 0.5) / len(drawn) - 0.5)
-        label = ", ".join(filter(None, (names[layers.index(layer)], one.label)))
+        label = ", ".join(filter(None, (names[layers.index(layer)], series.label)))
         beside = {text: x + offset for text, x in place.items()}
-        all_series.append((layer, replace(one, label=label, look=look_of(number), place=beside)))
+        all_series.append((layer, replace(series, label=label, look=look_of(number), place=beside)))
     return all_series
 
 

@@ -85,7 +85,10 @@ class Curve:
     def tops(self) -> dict[float, float]:
         """Upper end of the interval by place, or the mean if there is no interval."""
         ends = [point.high if np.isfinite(point.half) else point.mean for point in self.points]
-        widest = [one.high if np.isfinite(one.half) else end for one, end in zip(self.predicted, ends, strict=False)]
+        widest = [
+            interval.high if np.isfinite(interval.half) else end
+            for interval, end in zip(self.predicted, ends, strict=False)
+        ]
         return dict(zip(self.x, map(max, ends, widest or ends), strict=True))
 
     def errors(self) -> list[list[float]]:
@@ -263,7 +266,7 @@ def _bars(
 
 def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
     """Error bars of the intervals, in front of wider and lighter ones of the prediction intervals."""
-    if any(np.isfinite(one.half) for one in curve.predicted):
+    if any(np.isfinite(interval.half) for interval in curve.predicted):
         axes.errorbar(
             curve.x,
             curve.means,

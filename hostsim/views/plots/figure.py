@@ -202,29 +202,31 @@ def _draw_curves(axes: Axes, layers: Sequence[Layer], inches: float) -> Entries:
     """
     table, figure, published = layers[0].table, layers[0].figure, layers[0].published
     bars = figure.kind == "bar"
-    values = list(dict.fromkeys(value for one in layers for value in figure_rows(one.table, one.figure)[figure.x]))
+    values = list(
+        dict.fromkeys(value for layer in layers for value in figure_rows(layer.table, layer.figure)[figure.x])
+    )
     numeric = is_numeric(values)
     place = tick_positions(values, beside=bars)
     by_layer = series_of_layers(layers, place, GROUP if bars else 0.0 if numeric else APART)
-    every = [one for _, one in by_layer]
-    series = [one for layer, one in by_layer if layer is layers[0]]
+    every = [data for _, data in by_layer]
+    series = [data for layer, data in by_layer if layer is layers[0]]
     width = min(GROUP / max(len(every), 1), WIDEST) if bars else 0.0
-    curves = [curve_of(one, figure.x, layer.figure.y, signed=bool(layer.figure.less)) for layer, one in by_layer]
+    curves = [curve_of(data, figure.x, layer.figure.y, signed=bool(layer.figure.less)) for layer, data in by_layer]
     _scale(axes, figure, place)
     if figure.stack and series:
         names = [label_of(name) for name in (figure.y, *figure.stack)]
         draw_stack(axes, [curve_of(series[0], figure.x, name) for name in (figure.y, *figure.stack)], width, names)
-    for one, curve in zip(every, curves, strict=True) if not figure.stack else ():
+    for data, curve in zip(every, curves, strict=True) if not figure.stack else ():
         if bars and "y" not in figure.log:
-            draw_bars(axes, curve, width, one.look, one.label)
+            draw_bars(axes, curve, width, data.look, data.label)
         elif numeric and not bars:
-            draw_line(axes, curve, one.look, one.label)
+            draw_line(axes, curve, data.look, data.label)
         else:  # a bar has no base on a logarithmic axis
-            draw_markers(axes, curve, one.look, one.label)
+            draw_markers(axes, curve, data.look, data.label)
     if not figure.stack:
-        draw_beyond(axes, curves, [one.look for one in every])
+        draw_beyond(axes, curves, [data.look for data in every])
     if place and not bars:  # also if all values are unbounded
-        axes.update_datalim([(x, 0.0) for one in every for x in one.place.values()], updatey=False)
+        axes.update_datalim([(x, 0.0) for data in every for x in data.place.values()], updatey=False)
     draw_missing(axes, curves)
     beside = bars or not numeric
     if values and beside:

@@ -67,7 +67,7 @@ def legend_entries(meanings: Iterable[Meaning]) -> list[tuple[Any, str]]:
         Meaning.THRESHOLD: {"color": INK, "linestyle": "none", "marker": "D", "markersize": 3.5},
     }
     usual = {"color": INK, "linewidth": 1.2, "marker": "D", "markerfacecolor": PAPER}
-    return [(Line2D([], [], **looks.get(one, usual)), one.value) for one in Meaning if one in shown]
+    return [(Line2D([], [], **looks.get(meaning, usual)), meaning.value) for meaning in Meaning if meaning in shown]
 
 
 def draw_mark(
@@ -169,17 +169,25 @@ def draw_accepted(
     taken: Counter[float] = Counter()
     meanings = set()
     references = list(_references(verdicts, figure, all_series, table))
-    if any(one.meaning is not Meaning.ACCEPTED for one in references):
+    if any(reference.meaning is not Meaning.ACCEPTED for reference in references):
         # if there are published values, the scenario's own expectations are only intermediate steps
-        references = [one for one in references if one.meaning is not Meaning.ACCEPTED]
-    for one in references:
+        references = [reference for reference in references if reference.meaning is not Meaning.ACCEPTED]
+    for reference in references:
         if width:  # on the right part of its bar
-            place, beside = one.place + 0.3 * width, 0.0
+            place, beside = reference.place + 0.3 * width, 0.0
         else:
-            taken[one.place] += 1
-            place, beside = one.place, BESIDE_POINTS * taken[one.place]
-        draw_mark(axes, place, one.band, one.number, colour=one.colour, beside=beside, meaning=one.meaning)
-        meanings.add(one.meaning)
+            taken[reference.place] += 1
+            place, beside = reference.place, BESIDE_POINTS * taken[reference.place]
+        draw_mark(
+            axes,
+            place,
+            reference.band,
+            reference.number,
+            colour=reference.colour,
+            beside=beside,
+            meaning=reference.meaning,
+        )
+        meanings.add(reference.meaning)
     return meanings
 
 
@@ -194,9 +202,9 @@ def _references(
         if band == Band(None, None):
             continue
         means = [
-            (one, place, factor)
+            (data, place, factor)
             for at, reference in _points_about(expectation.form, figure)
-            for one, place in _places(at, figure, all_series, table)
+            for data, place in _places(at, figure, all_series, table)
             if (factor := _factor(reference, figure, all_series, table)) is not None
         ]
         meaning = Meaning.PUBLISHED if expectation.is_claim else Meaning.ACCEPTED
@@ -206,14 +214,14 @@ def _references(
             if len({place for _, place, _ in means}) != 1 or len(means) < len(expectation.form.points):
                 continue
             means, meaning = means[:1], Meaning.MEAN if expectation.is_claim else meaning
-        for one, place, factor in means:
+        for data, place, factor in means:
             own = OWN if not expectation.is_claim else INK if figure.kind == "bar" or meaning is Meaning.MEAN else ""
             scaled = Band(*(None if end is None else end * factor for end in (band.low, band.high)))
             overlay = _Reference(
                 place,
                 scaled,
                 None if number is None else number * factor,
-                own or one.look.colour,
+                own or data.look.colour,
                 Meaning.RATIO if factor != 1.0 and meaning is Meaning.PUBLISHED else meaning,
             )
             if overlay not in seen:
@@ -312,7 +320,7 @@ def draw_thresholds(
         The meanings of the marks.
     """
     edge, heights = axes.get_xlim(), axes.get_ylim()
-    places = [place for one in all_series for place in one.place.values()]
+    places = [place for series in all_series for place in series.place.values()]
     drawn: list[tuple[float, float, float]] = []
     meanings = set()
     searches = list(_searches(verdicts, figure, all_series, table))

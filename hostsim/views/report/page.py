@@ -243,7 +243,7 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
     shown = [claim for view in sections for claim in view["claims"]]
     results = [view["results"] for view in sections]
     outcomes = [(claim["kind"], claim["outcome"]) for claim in shown]
-    counts = Counter(each for _, each in outcomes)
+    counts = Counter(outcome for _, outcome in outcomes)
     lines, forest = _trust(results)
     page = environment.get_template("page.html.j2").render(
         title=title + _caveat(results),
@@ -276,8 +276,8 @@ _RANGE = 2.0
 def _trust(sections: Iterable[Results]) -> tuple[list[tuple[str, str, str]], dict[str, list[dict[str, Any]]]]:
     """Levels of trust with classes and topics, and rows of the forest plot by experiment; changed hosts are omitted."""
     verdicts = [verdict for results in sections if not results.changed for verdict in results.verdicts]
-    judged = [(claims()[name], one) for one in verdicts if (name := one.expectation.name) in claims()]
-    lines = [(name, mark, each) for (name, each), mark in zip(topics(judged).items(), _MARKS, strict=True)]
+    judged = [(claims()[name], entry) for entry in verdicts if (name := entry.expectation.name) in claims()]
+    lines = [(name, mark, text) for (name, text), mark in zip(topics(judged).items(), _MARKS, strict=True)]
     rows: dict[str, list[dict[str, Any]]] = {}
     for claim, verdict in judged:
         mark, seen = _MARKS[level(verdict)], over_published(verdict)
