@@ -94,9 +94,10 @@ class VSwitchSpec(Spec):
     """Traffic shaping of each virtual port, for what its VM sends; none by default."""
     nioc: NiocSpec | None = None
     """Network I/O Control of each uplink's transmit side; off by default."""
-    teaming: Literal["port_id", "explicit_failover"] = "port_id"
+    teaming: Literal["port_id", "explicit_failover", "ip_hash"] = "port_id"
     """Uplink of a virtual port: ``port_id``, uplinks in turn by the order of the ports (originating port id);
-    ``explicit_failover``, the first uplink.
+    ``explicit_failover``, the first uplink; ``ip_hash``, the uplink of the last octets of both IP addresses. The other
+    side of ``ip_hash`` is a static port channel.
     """
     standby: StandbyNames = ()
     """Standby NICs, each of which replaces an uplink whose link is down."""

@@ -37,7 +37,15 @@ from hostsim.model.receive.netqueue import NetQueue
 from hostsim.model.receive.nic import LroTable, Pnic, RxQueue
 from hostsim.model.receive.wire import ClosedLoopWire, OpenLoopWire
 from hostsim.model.services import Services
-from hostsim.model.traffic.address import FIRST_PORT, PEER, UDP_PORT, nic_hash
+from hostsim.model.traffic.address import (
+    FIRST_PORT,
+    PEER,
+    TUNNEL_ENDS,
+    UDP_PORT,
+    ip_hash,
+    nic_hash,
+    vmkernel_address,
+)
 from hostsim.model.traffic.migration import Migration
 from hostsim.model.transmit.egress import UplinkScheduler
 from hostsim.model.transmit.networld import LocalPort, TxQueue
@@ -251,9 +259,10 @@ class Host:
 
 
 def next_uplink(host: Host, network: str, vm: VirtualMachine | None = None) -> str:
-    """Return the uplink of the next virtual port of a virtual switch, in the order of its uplinks.
+    """Return the uplink of the next virtual port of a virtual switch.
 
-    The ports of all port groups of a switch take its uplinks in turn.
+    The ports of all port groups of a switch take its uplinks in turn. With IP hash a port always has the uplink of its
+    address and the peer's, because all its packets go to one peer; in a tunnel, that of the tunnel's endpoints.
 
     Args:
         host: the host.
@@ -265,8 +274,11 @@ def next_uplink(host: Host, network: str, vm: VirtualMachine | None = None) -> s
     vms = host.vms if vm is None else [*host.vms, vm]
     networks = [device.switch for other in vms for device in other.devices if device.switch] + host.vmkernel_ports
     before = sum((vswitches[name].port_group_of or name) == switch for name in networks)
-    uplinks = vswitches[network].uplinks
-    return uplinks[before % len(uplinks)]
+    spec = vswitches[network]
+    if spec.teaming == "ip_hash":
+        own = vmkernel_address(len(host.vmkernel_ports)) if vm is None else vm.address
+        return spec.uplinks[ip_hash(*(TUNNEL_ENDS if spec.vxlan else (own, PEER)), len(spec.uplinks))]
+    return spec.uplinks[before % len(spec.uplinks)]
 
 
 def datagram_sender(

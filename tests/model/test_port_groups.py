@@ -6,6 +6,7 @@ import pytest
 
 from hostsim.config.nic import VSwitchSpec
 from hostsim.config.traffic import Traffic
+from hostsim.config.vmkernel import VmkernelStreamSpec
 from hostsim.units import MS
 from tests.model.small_point import CALM, datagrams, echoes, group, nic, point, run, stream
 
@@ -44,3 +45,33 @@ def test_ports_of_all_port_groups_take_the_uplinks_in_turn() -> None:
     assert [device.nic.name for vm in host.vms for device in vm.devices] == ["vmnic0", "vmnic1", "vmnic1", "vmnic1"]
     assert host.switches["web"] is host.switches["db"] is host.switches["prod"]
     assert [flow.out > 0 for flow in host.flows] == [True] * 4
+
+
+@pytest.mark.parametrize("vxlan", [False, True])
+def test_ip_hash_selects_the_uplink_of_the_last_octets(*, vxlan: bool) -> None:
+    """10.0.0.1 to 10.0.0.5 with the peer 10.1.0.1, over three uplinks: 0, 3, 2, 5 and 4 modulo 3; both directions use the same link.
+
+    In a tunnel all packets have the addresses of its endpoints, 1 and 2: 3 modulo 3.
+    """
+    nics = {f"vmnic{number}": nic() for number in range(3)}
+    switches = {"vSwitch0": VSwitchSpec(uplinks=tuple(nics), teaming="ip_hash", vxlan=vxlan)}
+    traffic = {"out": datagrams("send"), "in": datagrams("receive")}
+    host = run(point(group(count=5), traffic=traffic, nics=nics, switches=switches, cores=12), 5 * MS)
+    expected = ["vmnic0"] * 5 if vxlan else ["vmnic0", "vmnic0", "vmnic2", "vmnic2", "vmnic1"]
+    assert [device.nic.name for vm in host.vms for device in vm.devices] == expected
+    for name, port in host.nics.items():
+        port.depart(host.clock.now)
+        assert (port.tx_frames > 0) == (port.rx_wire_ps > 0) == (name in expected)
+
+
+def test_a_vmkernel_port_has_an_address_of_its_own() -> None:
+    """10.3.0.1 and 10.3.0.2 with the peer 10.1.0.1: 0 and 3, modulo two uplinks."""
+    nics = {"vmnic0": nic(), "vmnic1": nic()}
+    switches = {"vSwitch0": VSwitchSpec(uplinks=tuple(nics), teaming="ip_hash")}
+    stored = VmkernelStreamSpec.model_validate(
+        {"kind": "vmkernel_stream", "network": "vSwitch0", "system": "vsan", "window": "1 MiB", "delay": "20 us"}
+    )
+    host = run(point(group(count=1), traffic={"a": stored, "b": stored}, nics=nics, switches=switches, cores=8), 5 * MS)
+    for port in host.nics.values():
+        port.depart(host.clock.now)
+    assert [port.tx_octets for port in host.nics.values()] == [pytest.approx(flow.octets) for flow in host.flows]

@@ -82,6 +82,18 @@ def test_a_host_is_known_by_the_uplinks_that_it_uses(one: str, other: str, tmp_p
     assert hosts[0].digest() == hosts[1].digest()
 
 
+def test_ip_hash_over_one_link_is_that_link(tmp_path: Path) -> None:
+    """Over two links it is another host than with ports in turn."""
+    hosts = []
+    for teaming in ("", ", teaming: ip_hash"):
+        for down in ("", ", link_down: vmnic1"):
+            prod = f"prod: {{uplinks: [vmnic0, vmnic1]{teaming}{down}}}"
+            web = f"web: {{uplinks: [vmnic0, vmnic1], port_group_of: prod{teaming}}}"
+            hosts.append(point_at(load_text(tmp_path, *network(prod, web)), {}).spec.digest())
+    assert hosts[1] == hosts[3]
+    assert hosts[0] != hosts[2]
+
+
 def test_a_port_group_has_what_its_switch_has(tmp_path: Path) -> None:
     """MTU, VXLAN, Network I/O Control and links are the switch's; policies and VLAN are its own."""
     text = network(
@@ -133,9 +145,28 @@ def test_a_port_group_has_what_its_switch_has(tmp_path: Path) -> None:
             id="VLAN 4095",
         ),
         pytest.param(
-            "uplinks: vmnic0, teaming: ip_hash", "uplinks: vmnic0, port_group_of: prod",
-            "small.yaml:8: network.prod.teaming: is not one of the choices; given 'ip_hash'; allowed: one of port_id, explicit_failover",
-            id="IP hash",
+            "uplinks: vmnic0, teaming: lacp", "uplinks: vmnic0, port_group_of: prod",
+            "small.yaml:8: network.prod.teaming: is not one of the choices; given 'lacp'; allowed: one of port_id, explicit_failover, "
+            "ip_hash",
+            id="LACP",
+        ),
+        pytest.param(
+            "uplinks: vmnic0, standby: vmnic1, teaming: ip_hash", "uplinks: vmnic0, port_group_of: prod, teaming: ip_hash",
+            "small.yaml:8: network.prod.standby: is used with IP hash, whose uplinks are all active links of a port channel; given 'vmnic1'; "
+            "allowed: nothing; or teaming: explicit_failover or port_id",
+            id="IP hash with a standby adapter",
+        ),
+        pytest.param(
+            "uplinks: [vmnic0, vmnic1], teaming: ip_hash", "uplinks: [vmnic0, vmnic1], port_group_of: prod",
+            "small.yaml:9: network.web.teaming: differs from the teaming of prod; all ports of a port channel use IP hash; "
+            "allowed: ip_hash",
+            id="IP hash of the switch alone",
+        ),
+        pytest.param(
+            "uplinks: [vmnic0, vmnic1], teaming: ip_hash", "uplinks: vmnic0, port_group_of: prod, teaming: ip_hash",
+            "small.yaml:9: network.web.uplinks: differ from those of prod; all ports of a port channel use all its links; given 'vmnic0'; "
+            "allowed: vmnic0, vmnic1",
+            id="IP hash over some links",
         ),
     ],
 )  # fmt: skip

@@ -6,7 +6,18 @@ from typing import Final
 
 from hostsim.model.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 
-__all__ = ["FIRST_PORT", "FIRST_TUNNEL_PORT", "PEER", "TUNNEL_PORTS", "UDP_PORT", "nic_hash", "vm_address"]
+__all__ = [
+    "FIRST_PORT",
+    "FIRST_TUNNEL_PORT",
+    "PEER",
+    "TUNNEL_ENDS",
+    "TUNNEL_PORTS",
+    "UDP_PORT",
+    "ip_hash",
+    "nic_hash",
+    "vm_address",
+    "vmkernel_address",
+]
 
 PEER: Final = "10.1.0.1"
 """Address of the peer."""
@@ -25,6 +36,21 @@ VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
 def vm_address(position: int) -> str:
     """Return the address of the VM at a position in the order of power-on."""
     return f"10.0.{position // 250}.{position % 250 + 1}"
+
+
+def vmkernel_address(position: int) -> str:
+    """Return the address of the VMkernel port at a position in the order of the scenario."""
+    return f"10.3.{position // 250}.{position % 250 + 1}"
+
+
+def ip_hash(source: str, target: str, uplinks: int) -> int:
+    """Return the index of the uplink that IP hash selects: XOR of the last octets, modulo the number of uplinks.
+
+    A static port channel of the physical switch is assumed to use the same rule for packets to the host. Source: vSphere
+    Networking, "Route Based on IP Hash".
+    """
+    first, second = (int(address.rpartition(".")[2]) for address in (source, target))
+    return (first ^ second) % uplinks
 
 
 def nic_hash(packet: bytes, *, vxlan: bool) -> int:

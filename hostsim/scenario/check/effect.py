@@ -578,6 +578,8 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
                 continue
             used = connected if key in _OF_PORTS else connected | ({switch} if groups & connected else set())
             reason = "no link is down" if key == "standby" and not spec.link_down else ""
+            if key == "teaming" and len((*spec.uplinks, *spec.standby)) == 1:
+                reason = "there is one uplink"
             yield ("network", switch, key), reason if switch in used else f"no VM is connected to {switch}"
         if (
             spec.nioc is not None

@@ -59,13 +59,19 @@ def settled(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
 
 
 def without_teaming(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
-    """Return settled switches without the keys that determine uplinks, so that hosts with equal uplinks share their runs."""
+    """Return settled switches without the keys that determine uplinks, so that hosts with equal uplinks share their runs.
+
+    IP hash stays where several uplinks are active, because the model applies it to each port.
+    """
     keys = ("teaming", "standby", "link_down")
     plain = {key: VSwitchSpec.model_fields[key].default for key in keys}
-    return {
-        name: switch.model_copy(update=plain) if any(getattr(switch, key) != plain[key] for key in keys) else switch
-        for name, switch in network.items()
-    }
+    switches = {}
+    for name, switch in network.items():
+        hashed = {"teaming": "ip_hash"} if switch.teaming == "ip_hash" and len(switch.uplinks) > 1 else {}
+        update = plain | hashed
+        is_plain = all(getattr(switch, key) == value for key, value in update.items())
+        switches[name] = switch if is_plain else switch.model_copy(update=update)
+    return switches
 
 
 _RESERVABLE = 0.75
@@ -87,6 +93,9 @@ def team_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
         if twice is not None:
             allowed = "NICs that are not among the uplinks"
             yield tree.fault((*path, "standby"), "is also an active uplink", allowed, given=repr(twice))
+        elif switch.standby and switch.teaming == "ip_hash":
+            message = "is used with IP hash, whose uplinks are all active links of a port channel"
+            yield tree.fault((*path, "standby"), message, "nothing; or teaming: explicit_failover or port_id")
         if switch.port_group_of is not None:
             parent = file.network.get(switch.port_group_of)
             if parent is None or parent.port_group_of is not None:
@@ -99,6 +108,13 @@ def team_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
                     message = f"belongs to the switch: a port group uses that of {switch.port_group_of}"
                     yield tree.fault((*path, key), message, f"network.{switch.port_group_of}.{key}")
             adapters = (*parent.uplinks, *parent.standby)
+            if "ip_hash" in (switch.teaming, parent.teaming) and switch.teaming != parent.teaming:
+                message = f"differs from the teaming of {switch.port_group_of}; all ports of a port channel use IP hash"
+                allowed = "ip_hash" if parent.teaming == "ip_hash" else f"{parent.teaming}; or ip_hash for both"
+                yield tree.fault((*path, "teaming"), message, allowed)
+            elif switch.teaming == "ip_hash" and {*switch.uplinks} != {*parent.uplinks}:
+                message = f"differ from those of {switch.port_group_of}; all ports of a port channel use all its links"
+                yield tree.fault((*path, "uplinks"), message, ", ".join(parent.uplinks))
             for key in ("uplinks", "standby"):
                 other = next((nic for nic in getattr(switch, key) if nic not in adapters), None)
                 if other is not None:
