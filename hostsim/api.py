@@ -375,13 +375,13 @@ def reproduce(
     return results
 
 
-def _drawn(result: Results, results: Path, place: int) -> Section:
+def _drawn(result: Results, results: Path, index: int) -> Section:
     """Write the folder of a scenario, and render its section of the report."""
     from hostsim.views.report.folder import write
     from hostsim.views.report.page import section
 
     write(result, results / result.scenario)
-    return section(result, place)
+    return section(result, index)
 
 
 def open_results(folder: str | Path, results: str | Path | None = None) -> Results:

@@ -159,9 +159,9 @@ def _paths(imports: Iterable[str]) -> Iterator[str]:
         first, *inside = dotted.split(".")
         if first == PACKAGE.name:
             for depth in range(len(inside) + 1):
-                place = "/".join(inside[:depth])
-                yield place
-                yield f"{place}/__init__".lstrip("/")
+                folder = "/".join(inside[:depth])
+                yield folder
+                yield f"{folder}/__init__".lstrip("/")
 
 
 class _Tree:

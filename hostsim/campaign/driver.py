@@ -359,16 +359,16 @@ class _Sweep:
 
     def _ask(self, places: Iterable[int]) -> None:
         """Advances searches until each of them waits for a run."""
-        for place in sorted(places):
-            search: Search = self.plan.searches[place]
+        for index in sorted(places):
+            search: Search = self.plan.searches[index]
             while requested := search.wants(self._done):
                 self._admit(requested, self.requested)
                 if not any(task.key in self._done for task in requested):
                     break
             for task in requested:
-                self._awaited.setdefault(task.key, set()).add(place)
+                self._awaited.setdefault(task.key, set()).add(index)
             if not requested:
-                self._open.discard(place)
+                self._open.discard(index)
 
     def _admit(self, tasks: Iterable[Task], waiting: deque[Task]) -> None:
         """Adds tasks: stored ones as done, others to the queue."""

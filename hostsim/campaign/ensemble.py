@@ -117,14 +117,14 @@ class Ensemble:
     def refused(self, replication: int, error: InputError) -> InputError:
         """The faults of an impossible host, with its member."""
         member = member_of(replication)
-        place = self.name + (f":{line}" if (line := self._line(member + 1)) else "")
+        where = self.name + (f":{line}" if (line := self._line(member + 1)) else "")
         return InputError(
-            replace(fault, message=f"{fault.message}, on the host of member {member} of {place}")
+            replace(fault, message=f"{fault.message}, on the host of member {member} of {where}")
             for fault in error.faults
         )
 
-    def _line(self, place: int) -> int | None:
-        return self.lines[place] if self.lines else None
+    def _line(self, index: int) -> int | None:
+        return self.lines[index] if self.lines else None
 
 
 def own_values(scenario: Scenario, values: Mapping[str, float]) -> dict[str, float]:

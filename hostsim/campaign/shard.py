@@ -67,9 +67,9 @@ def deal(plans: Sequence[Plan], shard: Shard) -> list[Plan]:
         tasks: set[tuple[str, int]] = set()
         searches: list[Search] = []
         for part in parts:
-            place = loads.index(min(loads))
-            loads[place] += max(part.effort, 1)
-            if place == shard.number - 1:
+            least = loads.index(min(loads))
+            loads[least] += max(part.effort, 1)
+            if least == shard.number - 1:
                 tasks |= {task.key for task in part.tasks}
                 searches += part.searches
         mine = tuple(task for task in plan.tasks if task.key in tasks)

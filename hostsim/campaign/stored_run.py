@@ -147,7 +147,7 @@ def remove(runs: Iterable[StoredRun]) -> None:
     for folder in folders:
         _remove_empty(folder)
     for version in {folder.parent for folder in folders}:
-        if [place.name for place in version.iterdir()] == [ABOUT]:
+        if [entry.name for entry in version.iterdir()] == [ABOUT]:
             (version / ABOUT).unlink()
         _remove_empty(version)
 
@@ -246,9 +246,9 @@ def saved_runs(results: Path) -> set[RunId]:
     from hostsim.results.folder import read
 
     needed: set[RunId] = set()
-    for place in sorted(results.glob("*/results.json")):
+    for file in sorted(results.glob("*/results.json")):
         try:
-            kept = read(place.parent)
+            kept = read(file.parent)
         except StoreError:
             continue
         keys = kept.runs[["point", "replication", "seed"]].itertuples(index=False, name=None)

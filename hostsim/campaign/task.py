@@ -135,8 +135,8 @@ def _described(error: BaseException) -> str:
     from hostsim.plugin.module import place_of  # workers whose runs do not fail start sooner without it
 
     text = "".join(traceback.format_exception(error))
-    place = place_of(error)
-    return f"{text.rstrip()} (plug-in, {place})\n" if place else text
+    where = place_of(error)
+    return f"{text.rstrip()} (plug-in, {where})\n" if where else text
 
 
 def failed_record(task: Task, error: str) -> RunRecord:

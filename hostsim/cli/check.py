@@ -319,8 +319,8 @@ def _tell_uncompared(scenario: str, held: Coverage) -> None:
         (held.alone, "has no finished run in common with the earlier results"),
         (held.single, "has one replication in common, which gives no interval; run both with --replications 3"),
     ):
-        for place in places[:MOST_PLACES]:
-            typer.echo(f"{scenario}{f' at {place}' if place else ''}: {why}", err=True)
+        for at in places[:MOST_PLACES]:
+            typer.echo(f"{scenario}{f' at {at}' if at else ''}: {why}", err=True)
         if len(places) > MOST_PLACES:
             typer.echo(f"{scenario}: so have {len(places) - MOST_PLACES} more points", err=True)
 

@@ -84,7 +84,7 @@ def _found(
                 Fault("options of a run cannot be combined with a folder of results", "", given, "a scenario")
             )
         places = [folder] if (folder / "results.json").is_file() else sorted(_inside(folder)) or [folder]
-        return [(place, api.open_results(place)) for place in places]
+        return [(folder_of_results, api.open_results(folder_of_results)) for folder_of_results in places]
     kept = Path(options.results, subject)
     if not any(changes) and (kept / "results.json").is_file() and not _is_scenario(subject):
         return [(kept, api.open_results(kept, options.results))]

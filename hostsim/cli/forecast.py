@@ -193,8 +193,8 @@ def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
     more = sum(missing[0]) - sum(missing[1])
     if more <= 0:
         return 0.0
-    place = max(range(len(sides)), key=missing[0].__getitem__)
-    return more * forecast(plans[0][place], execution.store, execution.jobs).seconds / missing[0][place]
+    larger = max(range(len(sides)), key=missing[0].__getitem__)
+    return more * forecast(plans[0][larger], execution.store, execution.jobs).seconds / missing[0][larger]
 
 
 def _total(forecasts: Sequence[Forecast]) -> Forecast:

@@ -67,11 +67,11 @@ def _paths(incomplete: str) -> list[str]:
         places = []
     prefix = incomplete[: len(incomplete) - len(start)]
     return [
-        f"{prefix}{place.name}{'/' if place.is_dir() else ''}"
-        for place in places
-        if place.name.startswith(start or "")
-        and not place.name.startswith(".")
-        and (place.is_dir() or place.suffix in (".yaml", ".yml"))
+        f"{prefix}{path.name}{'/' if path.is_dir() else ''}"
+        for path in places
+        if path.name.startswith(start or "")
+        and not path.name.startswith(".")
+        and (path.is_dir() or path.suffix in (".yaml", ".yml"))
     ]
 
 

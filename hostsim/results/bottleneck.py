@@ -324,7 +324,7 @@ class _Path:
             name: [float(self._levels(f"tcp.{level}")[:, index].mean()) for level in _TCP]
             for index, name in enumerate(self._entities("tcp.window"))
         }
-        counts = {counter: grown(counter) for counter in (*_FLOW, *(f"dropped_{place}" for place in _PLACES))}
+        counts = {counter: grown(counter) for counter in (*_FLOW, *(f"dropped_{kind}" for kind in _PLACES))}
         users, groups, receivers = fixed("users"), fixed("groups"), self._last("flow.receivers") or [1] * len(names)
         for index, name in enumerate(names):
             own = {counter: values[index] for counter, values in counts.items()}
@@ -528,8 +528,8 @@ class _Path:
         flow = max(losing, key=lambda flow: flow.lost, default=None)
         places = {queue.place for queue in self.queues if queue.dropped}
         if flow is not None:
-            lost = {place: self._grown(f"flow.dropped_{place}")[flow.place] for place in _PLACES}
-            most = max(lost, key=lambda place: lost[place])
+            lost = {cause: self._grown(f"flow.dropped_{cause}")[flow.place] for cause in _PLACES}
+            most = max(lost, key=lambda cause: lost[cause])
             places = {most} if not flow.is_work else {"work"}
         dropping = [queue for queue in self.queues if queue.place in places and queue.dropped]
         queue = max(dropping, key=lambda queue: queue.dropped, default=None)
@@ -569,12 +569,12 @@ class _Path:
         losing = queue.drops > 0
         if world is None or not losing.any():
             return world
-        place = self._entities(f"{world.kind}.used_ps").index(world.name)
+        index = self._entities(f"{world.kind}.used_ps").index(world.name)
         time = np.diff(self._record.instants_ps[self._record.cut :])[losing].sum() / 100.0
         spent = {}
         for what in ("used", "ready", "costop"):
             grown = self._by_slice(f"{world.kind}.{what}_ps")
-            spent[what] = float(grown[losing, place].sum() / time) if grown.shape[1] else 0.0
+            spent[what] = float(grown[losing, index].sum() / time) if grown.shape[1] else 0.0
         return replace(world, used=spent["used"], waits=spent["ready"] + spent["costop"])
 
     def _is_overload(self, queue: _Queue) -> bool:
@@ -778,15 +778,15 @@ class _Path:
         times = self._record.histograms.get("flow.response")
         if times is None or not flow.answered:
             return 0.0, 0.0
-        place = times.entities.index(flow.name)
-        total = int(times.sums_ps[-1][place] - times.sums_ps[self._record.cut][place])
+        index = times.entities.index(flow.name)
+        total = int(times.sums_ps[-1][index] - times.sums_ps[self._record.cut][index])
         waiting = total / (flow.users * self._record.window_ps) if flow.users else 1.0
         return max(0.0, 1.0 - waiting), total / flow.answered / 1e6
 
     def _largest_stage(self, flow: _Flow) -> Bottleneck:
-        place = self._entities("trip.count").index(flow.name)
-        times = {stage: float(self._grown(f"trip.{stage}_ps")[place]) for stage in _STAGES}
-        whole, count = math.fsum(times.values()), float(self._grown("trip.count")[place])
+        index = self._entities("trip.count").index(flow.name)
+        times = {stage: float(self._grown(f"trip.{stage}_ps")[index]) for stage in _STAGES}
+        whole, count = math.fsum(times.values()), float(self._grown("trip.count")[index])
         if not count or not whole:
             return self._load(flow)
         stage = max(times, key=lambda stage: times[stage])
@@ -834,9 +834,9 @@ class _Path:
         times = self._record.histograms.get("flow.latency")
         if times is None or flow.name not in times.entities or flow.asked:
             return ""
-        place = times.entities.index(flow.name)
-        count = int((times.counts[-1][place] - times.counts[self._record.cut][place]).sum())
-        total = int(times.sums_ps[-1][place] - times.sums_ps[self._record.cut][place])
+        index = times.entities.index(flow.name)
+        count = int((times.counts[-1][index] - times.counts[self._record.cut][index]).sum())
+        total = int(times.sums_ps[-1][index] - times.sums_ps[self._record.cut][index])
         waits = [
             (float(queue.waiting.mean()) * self._record.window_ps / queue.taken, queue)
             for queue in self.queues

@@ -67,11 +67,11 @@ def read_baseline(
         StoreError: there are no results.
     """
     if isinstance(before, Results):
-        baseline, place = before, ""
+        baseline, where = before, ""
     else:
-        baseline, place = read(baseline_folder(before, scenario)), str(before)
+        baseline, where = read(baseline_folder(before, scenario)), str(before)
     faults = [
-        Fault(f"the earlier run has another {name}", "--against" if place else "", then, now, file=place)
+        Fault(f"the earlier run has another {name}", "--against" if where else "", then, now, file=where)
         for name, then, now in (
             ("scenario", baseline.scenario, scenario),
             ("fidelity", "quick" if baseline.quick else "full", "quick" if quick else "full"),
@@ -310,8 +310,8 @@ class PairedDifference:
         return self.difference.low > 0 or self.difference.high < 0
 
     def __str__(self) -> str:
-        place = ", ".join(f"{axis}={value}" for axis, value in self.at.items())
-        where = f"{self.metric}{f' at {place}' if place else ''}: "
+        at = ", ".join(f"{axis}={value}" for axis, value in self.at.items())
+        where = f"{self.metric}{f' at {at}' if at else ''}: "
         before, after = (_formatted(self.metric, value) for value in (self.before, self.after))
         if not math.isfinite(self.difference.mean):
             return f"{where}{before} -> {after} {self.unit}"

@@ -140,8 +140,8 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec, *, is_asked: bool = 
             allowed = (
                 "a name of hostsim.CATALOGUE, or a column of the table" if is_asked else "a name that `metrics` lists"
             )
-            place = word if is_asked else f"figures.{figure.name}"
-            faults.append(Fault("unknown metric", place, metric, allowed, nearest_metric(metric)))
+            where = word if is_asked else f"figures.{figure.name}"
+            faults.append(Fault("unknown metric", where, metric, allowed, nearest_metric(metric)))
     if faults:
         raise InputError(faults)
 
@@ -216,8 +216,8 @@ def over_time(table: pd.DataFrame, figure: FigureSpec) -> tuple[pd.DataFrame, Fi
     ]:
         allowed = "results of this version, with the runs in their folder"
         raise InputError(Fault("the table has no parts of runs", f"figures.{figure.name}", missing[0], allowed))
-    place = list(table.columns).index("seed") + 1 + len(axes_of(table))
-    heads = list(table.columns)[:place]
+    index = list(table.columns).index("seed") + 1 + len(axes_of(table))
+    heads = list(table.columns)[:index]
     rest = [name for name in table.columns if name not in heads and name not in CATALOGUE]
     rows_of_lines = []
     for part in range(figure.parts):
@@ -421,9 +421,9 @@ def figure_frame(table: pd.DataFrame, figure: Figure, verdicts: Iterable[Verdict
             frames = []
             for drawn in (figure, *others):
                 frame = curve_frame(table, drawn)
-                place = list(frame.columns).index("mean")
-                frame.insert(place, "measure", drawn.y_label if drawn is figure else drawn.y)
-                frame.insert(place + 1, "unit", y_unit(table, drawn))
+                index = list(frame.columns).index("mean")
+                frame.insert(index, "measure", drawn.y_label if drawn is figure else drawn.y)
+                frame.insert(index + 1, "unit", y_unit(table, drawn))
                 frames.append(frame)
             return pd.concat(frames, ignore_index=True)
         case AnswersSpec() | TableSpec() if figure.answers:

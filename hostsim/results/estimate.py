@@ -300,8 +300,8 @@ ENOUGH = 19
 
 def member_of(replication: int) -> int:
     """The member of a replication, both counted from 0: 0, 1, 2, 0, 1, then 3, 4, 5, 3, 4."""
-    block, place = divmod(replication, BLOCK)
-    return block * NEW + place % NEW
+    block, position = divmod(replication, BLOCK)
+    return block * NEW + position % NEW
 
 
 def members_of(replications: int) -> int:

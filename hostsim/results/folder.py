@@ -110,8 +110,8 @@ def write(results: Results, folder: Path) -> list[Path]:
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for place in (folder, folder / "figures"):
-            sweep_unfinished(place)
+        for target in (folder, folder / "figures"):
+            sweep_unfinished(target)
         names = (*_FRAMES, *(name for name in _OPTIONAL if len(getattr(results, name))))
         for name in names:
             write_table(getattr(results, name), confined(folder, folder / f"{name}.parquet"))

@@ -393,11 +393,11 @@ class Mean(_Several):
         cases = [point.shared for point in self.points]
         varied = [axis for axis in cases[0] if len({str(case[axis]) for case in cases}) > 1]
         means = [estimate.interval.mean for estimate in estimates]
-        worst = min(range(len(means)), key=lambda place: band.depth(means[place]))
+        worst = min(range(len(means)), key=lambda index: band.depth(means[index]))
 
-        def words(place: int) -> str:
-            where = point_text({axis: cases[place][axis] for axis in varied})
-            return f"{means[place]:.4g} at {where}{' (the worst)' if place == worst else ''}"
+        def words(index: int) -> str:
+            where = point_text({axis: cases[index][axis] for axis in varied})
+            return f"{means[index]:.4g} at {where}{' (the worst)' if index == worst else ''}"
 
         least, greatest = (choose(range(len(means)), key=means.__getitem__) for choose in (min, max))
         return f"the mean of {len(means)} cases, from {words(least)} to {words(greatest)}"

@@ -76,18 +76,18 @@ def confined(folder: Path, file: Path) -> Path:
     return file
 
 
-def require_inside(folder: Path, place: Path) -> None:
+def require_inside(folder: Path, path: Path) -> None:
     """Check that no link leads from a path below a results folder out of it.
 
     Raises:
         StoreError: a link does, or links are circular.
     """
     try:
-        inside = is_below(place, folder)
+        inside = is_below(path, folder)
     except (OSError, RuntimeError) as error:
-        raise StoreError(f"{place}: cannot be reached: {error}") from error
+        raise StoreError(f"{path}: cannot be reached: {error}") from error
     if not inside:
-        raise StoreError(f"{place}: leads out of {folder}; put a folder or a file in place of the link")
+        raise StoreError(f"{path}: leads out of {folder}; put a folder or a file in place of the link")
 
 
 def require_small_table(file: Path, metadata: Any) -> None:

@@ -77,9 +77,9 @@ def _borders(record: RunRecord) -> list[int]:
         return places
     least = float(np.median(np.diff(instants[record.cut :]))) / 2
     kept = places[:1]
-    for place in places[1:-1]:
-        if min(instants[place] - instants[kept[-1]], instants[-1] - instants[place]) >= least:
-            kept.append(place)
+    for border in places[1:-1]:
+        if min(instants[border] - instants[kept[-1]], instants[-1] - instants[border]) >= least:
+            kept.append(border)
     return [*kept, places[-1]]
 
 
@@ -182,10 +182,10 @@ class Runs:
         self._sources: dict[frozenset[tuple[str, Scalar]], dict[int, RunSource]] = {}
         self._wall_s: dict[frozenset[tuple[str, Scalar]], list[float]] = {}
         for source in sources:
-            place = frozenset(source.axes.items())
-            self._wall_s.setdefault(place, []).append(source.wall_s)
+            axes = frozenset(source.axes.items())
+            self._wall_s.setdefault(axes, []).append(source.wall_s)
             if source.is_whole:
-                self._sources.setdefault(place, {})[source.replication] = source
+                self._sources.setdefault(axes, {})[source.replication] = source
         self._runs: dict[frozenset[tuple[str, Scalar]], dict[int, _Run]] = {}
         self._spreads: dict[tuple[frozenset[tuple[str, Scalar]], str], tuple[Interval, str]] = {}
 
@@ -256,13 +256,13 @@ class Runs:
         return math.fsum(wall_s for at in points for wall_s in self._wall_s.get(at, ()))
 
     def _finished(self, at: Case) -> dict[int, _Run]:
-        place = frozenset(at.items())
-        self._asked.add(place)
-        if place not in self._sources:
+        axes = frozenset(at.items())
+        self._asked.add(axes)
+        if axes not in self._sources:
             raise MissingError(f"no run at {point_text(at)}")
-        if place not in self._runs:
-            self._runs[place] = {r: _run(source.read(), self._metrics) for r, source in self._sources[place].items()}
-        runs = self._runs[place]
+        if axes not in self._runs:
+            self._runs[axes] = {r: _run(source.read(), self._metrics) for r, source in self._sources[axes].items()}
+        runs = self._runs[axes]
         for replication, run in sorted(runs.items()):
             if run.error:
                 raise MissingError(

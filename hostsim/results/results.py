@@ -94,15 +94,15 @@ class LazyRecords(Sequence[RunRecord]):
         self._keys = tuple(records)
 
     @overload
-    def __getitem__(self, place: int) -> RunRecord: ...
+    def __getitem__(self, index: int) -> RunRecord: ...
 
     @overload
-    def __getitem__(self, place: slice) -> tuple[RunRecord, ...]: ...
+    def __getitem__(self, index: slice) -> tuple[RunRecord, ...]: ...
 
-    def __getitem__(self, place: int | slice) -> RunRecord | tuple[RunRecord, ...]:
-        if isinstance(place, slice):
-            return tuple(self._records[key] for key in self._keys[place])
-        return self._records[self._keys[place]]
+    def __getitem__(self, index: int | slice) -> RunRecord | tuple[RunRecord, ...]:
+        if isinstance(index, slice):
+            return tuple(self._records[key] for key in self._keys[index])
+        return self._records[self._keys[index]]
 
     def of(self, point: str, replication: int) -> RunRecord:
         """The record of a replication of a point, by the point's id.

@@ -202,7 +202,7 @@ def table_row(record: RunRecord, *, single: bool = False, of_subjects: Sequence[
     """
     finished = record.error is None
     measured = array("d", [metric.evaluate(record) if finished else math.nan for metric in CATALOGUE.values()])
-    measured.extend(int(record.instants_ps[place]) / SECOND if finished else math.nan for place in (record.cut, -1))
+    measured.extend(int(record.instants_ps[index]) / SECOND if finished else math.nan for index in (record.cut, -1))
     facts = [record.facts.get(fact, math.nan) for fact in ("events", "dispatches", "wall_s")]
     return TableRow(
         point=record.point_id,
@@ -300,10 +300,10 @@ def _read_small(path: Path) -> pa.Table:
     with pq.ParquetFile(path, read_dictionary=list(texts)) as file:
         arrow = file.read()
     for name, kind in texts.items():
-        place = arrow.schema.get_field_index(name)
+        index = arrow.schema.get_field_index(name)
         lengths = (pc.take(pc.binary_length(chunk.dictionary), chunk.indices) for chunk in arrow[name].chunks)
         require_small_text(path, sum(pc.sum(chunk).as_py() or 0 for chunk in lengths))
-        arrow = arrow.set_column(place, pa.field(name, kind), arrow[name].cast(kind))
+        arrow = arrow.set_column(index, pa.field(name, kind), arrow[name].cast(kind))
     return arrow
 
 
@@ -341,13 +341,13 @@ def to_dataset(table: pd.DataFrame) -> Any:
     if math.prod(shape) > MOST_CELLS:
         raise InputError(Fault("has too many cells", "to_xarray", " x ".join(map(str, shape)), f"at most {MOST_CELLS}"))
     ranks = [{value: rank for rank, value in enumerate(column)} for column in values]
-    place = tuple(table[name].map(rank).to_numpy() for name, rank in zip(dimensions, ranks, strict=True))
+    indices = tuple(table[name].map(rank).to_numpy() for name, rank in zip(dimensions, ranks, strict=True))
     units = table.attrs.get("units", {})
     dataset = xarray.Dataset(coords={name: (name, column) for name, column in zip(dimensions, values, strict=True)})
     for name in table.columns.difference([*dimensions, "seed"], sort=False):
         is_text = name in _TEXTS or table[name].dtype.kind not in "fiu"
         cells = np.full(shape, "", dtype=object) if is_text else np.full(shape, np.nan)
-        cells[place] = table[name].fillna("").astype(str) if is_text else table[name].astype("float64")
+        cells[indices] = table[name].fillna("").astype(str) if is_text else table[name].astype("float64")
         dataset[name] = (dimensions, cells.astype(str) if is_text else cells)
     for name in (*dimensions, *dataset.data_vars):
         dataset[name].attrs |= {"units": units[name]} if units.get(name) else {}

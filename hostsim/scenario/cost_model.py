@@ -128,8 +128,8 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
     for assumption in part.assumptions:
         path = keys(assumption.path)[len(key) :]
         # an assumption about equal ports counts once
-        place = ("nics", *path[2:]) if path[0] == "nics" else path
-        alike = (place, assumption.value, assumption.range, assumption.reason, assumption.prior)
+        inner_path = ("nics", *path[2:]) if path[0] == "nics" else path
+        alike = (inner_path, assumption.value, assumption.range, assumption.reason, assumption.prior)
         shared.setdefault(alike, []).append(assumption)
     for group in shared.values():
         file = group[0].place.file
@@ -386,11 +386,11 @@ class _ChangedConstants(Resolver):
         part = self._base.part(tree, key, changes)
         if part is None or part.spec is None:
             return part
-        place = (key, tree.get(key), changes)
-        if place not in self._in_part:
-            self._in_part[place] = [c for c in constants_of(part, key, changes) if c.name in self._values]
+        changed = (key, tree.get(key), changes)
+        if changed not in self._in_part:
+            self._in_part[changed] = [c for c in constants_of(part, key, changes) if c.name in self._values]
         spec = part.spec
-        for constant in self._in_part[place]:
+        for constant in self._in_part[changed]:
             number = constant.in_spec(self._values[constant.name])
             for path in constant.paths:
                 spec = _put(spec, path.split("."), number)

@@ -137,30 +137,30 @@ class _Reader:
 
     def entry(self, key: str, fields: Mapping[str, Any]) -> Publication | None:
         keys = [field.name for field in dataclasses.fields(Publication)]
-        place = ("entries", key)
+        path = ("entries", key)
         for name in fields.keys() - set(keys):
-            self._fault("unknown field", place, name, f"one of {', '.join(keys)}", nearest_name(name, keys))
+            self._fault("unknown field", path, name, f"one of {', '.join(keys)}", nearest_name(name, keys))
         if not fields.get("title"):
-            self._fault("has no title", place)
+            self._fault("has no title", path)
         if fields.get("kind", KINDS[0]) not in KINDS:
-            self._fault("unknown kind", place, str(fields["kind"]), f"one of {', '.join(KINDS)}")
+            self._fault("unknown kind", path, str(fields["kind"]), f"one of {', '.join(KINDS)}")
         if self.faults:
             return None
         return Publication(key, **fields)
 
     def citation(
-        self, place: tuple[str | int, ...], key: str, entries: Mapping[str, Publication], at: str = ""
+        self, path: tuple[str | int, ...], key: str, entries: Mapping[str, Publication], at: str = ""
     ) -> Citation:
         if key not in entries:
-            self._fault("names no entry", place, key, "a key of entries", nearest_name(key, list(entries)))
+            self._fault("names no entry", path, key, "a key of entries", nearest_name(key, list(entries)))
             return Citation(Publication(key, key))
         return Citation(entries[key], at)
 
     def _fault(
-        self, message: str, place: tuple[str | int, ...], given: str = "", allowed: str = "", nearest: str = ""
+        self, message: str, path: tuple[str | int, ...], given: str = "", allowed: str = "", nearest: str = ""
     ) -> None:
-        dotted = ".".join(map(str, place))
-        self.faults.append(Fault(message, dotted, given, allowed, nearest, self.file, self.text.lines.get(place)))
+        dotted = ".".join(map(str, path))
+        self.faults.append(Fault(message, dotted, given, allowed, nearest, self.file, self.text.lines.get(path)))
 
 
 @functools.cache

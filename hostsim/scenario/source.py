@@ -159,9 +159,9 @@ def _subscripts(data: Any, path: str) -> str:
     while rest:
         position = _POSITION.match(rest)
         if position is not None and isinstance(here, tuple) and int(position[1]) < len(here):
-            place = int(position[1])
-            here, rest = here[place], rest[position.end() :].removeprefix(".")
-            steps.append(place)
+            index = int(position[1])
+            here, rest = here[index], rest[position.end() :].removeprefix(".")
+            steps.append(index)
             continue
         keys_of_data = (
             [key for key in here if re.match(re.escape(key) + r"(?=[.\[]|$)", rest)] if isinstance(here, dict) else []

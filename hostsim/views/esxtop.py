@@ -124,13 +124,13 @@ def _worlds(rows: _Rows) -> Columns:
     vms = _vms(rows)
     groups: dict[str, list[tuple[str, str, int]]] = {"": [], **{vm: [] for vm in vms}}
     for kind in ("netpoll", "splitrx", "vmkernel", "networld", "vcpu"):
-        for place, name in enumerate(rows.names(f"{kind}.used_ps")):
+        for index, name in enumerate(rows.names(f"{kind}.used_ps")):
             vm = _vm(name) if kind in ("networld", "vcpu") and _vm(name) in vms else ""
             called = name
             if vm:
                 world = f"NetWorld-VM-{vms[vm].first_world}"
                 called = world if kind == "networld" else f"vmx-vcpu-{name.rpartition('vcpu')[2]}:{vm}"
-            groups[vm].append((kind, called, place))
+            groups[vm].append((kind, called, index))
     numbers = count(_FIRST_WORLD + len(vms))
     tables = {
         (kind, counter): rows.percent(f"{kind}.{name}")
@@ -140,12 +140,12 @@ def _worlds(rows: _Rows) -> Columns:
     for vm, worlds in groups.items():
         group = f"{vms[vm].group}:{vm}" if vm else f"{_SYSTEM}:system"
         for counter in _CPU if worlds else ():
-            columns = [tables[kind, counter][:, place] for kind, _, place in worlds]
+            columns = [tables[kind, counter][:, index] for kind, _, index in worlds]
             yield f"Group Cpu({group})", counter, np.sum(columns, axis=0)
-        for kind, called, place in worlds:
+        for kind, called, index in worlds:
             instance = f"Vcpu({group}:{next(numbers)}:{called})"
             for counter in _CPU:
-                yield instance, counter, tables[kind, counter][:, place]
+                yield instance, counter, tables[kind, counter][:, index]
 
 
 def _vm(entity: str) -> str:

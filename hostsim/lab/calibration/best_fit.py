@@ -156,9 +156,9 @@ class Runs:
             values |= dict.fromkeys(prior.members, prior.at(variable))
         return values
 
-    def is_behind(self, place: int, host: int) -> bool:
+    def is_behind(self, index: int, host: int) -> bool:
         """True if a number belongs to a scenario."""
-        return any(name in self._behind[host] for name in self._priors[place].members)
+        return any(name in self._behind[host] for name in self._priors[index].members)
 
     def evaluate(
         self, simulations: Sequence[tuple[FloatArray, int, int]], *, short: bool = False
@@ -181,8 +181,8 @@ class Runs:
 
     def _run(self, entries: Sequence[tuple[str, tuple[FloatArray, int, int]]], short: bool) -> None:
         plans = []
-        for key, (variables, seed, place) in entries:
-            host, fidelity = self.hosts[place], Fidelity(quick=True, seed=seed)
+        for key, (variables, seed, host_index) in entries:
+            host, fidelity = self.hosts[host_index], Fidelity(quick=True, seed=seed)
             try:
                 scenario = with_constants(host.scenario, own_values(host.scenario, self.values(variables)))
                 if short:
@@ -310,7 +310,7 @@ class BestFit:
         def model(move: FloatArray) -> FloatArray:
             return np.concatenate([self.residuals(at.values + slopes @ move), at.variables[places] + move])
 
-        is_one_sided = np.array([self.priors[place].is_one_sided for place in places])
+        is_one_sided = np.array([self.priors[index].is_one_sided for index in places])
         lowest = np.where(is_one_sided, np.maximum(-width, -at.variables[places] - 1e-9), -width)
         solved = least_squares(model, np.zeros(len(places)), bounds=(lowest, width))
         changes = np.zeros(len(self.priors))
@@ -354,23 +354,23 @@ class BestFit:
         ]
         base = self.runs.evaluate([(variables, self.seed, host) for host in hosts], short=True)
         answers = self.runs.evaluate(
-            [(self._moved(variables, place), self.seed, host) for place, host in pairs], short=True
+            [(self._moved(variables, prior_index), self.seed, host) for prior_index, host in pairs], short=True
         )
         effects = np.zeros((len(self.priors), len(hosts)), dtype=bool)
-        for (place, host), answer in zip(pairs, answers, strict=True):
-            effects[place, host] = _shows(answer, base[host])
+        for (prior_index, host), answer in zip(pairs, answers, strict=True):
+            effects[prior_index, host] = _shows(answer, base[host])
         self.tell(
             f"{np.count_nonzero(effects.any(axis=1))} of {len(self.priors)} numbers have an effect, {np.count_nonzero(effects)} of {len(pairs)} pairs of a number and a scenario"
         )
         return effects
 
-    def _moved(self, variables: FloatArray, place: int) -> FloatArray:
+    def _moved(self, variables: FloatArray, index: int) -> FloatArray:
         """The variables with one moved towards its median by enough to change the number."""
         moved = variables.copy()
-        sign = -1.0 if variables[place] > 0 else 1.0
-        name = self.priors[place].members[0]
+        sign = -1.0 if variables[index] > 0 else 1.0
+        name = self.priors[index].members[0]
         for width in (STEP, 2 * STEP, 3 * STEP):
-            moved[place] = variables[place] + sign * width
+            moved[index] = variables[index] + sign * width
             if self.runs.values(moved)[name] != self.runs.values(variables)[name]:
                 break
         return moved
@@ -389,24 +389,24 @@ class BestFit:
         def measure(simulations: Sequence[tuple[int, int, FloatArray]]) -> Iterator[tuple[int, int, FloatArray, float]]:
             runs = [(moved, self.seed + seed, host) for _, host, moved in simulations for seed in range(counts[host])]
             answers = iter(self.runs.evaluate(runs))
-            for place, host, moved in simulations:
+            for prior_index, host, moved in simulations:
                 values = np.mean([self._values([next(answers)]) for _ in range(counts[host])], axis=0)
                 difference = values - base
                 seen = np.abs(difference) > NOISE * noise / math.sqrt(counts[host])
-                derivatives[rows[host], place] = np.where(seen, difference / (moved[place] - variables[place]), 0.0)[
-                    rows[host]
-                ]
-                yield place, host, moved, float(np.nanmax(np.abs(difference / scales)[rows[host]], initial=0.0))
+                derivatives[rows[host], prior_index] = np.where(
+                    seen, difference / (moved[prior_index] - variables[prior_index]), 0.0
+                )[rows[host]]
+                yield prior_index, host, moved, float(np.nanmax(np.abs(difference / scales)[rows[host]], initial=0.0))
 
         again = []
-        for place, host, moved, far in measure([(p, h, self._moved(variables, p)) for p, h in pairs]):
-            if far > FAR and not self.priors[place].is_whole:
+        for prior_index, host, moved, far in measure([(p, h, self._moved(variables, p)) for p, h in pairs]):
+            if far > FAR and not self.priors[prior_index].is_whole:
                 nearer = variables + (moved - variables) * FAR / 2 / far
-                again.append((place, host, nearer))
+                again.append((prior_index, host, nearer))
         for _ in measure(again):
             pass
         self.tell(
-            f"derivatives by {len({place for place, _ in pairs})} numbers, {np.count_nonzero(derivatives)} beyond noise; {self.runs.processor_s / 3600:.2f} h"
+            f"derivatives by {len({prior_index for prior_index, _ in pairs})} numbers, {np.count_nonzero(derivatives)} beyond noise; {self.runs.processor_s / 3600:.2f} h"
         )
         return derivatives
 
@@ -414,8 +414,8 @@ class BestFit:
         inside = sum(
             observation.holds(value) for observation, value in zip(self.observations, step.values, strict=True)
         )
-        worst = [place for place in np.argsort(-np.abs(step.residuals))[:12] if abs(step.residuals[place]) > 0.5]
-        names = ", ".join(f"{self.observations[place].name} {step.residuals[place]:+.1f}" for place in worst)
+        worst = [row for row in np.argsort(-np.abs(step.residuals))[:12] if abs(step.residuals[row]) > 0.5]
+        names = ", ".join(f"{self.observations[row].name} {step.residuals[row]:+.1f}" for row in worst)
         self.tell(
             f"objective {step.objective:.2f} of {float(step.variables @ step.variables):.2f} by priors, {inside} of {len(self.observations)} in band, "
             f"{self.runs.processor_s / 3600:.2f} h: {names}"

@@ -71,10 +71,10 @@ def crossing(find: Find, measured: Sequence[Measured]) -> float:
     if not changes:
         first, last = finite[-2:] if holds[-1] else finite[:2]
         return _extrapolated(first, last, find.below, beyond=holds[-1]) - 0.5
-    place = changes[-1]
-    below, above = finite[place], finite[place + 1]
+    last_change = changes[-1]
+    below, above = finite[last_change], finite[last_change + 1]
     if math.isinf(above.metric):
-        at = _full(finite[max(place - 1, 0)], below, finite[-1].load)
+        at = _full(finite[max(last_change - 1, 0)], below, finite[-1].load)
         return min(max(at, below.value), above.value) - 0.5
     return threshold_crossing((below.value, below.metric), (above.value, above.metric), limit=find.below) - 0.5
 

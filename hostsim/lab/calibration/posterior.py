@@ -148,7 +148,7 @@ def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | No
     lines = LassoCV(cv=FOLDS, random_state=seed, max_iter=20_000).fit(features_of(shares), outputs)
     weights = np.abs(lines.coef_).reshape(2, count).max(axis=0)
     order = np.argsort(-weights, kind="stable")[:MOST_ACTIVE]
-    active = tuple(int(place) for place in order if weights[place] > 0)
+    active = tuple(int(index) for index in order if weights[index] > 0)
     rest = outputs - lines.predict(features_of(shares))
     process = None
     if like is not None and like._process is not None:

@@ -416,7 +416,7 @@ def _discrepancy(rows: Sequence[tuple[Any, float, float]]) -> float:
 
     if not rows:
         return 0.0
-    errors, spreads = (np.clip([row[place] for row in rows], -2.0, 2.0) for place in (1, 2))
+    errors, spreads = (np.clip([row[column] for row in rows], -2.0, 2.0) for column in (1, 2))
 
     def unlikely(size: float) -> float:
         total = spreads**2 + size**2

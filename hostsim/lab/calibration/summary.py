@@ -162,14 +162,14 @@ def left_out(
         posterior: posterior without the experiment, with as many hosts as ``prior``.
     """
     random = np.random.default_rng(joint.design.seed)
-    place = joint.experiments.index(experiment)
+    index = joint.experiments.index(experiment)
     rows = []
     for observation in joint.observations:
         if observation.experiment != experiment or observation.name not in emulators:
             continue
         emulator = emulators[observation.name]
         predicted, noise = emulator.predict(posterior.shares), random.standard_normal(len(prior))
-        wide = np.hypot(emulator.error, posterior.discrepancies[:, place])
+        wide = np.hypot(emulator.error, posterior.discrepancies[:, index])
         before = emulator.predict(prior) + emulator.error * random.standard_normal(len(prior))
         low, median, high = _in_units(observation, _quantiles(predicted + wide * noise))
         lowest, _, highest = _in_units(observation, _quantiles(predicted + emulator.error * noise))
@@ -217,7 +217,7 @@ def _observed(
     before, after = (
         _in_units(observation, _quantiles(emulator.predict(shares))) for shares in (prior, posterior.shares)
     )
-    names = tuple(joint.design.priors[place].name for place in emulator.active)
+    names = tuple(joint.design.priors[index].name for index in emulator.active)
     return Observed(
         observation.name,
         observation.experiment,

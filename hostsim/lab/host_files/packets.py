@@ -112,8 +112,8 @@ class _Columns:
             cells = next(csv.reader([line], delimiter=self.separator), [])
         except csv.Error:
             return ""
-        places = [place for place in (self.time, self.size) if place is not None and place < len(cells)]
-        return " ".join(cells[place] for place in places)
+        places = [index for index in (self.time, self.size) if index is not None and index < len(cells)]
+        return " ".join(cells[index] for index in places)
 
 
 def _columns(head: str) -> _Columns | None:
@@ -235,5 +235,5 @@ def _keep(packets: Iterator[Packet], file: str, contents: Contents) -> None:
     if order != list(range(len(times))):
         contents.note(f"{file}: packets are not in order of time, and are sorted")
     first = times[order[0]]
-    octets = tuple(sizes[place] for place in order) if all(sizes) else ()
-    contents.arrivals.append(Arrivals(file, tuple(times[place] - first for place in order), octets))
+    octets = tuple(sizes[index] for index in order) if all(sizes) else ()
+    contents.arrivals.append(Arrivals(file, tuple(times[index] - first for index in order), octets))

@@ -69,9 +69,9 @@ def _read_folder(folder: Path, contents: Contents) -> None:
     places = [folder, folder / "commands"]
     files = [
         file
-        for place in places
-        if place.is_dir() and not (place != folder and place.is_symlink())
-        for file in sorted(place.iterdir())
+        for file_or_folder in places
+        if file_or_folder.is_dir() and not (file_or_folder != folder and file_or_folder.is_symlink())
+        for file in sorted(file_or_folder.iterdir())
         if file.is_file() and not file.is_symlink()  # a symbolic link in an untrusted bundle may point to any file
     ]
     read, passed = 0, 0

@@ -84,7 +84,7 @@ def part_of(record: RunRecord, number: int, count: int) -> RunRecord:
         count: number of parts of the run.
     """
     instants = record.instants_ps
-    ends = [int(np.abs(instants - int(instants[-1]) * place // count).argmin()) for place in (number - 1, number)]
+    ends = [int(np.abs(instants - int(instants[-1]) * border // count).argmin()) for border in (number - 1, number)]
     return stretch(record, ends)
 
 
@@ -451,7 +451,7 @@ class _Restricted(Mapping[str, Series]):
             kept = []  # bursts of work are not packets
         else:
             kept = [p for p, entity in enumerate(series.entities) if subject.holds(record, kind, entity)]
-        return Series(tuple(series.entities[place] for place in kept), series.values[:, kept])
+        return Series(tuple(series.entities[column] for column in kept), series.values[:, kept])
 
     def __contains__(self, name: object) -> bool:
         return name in self._record.series and (
@@ -482,7 +482,7 @@ class _RestrictedHistograms(Mapping[str, Histogram]):
             raise KeyError(name)
         whole, names = self._record.histograms[name], self._subject.traffic(self._record)
         kept = [index for index, entity in enumerate(whole.entities) if entity in names]
-        entities = tuple(whole.entities[place] for place in kept)
+        entities = tuple(whole.entities[row] for row in kept)
         return replace(whole, entities=entities, counts=whole.counts[:, kept], sums_ps=whole.sums_ps[:, kept])
 
     def __iter__(self) -> Iterator[str]:

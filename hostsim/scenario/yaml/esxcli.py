@@ -185,14 +185,14 @@ def _json(text: str, line: int) -> Iterator[_Block]:
         ValueError: not JSON, or not of settings.
     """
     records = json.loads(text)
-    place = 0
+    start = 0
     for record in records if isinstance(records, list) else [records]:
         block = _record(record.items(), 1) if isinstance(record, dict) else None
         if block is None:
             raise ValueError("is not a list of settings")
         name = str(record.get("Path", record.get("Name")))
-        at = max(text.find(json.dumps(name), place), place)  # the parser does not keep line numbers
-        line, place = line + text.count("\n", place, at), at
+        at = max(text.find(json.dumps(name), start), start)  # the parser does not keep line numbers
+        line, start = line + text.count("\n", start, at), at
         yield _Block(line, block.values, dict.fromkeys(block.values, line))
 
 

@@ -198,9 +198,9 @@ class _Reader:
     def sequence(self, path: KeyPath) -> tuple[Any, ...]:
         entries: list[Any] = []
         while not self.loader.check_event(yaml.SequenceEndEvent):
-            place = (*path, len(entries))
-            self.lines[place] = _line(self.loader.peek_event())
-            entries.append(self.node(place))
+            inner = (*path, len(entries))
+            self.lines[inner] = _line(self.loader.peek_event())
+            entries.append(self.node(inner))
         self.loader.get_event()
         return tuple(entries)
 
@@ -213,18 +213,18 @@ class _Reader:
                 if not isinstance(event, yaml.AliasEvent):
                     self.fault("key is not text", path, event, repr(key), 'a word, or a number in quotes: "1"')
                 key = repr(key)
-            place = (*path, key)
+            inner = (*path, key)
             if key in entries:
-                first = self.lines[place]
-                self.fault(f"duplicate key, already on line {first}", place, event, allowed="each key once")
-                self.node(place)
-                self.lines[place] = first
+                first = self.lines[inner]
+                self.fault(f"duplicate key, already on line {first}", inner, event, allowed="each key once")
+                self.node(inner)
+                self.lines[inner] = first
                 continue
             if len(entries) == MAX_KEYS:
-                self.fault("is one key too many", place[:3], event, allowed=f"at most {MAX_KEYS} keys of a mapping")
+                self.fault("is one key too many", inner[:3], event, allowed=f"at most {MAX_KEYS} keys of a mapping")
                 raise InputError(self.faults)
-            self.lines[place] = _line(event)
-            entries[key] = self.node(place)
+            self.lines[inner] = _line(event)
+            entries[key] = self.node(inner)
         self.loader.get_event()
         return entries
 

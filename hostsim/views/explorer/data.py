@@ -198,7 +198,7 @@ def _runs(table: pd.DataFrame, axes: Sequence[str]) -> _Runs:
         places.setdefault(key, []).append(index)
     for runs in places.values():
         runs.sort(key=replications.__getitem__)
-    finished = {key: [place for place in runs if not errors[place]] for key, runs in places.items()}
+    finished = {key: [row for row in runs if not errors[row]] for key, runs in places.items()}
     return _Runs(table, places, finished)
 
 
@@ -292,7 +292,7 @@ def _values(runs: _Runs, name: str) -> dict[_Key, dict[int, float]]:
     column, replications = runs.column(name), runs.column("replication")
     if not column:
         return {}
-    return {key: {replications[place]: float(column[place]) for place in rows} for key, rows in runs.finished.items()}
+    return {key: {replications[row]: float(column[row]) for row in rows} for key, rows in runs.finished.items()}
 
 
 def _interval(
@@ -373,7 +373,7 @@ def _known(side_runs: _Runs, keys: Sequence[_Key], limits: pd.DataFrame) -> dict
         subject: [by_point.get(ids[places[0]], ("", ""))[0] if places else "" for places in finished]
         for subject, by_point in own.items()
     }
-    flags = ["; ".join(dict.fromkeys(word for place in places for word in _words(flag[place]))) for places in finished]
+    flags = ["; ".join(dict.fromkeys(word for row in places for word in _words(flag[row]))) for places in finished]
     host, reason = [name for name, _ in of_host], [text for _, text in of_host]
     names = list(dict.fromkeys([*host, *(name for column in of_subjects.values() for name in column)]))
     reasons, marks = (list(dict.fromkeys(texts)) for texts in (reason, flags))
@@ -588,8 +588,8 @@ def write_explorer(path: Path, results: Results, folder: Path, against: Path | N
     """
     before = None
     if against is not None:
-        place = baseline_folder(against, results.scenario)
-        before = Side(_earlier(results, against), str(place), str(place))
+        earlier = baseline_folder(against, results.scenario)
+        before = Side(_earlier(results, against), str(earlier), str(earlier))
     return Explorer(results.scenario, _page(Side(results, str(folder), str(folder)), before)).save(path)
 
 

@@ -93,8 +93,8 @@ def draw_host(host: HostView) -> str:
     paper = _Paper()
     inside = WIDTH - 2 * MARGIN
     paper.text(MARGIN, 22, f"{host.hardware}: {host.processor}, {host.clock_ghz:g} GHz", inside, bold=True)
-    place = ", ".join(f"{axis} = {value}" for axis, value in host.at.items())
-    paper.text(MARGIN, 38, f"{host.scenario}{f' at {place}' if place else ''}", inside, fill=FAINT)
+    where = ", ".join(f"{axis} = {value}" for axis, value in host.at.items())
+    paper.text(MARGIN, 38, f"{host.scenario}{f' at {where}' if where else ''}", inside, fill=FAINT)
     columns = min(len(host.nodes), MOST_COLUMNS)
     width = (inside - GAP * (columns - 1)) / columns
     left = [MARGIN + (width + GAP) * column for column in range(columns)]

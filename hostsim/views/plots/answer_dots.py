@@ -150,14 +150,14 @@ def _name(figure: AnswersSpec, name: str, verdict: Verdict | None) -> str:
 
 def _draw_row(axes: Axes, y: int, verdict: Verdict) -> set[Meaning]:
     """Draw both marks of a row; returns the meaning of the lower mark."""
-    look, place = LOOKS[0], y + SIMULATED
+    look, height = LOOKS[0], y + SIMULATED
     if verdict.value is not None:
         if (ahead := verdict.prediction) and ahead.low is not None and ahead.high is not None:
-            axes.hlines(place, ahead.low, ahead.high, look.colour, linewidth=PREDICTED, alpha=2 * BAND, zorder=3)
+            axes.hlines(height, ahead.low, ahead.high, look.colour, linewidth=PREDICTED, alpha=2 * BAND, zorder=3)
         if verdict.bound is None and verdict.ci_low is not None and verdict.ci_high is not None:
-            axes.hlines(place, verdict.ci_low, verdict.ci_high, look.colour, linewidth=1.4, zorder=4)
+            axes.hlines(height, verdict.ci_low, verdict.ci_high, look.colour, linewidth=1.4, zorder=4)
         marker = look.marker if verdict.bound is None else ">" if verdict.bound.is_lower else "<"
-        axes.plot([verdict.value], [place], marker=marker, color=look.colour, linestyle="none", zorder=5)
+        axes.plot([verdict.value], [height], marker=marker, color=look.colour, linestyle="none", zorder=5)
     expectation = verdict.expectation
     if expectation.band == Band(None, None):
         return set()
@@ -172,8 +172,12 @@ def _write_numbers(axes: Axes, verdicts: Sequence[Verdict | None]) -> None:
     """Write the numbers beside the axes in two columns with headings."""
 
     def write(text: str, y: float, heading: str, **look: Any) -> None:
-        place: dict[str, Any] = {"xy": (1, y), "xycoords": axes.get_yaxis_transform(), "xytext": (_COLUMNS[heading], 0)}
-        axes.annotate(text, **place, textcoords="offset points", fontsize=SMALL_POINTS, **look)
+        position: dict[str, Any] = {
+            "xy": (1, y),
+            "xycoords": axes.get_yaxis_transform(),
+            "xytext": (_COLUMNS[heading], 0),
+        }
+        axes.annotate(text, **position, textcoords="offset points", fontsize=SMALL_POINTS, **look)
 
     for heading in _COLUMNS:
         write(heading, -0.6, heading, weight="bold", va="bottom")

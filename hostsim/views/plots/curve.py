@@ -334,9 +334,9 @@ def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], firs
             at.setdefault(x, []).append(look)
     for x, stacked in at.items():
         for number, look in enumerate(stacked):
-            row, place = divmod(number, ABREAST)
+            row, column = divmod(number, ABREAST)
             abreast = min(ABREAST, len(stacked) - ABREAST * row)
-            offset = (place - (abreast - 1) / 2) * MARK_POINTS
+            offset = (column - (abreast - 1) / 2) * MARK_POINTS
             for marker, down, face in (("^", 0, look.colour), (look.marker, 1, PAPER if look.is_open else look.colour)):
                 below = (2 * (first + row) + down) * MARK_POINTS
                 shift = ScaledTranslation(offset / 72, -below / 72, figure_of(axes).dpi_scale_trans)

@@ -118,19 +118,19 @@ def draw(
     with house_style():
         if ax is None:
             whole = sized((make or Figure)(), figure.size or _size(table, figure))
-            place = whole.add_subplot()
+            axes_of_plot = whole.add_subplot()
             inches = whole.get_figwidth() - BESIDE_INCHES
         else:
-            place, whole = ax, figure_of(ax)
+            axes_of_plot, whole = ax, figure_of(ax)
             inches = ax.get_window_extent().width / whole.dpi
         if figure.right is None:
-            height, spans = _draw_one(place, layer, inches), False
+            height, spans = _draw_one(axes_of_plot, layer, inches), False
         else:
-            height, spans = _draw_panels(place, layer, inches, spans=ax is None), ax is None
+            height, spans = _draw_panels(axes_of_plot, layer, inches, spans=ax is None), ax is None
         if ax is None:
             whole.set_figheight(whole.get_figheight() + height)
             titled(whole, words, height if spans else 0.0)
-    return place
+    return axes_of_plot
 
 
 def _size(table: pd.DataFrame, figure: FigureSpec) -> str:
@@ -149,8 +149,8 @@ def _size(table: pd.DataFrame, figure: FigureSpec) -> str:
 def _draw_one(axes: Axes, layer: Layer, inches: float) -> float:
     """Draw a figure on axes, with the existing drawings; returns the height of the legend."""
 
-    def drawn(place: Axes, layers: Sequence[Layer]) -> float:
-        return _legend(place, _draw_curves(place, layers, inches), inches)
+    def drawn(target: Axes, layers: Sequence[Layer]) -> float:
+        return _legend(target, _draw_curves(target, layers, inches), inches)
 
     return draw_layers(axes, layer, drawn)
 
@@ -174,8 +174,8 @@ def _draw_panels(axes: Axes, layer: Layer, inches: float, *, spans: bool) -> flo
     assert figure.right is not None
     entries: Entries = []
 
-    def drawn(place: Axes, layers: Sequence[Layer]) -> float:
-        entries.extend(_draw_curves(place, layers, inches / 2 - BESIDE_INCHES / 2))
+    def drawn(target: Axes, layers: Sequence[Layer]) -> float:
+        entries.extend(_draw_curves(target, layers, inches / 2 - BESIDE_INCHES / 2))
         return 0.0
 
     draw_layers(axes, layer, drawn)

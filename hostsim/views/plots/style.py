@@ -138,9 +138,9 @@ def look_of(number: int) -> Look:
     hatch, and in every second round with the opposite marker fill. There are 64 distinct looks; no two share colour and
     marker, colour and dash, or colour and hatch. Then they repeat.
     """
-    turn, place = divmod(number % len(LOOKS) ** 2, len(LOOKS))
-    other = LOOKS[(place + _STEP * turn) % len(LOOKS)]
-    return replace(other, colour=LOOKS[place].colour, is_open=other.is_open != bool(turn % 2))
+    turn, step = divmod(number % len(LOOKS) ** 2, len(LOOKS))
+    other = LOOKS[(step + _STEP * turn) % len(LOOKS)]
+    return replace(other, colour=LOOKS[step].colour, is_open=other.is_open != bool(turn % 2))
 
 
 def house_style() -> AbstractContextManager[None]:

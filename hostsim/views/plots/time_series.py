@@ -54,9 +54,9 @@ def draw_time_series(
     unit, values = rates(record, counter)
     seconds = record.instants_ps / SECOND
     names = record.series[counter].entities
-    order = sorted(range(len(names)), key=lambda place: -float(values[:, place].mean()))
+    order = sorted(range(len(names)), key=lambda index: -float(values[:, index].mean()))
     single = order if len(order) <= _MOST else order[: _MOST - 1]
-    lines = [(names[place], values[:, place]) for place in sorted(single)]
+    lines = [(names[index], values[:, index]) for index in sorted(single)]
     if rest := order[len(single) :]:
         lines.append((f"mean of {len(rest)} others", values[:, rest].mean(axis=1)))
     with house_style():
@@ -119,9 +119,9 @@ def draw_warm_up(record: RunRecord) -> Figure:
 
 
 def _title(record: RunRecord, cut: float) -> str:
-    place = ", ".join(f"{axis.replace('_', ' ')} = {value}" for axis, value in record.axes.items())
+    point = ", ".join(f"{axis.replace('_', ' ')} = {value}" for axis, value in record.axes.items())
     flagged = ", flagged warm-up" if "warm-up" in record.flags else ""
-    where = f"{place}, replication {record.replication}" if place else f"replication {record.replication}"
+    where = f"{point}, replication {record.replication}" if point else f"replication {record.replication}"
     return f"{where}\nwarm-up {cut:.4g} of {float(record.instants_ps[-1]) / SECOND:.4g} s{flagged}"
 
 

@@ -303,7 +303,7 @@ def _log(verdict: Verdict) -> Verdict:
 def _without_empty_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
     """A tally without empty outcomes."""
     shown = [index for index in range(len(headings)) if any(row[index] != "0" for row in rows)]
-    return [headings[place] for place in shown], [[row[place] for place in shown] for row in rows]
+    return [headings[column] for column in shown], [[row[column] for column in shown] for row in rows]
 
 
 def _caveat(sections: Sequence[Results]) -> str:
@@ -331,14 +331,14 @@ def inline(svg: str, prefix: str, words: str) -> str:
     return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', lambda match: named + match[1], text, count=1)
 
 
-def section(results: Results, place: int) -> Section:
+def section(results: Results, position: int) -> Section:
     """Render the report section of a scenario.
 
     Args:
         results: of the scenario.
-        place: index of the section in its report.
+        position: index of the section in its report.
     """
-    prefix = f"s{place}"
+    prefix = f"s{position}"
     latencies, times = latency_rows(results), _times(results, prefix)
     points = last_points(results)
     parts = {
