@@ -196,7 +196,7 @@ def write_ensemble(file: Path, members: Mapping[int, Mapping[str, float]], about
     """
     names = list(next(iter(members.values())))
     rows: list[Sequence[object]] = [["member", *names]]
-    rows += [[number, *(f"{values[name]:.6g}" for name in names)] for number, values in members.items()]
+    rows += [[member, *(f"{values[name]:.6g}" for name in names)] for member, values in members.items()]
     text = io.StringIO()
     text.writelines(f"{COMMENT} {line}\n" for line in about)
     csv.writer(text, lineterminator="\n").writerows(rows)

@@ -149,8 +149,8 @@ def execute_all(plans: Sequence[Plan], execution: ExecutionOptions, observe: Obs
     """
     names = [plan.scenario.name for plan in plans]
     labels = {
-        id(plan): plan.scenario.name if names.count(plan.scenario.name) == 1 else f"{plan.scenario.name} ({number})"
-        for number, plan in enumerate(plans, 1)
+        id(plan): plan.scenario.name if names.count(plan.scenario.name) == 1 else f"{plan.scenario.name} ({count})"
+        for count, plan in enumerate(plans, 1)
     }
 
     def report(plan: Plan, progress: Progress) -> None:

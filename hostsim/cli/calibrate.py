@@ -254,7 +254,7 @@ def _forecast(joint: Joint, waves: Waves, host_s: float, options: RunOptions) ->
     from hostsim.campaign.executor.base import worker_count
 
     sizes = (waves.first, *waves.others)
-    done = sum(number % 1000 < sizes[number // 1000] for number in joint.evaluated() if number // 1000 < len(sizes))
+    done = sum(member % 1000 < sizes[member // 1000] for member in joint.evaluated() if member // 1000 < len(sizes))
     left = max(sum(sizes) - done, 0)
     jobs = worker_count(options.jobs)
     rows = [

@@ -121,7 +121,7 @@ def sobol_indices(ends: Ends, outcomes: Sequence[float], seed: int) -> list[Sobo
 def _problem(ends: Ends) -> dict[str, Any]:
     return {
         "num_vars": len(ends),
-        "names": [str(number) for number in range(len(ends))],
+        "names": [str(index) for index in range(len(ends))],
         "bounds": [list(pair) for pair in ends],
     }
 
@@ -273,8 +273,8 @@ class Sensitivity:
         if self._left:
             count = 2 * len(self._left)
             closely = sobol_indices(_ends(self._left), outcomes[count:], self._fidelity.seed)
-            for number, (c, share) in enumerate(zip(self._left, closely, strict=True)):
-                at_ends = outcomes[2 * number], outcomes[2 * number + 1]
+            for index, (c, share) in enumerate(zip(self._left, closely, strict=True)):
+                at_ends = outcomes[2 * index], outcomes[2 * index + 1]
                 factors[c] = FactorSensitivity(c, effects[c], share, at_ends)
         order = sorted(
             factors.values(), key=lambda factor: (factor.share.total if factor.share else -1.0, factor.effect.mean)

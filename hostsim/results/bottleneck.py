@@ -447,19 +447,19 @@ class _Path:
                 resource=form.resource,
                 name=name,
                 words=form.words,
-                server=worlds[owners[number]]
-                if owners[number] >= 0
+                server=worlds[owners[index]]
+                if owners[index] >= 0
                 else self._list_server(name)
                 if place == "list"
                 else "",
-                drops=drops[:, number],
-                waiting=levels[:, number],
-                taken=int(counts[number]),
-                room=rooms[number],
+                drops=drops[:, index],
+                waiting=levels[:, index],
+                taken=int(counts[index]),
+                room=rooms[index],
                 key=form.key,
             )
-            for number, name in enumerate(names)
-            if mine[number] and counts[number] + drops[:, number].sum()
+            for index, name in enumerate(names)
+            if mine[index] and counts[index] + drops[:, index].sum()
         ]
 
     def _list_server(self, port: str) -> str:
@@ -475,17 +475,17 @@ class _Path:
             return
         counts, drops = self._grown(f"{kind}.{taken}"), self._by_slice(f"{kind}.{dropped}")
         levels = self._levels(f"{kind}.{inside}")
-        for number, name in enumerate(self._entities(f"{kind}.{taken}")):
-            if self._of_path(name) and counts[number] + drops[:, number].sum():
+        for index, name in enumerate(self._entities(f"{kind}.{taken}")):
+            if self._of_path(name) and counts[index] + drops[:, index].sum():
                 yield _Queue(
                     place=kind if kind == "work" else "socket",
                     resource=form.resource,
                     name=name,
                     words=form.words,
                     server=name,
-                    drops=drops[:, number],
-                    waiting=levels[:, number],
-                    taken=int(counts[number]),
+                    drops=drops[:, index],
+                    waiting=levels[:, index],
+                    taken=int(counts[index]),
                     room=0,
                     key=form.key,
                 )
@@ -495,17 +495,17 @@ class _Path:
         if not self._has("nic", "tx_dropped", "tx_packets"):
             return
         drops, sent = self._by_slice("nic.tx_dropped"), self._grown("nic.tx_packets")
-        for number, name in enumerate(self._entities("nic.tx_dropped")):
-            if name in self._nics and drops[:, number].any():
+        for index, name in enumerate(self._entities("nic.tx_dropped")):
+            if name in self._nics and drops[:, index].any():
                 yield _Queue(
                     place="out",
                     resource="ring",
                     name=f"{name} transmit",
                     words="the transmit ring of",
                     server=f"{name} transmit",
-                    drops=drops[:, number],
+                    drops=drops[:, index],
                     waiting=np.zeros(1),
-                    taken=int(sent[number]),
+                    taken=int(sent[index]),
                     room=0,
                     key="tx_queue of the NIC",
                 )

@@ -127,7 +127,7 @@ def fullest(rows: Sequence[Row]) -> list[Row]:
             merged += group[:alone]
         if rest := group[alone:]:
             name = f"mean of {len(rest)}{' others' if alone else ''}"
-            merged.append(_row(kind, name, node, **{number: _mean(rest, number) for number in _NUMBERS}))
+            merged.append(_row(kind, name, node, **{column: _mean(rest, column) for column in _NUMBERS}))
     return merged
 
 
@@ -167,9 +167,9 @@ def _frame(runs: Sequence[PackedContexts]) -> pd.DataFrame:
     return frame
 
 
-def _mean(rows: Sequence[Row], number: str) -> float:
+def _mean(rows: Sequence[Row], name: str) -> float:
     """The mean of a column over the rows with a value."""
-    numbers = [row[number] for row in rows if number in row]
+    numbers = [row[name] for row in rows if name in row]
     return math.fsum(numbers) / len(numbers) if numbers else math.nan
 
 

@@ -100,8 +100,8 @@ def require_small_table(file: Path, metadata: Any) -> None:
     Raises:
         StoreError: it is too large.
     """
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    columns = [group.column(index) for group in groups for index in range(group.num_columns)]
     cells = max(metadata.num_rows * metadata.num_columns, sum(column.num_values for column in columns))
     if cells > MOST_CELLS:
         raise StoreError(f"{file}: is too large a table: {cells} values; at most {MOST_CELLS}")

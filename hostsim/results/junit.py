@@ -109,14 +109,14 @@ def document(suites: Sequence[Suite], started: datetime, properties: Mapping[str
         properties: properties of every suite: version, fidelity, seed.
     """
     root = ET.Element("testsuites")
-    for number, suite in enumerate(suites):
+    for index, suite in enumerate(suites):
         counts = {result: sum(case.result == result for case in suite.cases) for result in ("failure", "error")}
         element = ET.SubElement(
             root,
             "testsuite",
             name=_clean(suite.name),
             package="hostsim",
-            id=str(number),
+            id=str(index),
             timestamp=started.strftime("%Y-%m-%dT%H:%M:%S"),
             hostname=_clean(platform.node()) or "localhost",
             tests=str(len(suite.cases)),

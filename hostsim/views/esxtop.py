@@ -114,8 +114,8 @@ def _pcpus(rows: _Rows) -> Columns:
     for counter, name in (("% Processor Time", "pcpu.used_ps"), ("% Util Time", "pcpu.busy_ps")):
         if rows.names(name):
             table = rows.percent(name)
-            for number in range(table.shape[1]):
-                yield f"Physical Cpu({number})", counter, table[:, number]
+            for pcpu in range(table.shape[1]):
+                yield f"Physical Cpu({pcpu})", counter, table[:, pcpu]
             yield "Physical Cpu(_Total)", counter, table.mean(axis=1)
 
 
@@ -199,10 +199,10 @@ def _ports(rows: _Rows, spec: PointSpec) -> Columns:
     for vnic in received:
         vm, _, device = vnic.partition(".")
         networks = groups[vm.rpartition("[")[0]].networks if vm.rpartition("[")[0] in groups else ()
-        number = device.removeprefix("eth")
-        if vm not in vms or not number.isdecimal() or int(number) >= len(networks):
+        nic = device.removeprefix("eth")
+        if vm not in vms or not nic.isdecimal() or int(nic) >= len(networks):
             continue
-        switch = spec.vswitches[networks[int(number)]].port_group_of or networks[int(number)]
+        switch = spec.vswitches[networks[int(nic)]].port_group_of or networks[int(nic)]
         taken[switch] += 1
         instance = f"Network Port({switch}:{ports[switch] + taken[switch]}:{vms[vm].first_world}:{vm})"
         out, away = sent.get(vnic), refused.get(vnic)

@@ -315,8 +315,8 @@ def to_perfetto(timeline: Timeline, title: str) -> bytes:
 
 def _write_pcpus(writer: _Writer, timeline: Timeline) -> None:
     group = writer.track("PCPUs")
-    for number, (node, stays) in enumerate(zip(timeline.nodes, timeline.stays(), strict=True)):
-        track = writer.track(f"pcpu{number} (node {node})", group)
+    for pcpu, (node, stays) in enumerate(zip(timeline.nodes, timeline.stays(), strict=True)):
+        track = writer.track(f"pcpu{pcpu} (node {node})", group)
         for line, span in stays:
             writer.slice(track, line.name, line.kind, span.start, span.end)
 

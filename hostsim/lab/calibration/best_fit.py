@@ -280,10 +280,10 @@ class BestFit:
             if not prior.is_choice:
                 continue
             name = prior.members[0]
-            for number in range(round(prior.low), round(prior.high) + 1):
-                word = prior.words[number] if prior.words else str(number)
+            for option in range(round(prior.low), round(prior.high) + 1):
+                word = prior.words[option] if prior.words else str(option)
                 variables = at.variables.copy()
-                variables[index] = prior.variable(number)
+                variables[index] = prior.variable(option)
                 same = self.runs.values(variables)[name] == self.runs.values(at.variables)[name]
                 yield Choice(prior.name, word, at.objective if same else self._step(variables).objective, is_kept=same)
 

@@ -256,7 +256,7 @@ def calibrated(joint: Joint, host: OwnHost | None = None) -> Calibrated:
 def _centre(joint: Joint, summary: Summary) -> int:
     """The member nearest the ensemble's median; numbers are weighted by the reduction of their uncertainty."""
     shares, numbers = joint.shares(), list(joint.last_wave())
-    rows = np.array([shares[number] for number in numbers])
+    rows = np.array([shares[member] for member in numbers])
     weights = np.array([max(1 - entry.kept**2, 0.0) for entry in summary.learnt])
     distances = ((rows - np.median(rows, axis=0)) ** 2 * weights).sum(axis=1)
     return numbers[int(np.argmin(distances))]

@@ -89,7 +89,7 @@ class Joint:
         """
         self._claim_folder()
         shares = self.design.shares(waves.first)
-        hosts = {number: self.design.values(row) for number, row in enumerate(shares)}
+        hosts = {member_number: self.design.values(row) for member_number, row in enumerate(shares)}
         for wave in range(len(waves.others) + 1):
             done = run_members(
                 hosts, self.hosts, self.folder / LOG, execution, seed=self.design.seed, budget_s=budget_s, tell=tell
@@ -98,19 +98,19 @@ class Joint:
                 return False
             if wave < len(waves.others):
                 drawn = self._drawn(wave + 1, waves.others[wave])
-                hosts = {number: self.design.values(row) for number, row in drawn.items()}
+                hosts = {member_number: self.design.values(row) for member_number, row in drawn.items()}
         return True
 
     def last_wave(self) -> dict[int, Evaluated]:
         """The ensemble: members of the last wave that are possible hosts, by number. Reads the whole log."""
-        members = {number: member for number, member in self.evaluated().items() if not member.error}
-        wave = max(number // WAVE for number in members)
-        return {number: member for number, member in members.items() if number // WAVE == wave}
+        members = {member_number: member for member_number, member in self.evaluated().items() if not member.error}
+        wave = max(member_number // WAVE for member_number in members)
+        return {member_number: member for member_number, member in members.items() if member_number // WAVE == wave}
 
     def ensemble(self) -> dict[int, dict[str, float]]:
         """The hosts of the last wave by member number: values of constants and inputs by name."""
         shares = self.shares()
-        return {number: self.design.values(shares[number]) for number in self.last_wave()}
+        return {member: self.design.values(shares[member]) for member in self.last_wave()}
 
     def evaluated(self) -> dict[int, Evaluated]:
         """The finished members, by number."""
@@ -122,7 +122,7 @@ class Joint:
     def shares(self) -> dict[int, FloatArray]:
         """Shares of the priors' probability for every member, designed or drawn, by number."""
         drawn = self._read_members()
-        first = max((number for number in self.evaluated() if number < WAVE), default=0) + 1
+        first = max((member for member in self.evaluated() if member < WAVE), default=0) + 1
         return dict(enumerate(self.design.shares(first))) | drawn
 
     def emulators(self) -> dict[str, Emulator]:
@@ -135,12 +135,12 @@ class Joint:
             InputError: no observation has an emulator.
         """
         members, shares = self.evaluated(), self.shares()
-        numbers = [number for number, member in members.items() if not member.error]
-        inputs = np.array([shares[number] for number in numbers])
+        numbers = [member_number for member_number, member in members.items() if not member.error]
+        inputs = np.array([shares[member_number] for member_number in numbers])
         emulators = {}
         seen: set[bytes] = set()
         for observation in self.observations:
-            values = np.array([members[number].claims[observation.name] for number in numbers])
+            values = np.array([members[member_number].claims[observation.name] for member_number in numbers])
             if values.tobytes() in seen:
                 continue
             seen.add(values.tobytes())
@@ -186,7 +186,7 @@ class Joint:
     def _drawn(self, wave: int, count: int) -> dict[int, FloatArray]:
         """The members of a wave: from the file, or drawn with emulators that earlier waves trained."""
         before = self._read_members()
-        kept = {number: row for number, row in before.items() if number // WAVE == wave}
+        kept = {member: row for member, row in before.items() if member // WAVE == wave}
         if not kept:
             posterior = self.posterior(self.emulators(), chains=count, seed=self.design.seed + wave)
             kept = {wave * WAVE + index: row for index, row in enumerate(posterior.shares)}
@@ -235,7 +235,7 @@ class Joint:
     def _write_members(self, members: Mapping[int, FloatArray]) -> None:
         names = [prior.name for prior in self.design.priors]
         lines = [",".join(["member", *names])]
-        lines += [",".join([str(number), *(f"{share:.6f}" for share in row)]) for number, row in members.items()]
+        lines += [",".join([str(member), *(f"{share:.6f}" for share in row)]) for member, row in members.items()]
         write_whole(self.folder / MEMBERS, ("\n".join(lines) + "\n").encode())
 
     def _read_members(self) -> dict[int, FloatArray]:
@@ -255,7 +255,7 @@ class Joint:
                     allowed="an empty folder",
                 )
             )
-        return {int(number): np.array([float(share) for share in shares]) for number, *shares in rows[1:]}
+        return {int(member): np.array([float(share) for share in shares]) for member, *shares in rows[1:]}
 
 
 def claim_values(wave: Mapping[int, Evaluated], name: str) -> FloatArray:

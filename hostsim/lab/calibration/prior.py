@@ -272,13 +272,15 @@ def run_members(
     names = [name for host in hosts for name in host.names]
     _cut_unfinished(log)
     done = {member.member: member for member in read_log(log, names)} if log.exists() else {}
-    left = [number for number in members if number not in done]
+    left = [member_number for member_number in members if member_number not in done]
     while left and sum(member.processor_s for member in done.values()) < budget_s:
         spent = [member.processor_s for member in done.values()]
         count = round(BATCH_S / max(sum(spent) / len(spent), 1e-3)) if spent else 0
         count = min(max(count, AT_ONCE[0]), AT_ONCE[1])
         batch, left = left[:count], left[count:]
-        for member in evaluate(hosts, {number: members[number] for number in batch}, execution, seed):
+        for member in evaluate(
+            hosts, {member_number: members[member_number] for member_number in batch}, execution, seed
+        ):
             _append(log, names, member)
             done[member.member] = member
             if tell is not None:
@@ -304,27 +306,27 @@ def evaluate(
         KeyboardInterrupt: Ctrl-C; the runs of these hosts are lost.
     """
     plans, refused = [], {}
-    for number, values in members.items():
-        fidelity = Fidelity(quick=True, seed=seed * 1_000_000 + number)
+    for member, values in members.items():
+        fidelity = Fidelity(quick=True, seed=seed * 1_000_000 + member)
         try:
             changed = [(host, with_constants(host.scenario, own_values(host.scenario, values))) for host in hosts]
-            plans += [(number, host, scenario, host.plan(scenario, fidelity)) for host, scenario in changed]
+            plans += [(member, host, scenario, host.plan(scenario, fidelity)) for host, scenario in changed]
         except InputError as error:
-            refused[number] = "; ".join(fault.message for fault in error.faults)
+            refused[member] = "; ".join(fault.message for fault in error.faults)
     plans = [entry for entry in plans if entry[0] not in refused]
-    by_member: dict[int, dict[str, float]] = {number: {} for number in members}
+    by_member: dict[int, dict[str, float]] = {member: {} for member in members}
     spent: dict[int, float] = dict.fromkeys(members, 0.0)
     with tempfile.TemporaryDirectory(prefix="hostsim-design-") as folder:
         outcomes = execute_all([entry[-1] for entry in plans], replace(execution, store=Store(Path(folder))))
-        for (number, host, scenario, plan), outcome in zip(plans, outcomes, strict=True):
-            by_member[number] |= host.values(scenario, plan.fidelity, outcome)
-            spent[number] += sum(
+        for (member, host, scenario, plan), outcome in zip(plans, outcomes, strict=True):
+            by_member[member] |= host.values(scenario, plan.fidelity, outcome)
+            spent[member] += sum(
                 float(record.facts.get("wall_processor_s", 0.0)) for record in outcome.records.values()
             )
     names = [name for host in hosts for name in host.names]
     return [
-        Evaluated(number, {name: values.get(name, math.nan) for name in names}, spent[number], refused.get(number, ""))
-        for number, values in by_member.items()
+        Evaluated(member, {name: values.get(name, math.nan) for name in names}, spent[member], refused.get(member, ""))
+        for member, values in by_member.items()
     ]
 
 

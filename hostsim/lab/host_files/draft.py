@@ -247,14 +247,14 @@ class Draft:
             for reading in self.contents.readings
             if reading.to.startswith("traffic.")
         ]
-        for number, arrivals in enumerate(self.contents.arrivals):
+        for index, arrivals in enumerate(self.contents.arrivals):
             _, kept, seconds = _trace(arrivals)
             words = f"{kept} packets in {seconds:.6g} s"
             if arrivals.octets:
                 mean = math.fsum(arrivals.octets) / len(arrivals.octets)
                 words += f", frames of {min(arrivals.octets)} to {max(arrivals.octets)} B, {mean:.0f} B on average"
             lines.append(f"  # {_comment(arrivals.file)}: {words}; an entry of open-loop traffic replays it with")
-            lines.append(f"  #   arrivals: {{process: replay, file: {_trace_name(number)}}}")
+            lines.append(f"  #   arrivals: {{process: replay, file: {_trace_name(index)}}}")
         return lines
 
     def write(self, folder: Path) -> list[Path]:
@@ -270,7 +270,7 @@ class Draft:
         contents: dict[str, str] = {
             HARDWARE: self.hardware(),
             SCENARIO: self.scenario(),
-            **{_trace_name(number): _trace(arrival)[0] for number, arrival in enumerate(self.contents.arrivals)},
+            **{_trace_name(index): _trace(arrival)[0] for index, arrival in enumerate(self.contents.arrivals)},
             ALL: _table(_ALL_COLUMNS, map(_row, self._ordered())),
         }
         if rows := [
@@ -297,7 +297,7 @@ _ALL_COLUMNS = ("file", "line", "column", "subject", "name", "value", "samples",
 
 def _row(reading: Reading) -> tuple[object, ...]:
     value = "" if isinstance(reading.value, float) and math.isnan(reading.value) else reading.value
-    number = f"{value:.6g}" if isinstance(value, float) else value
+    text = f"{value:.6g}" if isinstance(value, float) else value
     half = "" if reading.half is None else f"{reading.half:.3g}"
     return (
         reading.file,
@@ -305,7 +305,7 @@ def _row(reading: Reading) -> tuple[object, ...]:
         reading.column or "",
         reading.subject,
         reading.name,
-        number,
+        text,
         reading.samples or "",
         half,
         reading.to,
@@ -333,8 +333,8 @@ def _comment(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text[:400])
 
 
-def _trace_name(number: int) -> str:
-    return f"arrivals-{number + 1}.txt"
+def _trace_name(index: int) -> str:
+    return f"arrivals-{index + 1}.txt"
 
 
 def _trace(arrivals: Arrivals) -> tuple[str, int, float]:

@@ -90,17 +90,17 @@ class _Reader:
         self._totals: dict[str, tuple[int, int]] = {}
 
     def read(self, lines: list[str]) -> None:
-        for number, line in enumerate(lines, 1):
+        for line_number, line in enumerate(lines, 1):
             if has_controls(line) or not line.strip():
                 if self._block == "table":
                     self._block = ""
                 continue
-            if not self._opens(number, line):
-                self._continue(number, line)
+            if not self._opens(line_number, line):
+                self._continue(line_number, line)
         self._flush()
         self._state_cpu()
 
-    def _opens(self, number: int, line: str) -> bool:
+    def _opens(self, line_number: int, line: str) -> bool:
         """True if a line begins a block."""
         for pattern, block in ((_TABLE, "table"), (_STATS, "stats"), (_CPU, "cpu")):
             if match := pattern.fullmatch(line):
@@ -130,7 +130,7 @@ class _Reader:
             self._block, self._subject = "vsish", match["title"]
             return True
         elif match := _VERSION.fullmatch(line):
-            self._platform(number, match["version"])
+            self._platform(line_number, match["version"])
             return True
         elif match := _PORT.fullmatch(line):
             self._flush()
@@ -145,9 +145,9 @@ class _Reader:
             return True
         return False
 
-    def _continue(self, number: int, line: str) -> None:
+    def _continue(self, line_number: int, line: str) -> None:
         if self._block == "table":
-            self._row(number, line)
+            self._row(line_number, line)
             return
         match = _KEY.fullmatch(line)
         if match is None:
@@ -156,31 +156,31 @@ class _Reader:
             return
         key, value = match["key"].strip(), match["value"]
         if self._block == "get":
-            self._pending.append((number, key, value))
+            self._pending.append((line_number, key, value))
         elif self._block == "stats":
-            self._add(number, self._subject, key, value)
+            self._add(line_number, self._subject, key, value)
         elif self._block == "cpu":
-            self._cpus[self._subject].setdefault(key, (number, value))
+            self._cpus[self._subject].setdefault(key, (line_number, value))
         elif self._block == "global":
             if key in _GLOBAL and value.isdecimal() and len(value) < 6:
-                self._totals.setdefault(key, (number, int(value)))
+                self._totals.setdefault(key, (line_number, int(value)))
             else:
-                self._add(number, "CPU", key, value)
+                self._add(line_number, "CPU", key, value)
         elif self._block == "ring":
-            self._ring(number, key, value)
+            self._ring(line_number, key, value)
         elif self._block == "preset":
-            self._add(number, self._nic or "a NIC that is not named", key, value)
+            self._add(line_number, self._nic or "a NIC that is not named", key, value)
         elif self._block == "vsish":
-            self._vsish(number, key, value)
+            self._vsish(line_number, key, value)
         elif key == "Version" and (version := re.fullmatch(r"\d+\.\d+(?:\.\d+)?", value)):
-            self._platform(number, version[0])
+            self._platform(line_number, version[0])
 
-    def _add(self, number: int, subject: str, name: str, value: str, to: str = "", given: object = None) -> None:
-        self._contents.add(Reading(self._file, number, subject[:200], name, value, to=to, given=given))
+    def _add(self, line_number: int, subject: str, name: str, value: str, to: str = "", given: object = None) -> None:
+        self._contents.add(Reading(self._file, line_number, subject[:200], name, value, to=to, given=given))
 
     # --- blocks
 
-    def _row(self, number: int, line: str) -> None:
+    def _row(self, line_number: int, line: str) -> None:
         """A line of ``esxcli network nic list`` below its heading."""
         if set(line.strip()) <= {"-", " "}:
             # headings of numbers are right-aligned, so only the dashes below them mark the columns
@@ -191,7 +191,7 @@ class _Reader:
                 self._columns = [(name, dash.start()) for dash, (name, _) in zip(dashes, self._columns, strict=True)]
                 self._aligned = True
             return
-        cells = self._cells(number, line)
+        cells = self._cells(line_number, line)
         nic = cells.get("Name", "")
         if not _NIC.fullmatch(nic):
             self._block = ""
@@ -199,19 +199,19 @@ class _Reader:
         link = cells.get("Link Status", cells.get("Link", ""))
         for name, value in cells.items():
             if name == "Driver" and value:
-                self._add(number, nic, name, value, f"nics.{nic}.driver", value)
+                self._add(line_number, nic, name, value, f"nics.{nic}.driver", value)
             elif name == "Description" and value:
-                self._add(number, nic, name, value, f"nics.{nic}.model", value)
+                self._add(line_number, nic, name, value, f"nics.{nic}.model", value)
             elif name == "Speed" and link.casefold() == "up" and (speed := re.match(r"\d{1,7}", value)):
-                self._add(number, nic, name, value, f"nics.{nic}.line_rate", rate_of(int(speed[0])))
+                self._add(line_number, nic, name, value, f"nics.{nic}.line_rate", rate_of(int(speed[0])))
             elif name in ("Link Status", "Link") and value.casefold() != "up":
-                self._add(number, nic, name, value, f"nics.{nic}.down", value)
+                self._add(line_number, nic, name, value, f"nics.{nic}.down", value)
             elif name == "MTU" and value.isdecimal():
-                self._add(number, nic, name, value, f"mtu.{nic}", int(value[:6]))
+                self._add(line_number, nic, name, value, f"mtu.{nic}", int(value[:6]))
             elif value:
-                self._add(number, nic, name, value)
+                self._add(line_number, nic, name, value)
 
-    def _cells(self, number: int, line: str) -> dict[str, str]:
+    def _cells(self, line_number: int, line: str) -> dict[str, str]:
         """The cells of a row, split at words with the description last, or at the dashes if a cell is empty."""
         names = [name for name, _ in self._columns]
         words = dict(zip(names, map(str.strip, line.split(None, len(names) - 1)), strict=False))
@@ -221,64 +221,70 @@ class _Reader:
             ends = [start for _, start in self._columns[1:]] + [None]
             return {name: line[start:end].strip() for (name, start), end in zip(self._columns, ends, strict=True)}
         if _NIC.fullmatch(name := words.get("Name", "")):
-            self._contents.note(f"{self._file}:{number}: the cells of {name} cannot be separated, and are not read")
+            self._contents.note(
+                f"{self._file}:{line_number}: the cells of {name} cannot be separated, and are not read"
+            )
         return {"Name": name}
 
     def _flush(self) -> None:
         """Collect the lines of ``esxcli network nic get`` until the line with the NIC's name."""
         lines, self._pending = self._pending, []
         nic = next((value for _, key, value in lines if key == "Name"), self._nic)
-        for number, key, value in lines:
+        for line_number, key, value in lines:
             if key == "Driver" and value and _NIC.fullmatch(nic):
-                self._add(number, nic, key, value, f"nics.{nic}.driver", value)
+                self._add(line_number, nic, key, value, f"nics.{nic}.driver", value)
             elif value:
-                self._add(number, nic or "a NIC that is not named", key, value)
+                self._add(line_number, nic or "a NIC that is not named", key, value)
         if self._block == "get":
             self._block = ""
 
-    def _ring(self, number: int, key: str, value: str) -> None:
+    def _ring(self, line_number: int, key: str, value: str) -> None:
         if not self._nic:
             if key == "RX":
-                self._contents.note(f"{self._file}:{number}: the ring sizes are ignored, as no line names their NIC")
-            self._add(number, "a NIC that is not named", key, value)
+                self._contents.note(
+                    f"{self._file}:{line_number}: the ring sizes are ignored, as no line names their NIC"
+                )
+            self._add(line_number, "a NIC that is not named", key, value)
         elif key == "RX" and value.isdecimal() and 0 < int(value[:6]) <= 65536:
-            self._add(number, self._nic, key, value, f"nics.{self._nic}.rx_ring", int(value))
+            self._add(line_number, self._nic, key, value, f"nics.{self._nic}.rx_ring", int(value))
         else:
-            self._add(number, self._nic, key, value)
+            self._add(line_number, self._nic, key, value)
 
-    def _vsish(self, number: int, key: str, value: str) -> None:
+    def _vsish(self, line_number: int, key: str, value: str) -> None:
         if self._subject == "rx queues info" and key == "# queues supported" and self._nic and value.isdecimal():
             given = int(value[:4])
-            self._add(number, self._nic, key, value, f"nics.{self._nic}.rx_queues", given)
+            self._add(line_number, self._nic, key, value, f"nics.{self._nic}.rx_queues", given)
         elif self._subject.startswith("stats of a vmxnet3 vNIC rx queue"):
             client = self._clients.get(self._port, "")
             subject = client or self._port or "a vNIC that is not named"
             size = re.match(r"\d{1,5}", value)  # a remark may follow the number
             if key == "1st ring size" and size is not None and client:
                 vm = re.sub(r"\.eth\d+$", "", client)
-                self._add(number, subject, key, value, f"vms.{self._contents.called('vm', vm)}.rx_ring", int(size[0]))
+                self._add(
+                    line_number, subject, key, value, f"vms.{self._contents.called('vm', vm)}.rx_ring", int(size[0])
+                )
             else:
-                self._add(number, subject, key, value)
+                self._add(line_number, subject, key, value)
         elif self._subject == "rx queues info":
-            self._add(number, self._nic or "a NIC that is not named", key, value)
+            self._add(line_number, self._nic or "a NIC that is not named", key, value)
         else:
-            self._add(number, self._subject, key, value)
+            self._add(line_number, self._subject, key, value)
 
-    def _platform(self, number: int, version: str) -> None:
+    def _platform(self, line_number: int, version: str) -> None:
         release = ".".join(version.split(".")[:2])
         if release in _PLATFORM:
-            self._add(number, "host", "version", version, "platform", f"esxi-{release}")
+            self._add(line_number, "host", "version", version, "platform", f"esxi-{release}")
         else:
-            self._add(number, "host", "version", version)
-            self._contents.note(f"{self._file}:{number}: hostsim has no platform for ESXi {version}")
+            self._add(line_number, "host", "version", version)
+            self._contents.note(f"{self._file}:{line_number}: hostsim has no platform for ESXi {version}")
 
     def _state_cpu(self) -> None:
         """Record the processors: packages, cores, threads, generation and clock."""
         for name, values in self._cpus.items():
-            for key, (number, value) in values.items():
-                self._add(number, name, key, value)
+            for key, (line_number, value) in values.items():
+                self._add(line_number, name, key, value)
         totals = {key: value for key, (_, value) in self._totals.items()}
-        lines = {key: number for key, (number, _) in self._totals.items()}
+        lines = {key: line_number for key, (line_number, _) in self._totals.items()}
         packages, cores, threads = (totals.get(key, 0) for key in ("CPU Packages", "CPU Cores", "CPU Threads"))
         if packages:
             self._add(lines["CPU Packages"], "CPU", "CPU Packages", str(packages), "cpu.sockets", packages)
@@ -292,20 +298,20 @@ class _Reader:
         sockets = list(self._known("Package Id"))
         numbers = [int(name.partition(":")[2]) for name in self._cpus]
         if not packages and sockets:
-            number, _ = first.get("Package Id", (0, ""))
+            line_number, _ = first.get("Package Id", (0, ""))
             if len(numbers) > 1 and sorted(numbers) == list(range(len(numbers))):
-                self._add(number, "CPU", "Package Id", ", ".join(sockets), "cpu.sockets", len(sockets))
+                self._add(line_number, "CPU", "Package Id", ", ".join(sockets), "cpu.sockets", len(sockets))
             note = f"list of {len(numbers)} PCPUs; `esxcli hardware cpu global get` states sockets, cores and threads"
-            self._contents.note(f"{self._file}:{number}: {note}")
+            self._contents.note(f"{self._file}:{line_number}: {note}")
         nodes = list(self._known("Node"))
         if nodes and len(nodes) != len(sockets):
-            number = next(values["Node"][0] for values in self._cpus.values() if "Node" in values)
+            line_number = next(values["Node"][0] for values in self._cpus.values() if "Node" in values)
             per_socket = len(nodes) // len(sockets) if sockets and len(nodes) % len(sockets) == 0 else 0
             if per_socket in (2, 4):
-                self._add(number, "CPU", "Node", ", ".join(nodes), "cpu.nodes_per_socket", per_socket)
+                self._add(line_number, "CPU", "Node", ", ".join(nodes), "cpu.nodes_per_socket", per_socket)
             else:
                 note = f"number of NUMA nodes {len(nodes)}, of sockets {len(sockets)}; hostsim has 1, 2 or 4 nodes in each socket"
-                self._contents.note(f"{self._file}:{number}: {note}")
+                self._contents.note(f"{self._file}:{line_number}: {note}")
         self._generation(name, first)
 
     def _known(self, key: str) -> Iterator[str]:
@@ -314,9 +320,9 @@ class _Reader:
     def _generation(self, name: str, first: dict[str, tuple[int, str]]) -> None:
         numbers = [first[key][1] for key in ("Family", "Model", "Stepping") if key in first]
         if "Brand" in first and len(numbers) == 3:
-            number, brand = first["Brand"]
+            line_number, brand = first["Brand"]
             model = f"{brand} family {numbers[0]} model {numbers[1]} stepping {numbers[2]}"
-            self._add(number, name, "Brand", brand, "cpu.model", model)
+            self._add(line_number, name, "Brand", brand, "cpu.model", model)
         if len(numbers) == 3 and all(text.isdecimal() and len(text) < 5 for text in numbers):
             family, model_number, stepping = map(int, numbers)
             generation = None
@@ -330,6 +336,6 @@ class _Reader:
                 generation = _AMD_FAMILIES.get((family, model_number))
             if generation is not None:
                 self._add(first["Model"][0], name, "Model", numbers[1], "cpu.family", generation)
-        number, clock = first.get("Core Speed", (0, ""))
+        line_number, clock = first.get("Core Speed", (0, ""))
         if clock.isdecimal() and 6 < len(clock) < 12:
-            self._add(number, name, "Core Speed", clock, "cpu.clock", f"{int(clock) / 1e9:.3f} GHz")
+            self._add(line_number, name, "Core Speed", clock, "cpu.clock", f"{int(clock) / 1e9:.3f} GHz")

@@ -90,7 +90,7 @@ def read_esxtop(lines: Iterable[str], file: str, contents: Contents) -> None:
 
 def _header(source: Iterator[str], file: str) -> tuple[list[_Column], int]:
     """The counters, and the line number of the header."""
-    for number, line in zip(range(1, _MOST_JUNK + 1), source, strict=False):
+    for line_number, line in zip(range(1, _MOST_JUNK + 1), source, strict=False):
         at = line.find(_START)
         if at < 0:
             continue
@@ -101,16 +101,16 @@ def _header(source: Iterator[str], file: str) -> tuple[list[_Column], int]:
             break
         if len(cells) > MOST_COLUMNS:
             allowed = f"at most {MOST_COLUMNS}; choose the fields with a configuration file of esxtop"
-            raise InputError(Fault("has too many columns", "", str(len(cells)), allowed, file=file, line=number))
-        return [_column(index, cell.strip()) for index, cell in enumerate(cells[1:], 2)], number
+            raise InputError(Fault("has too many columns", "", str(len(cells)), allowed, file=file, line=line_number))
+        return [_column(index, cell.strip()) for index, cell in enumerate(cells[1:], 2)], line_number
     raise InputError(Fault("has no header of esxtop", allowed='a line that starts with "(PDH-CSV 4.0)', file=file))
 
 
-def _column(number: int, path: str) -> _Column:
+def _column(index: int, path: str) -> _Column:
     match = _PATH.fullmatch(path)
     if match is None:
-        return _Column(number, path, "", "", path)
-    return _Column(number, path, match["object"], match["instance"] or "", match["counter"].strip())
+        return _Column(index, path, "", "", path)
+    return _Column(index, path, match["object"], match["instance"] or "", match["counter"].strip())
 
 
 def _samples(

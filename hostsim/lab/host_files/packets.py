@@ -83,7 +83,7 @@ def read_tshark(text: str, file: str, contents: Contents) -> None:
 
     def packets() -> Iterator[Packet]:
         is_head = columns is not None
-        for number, line in enumerate(lines, 1):
+        for line_number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             if is_head:
@@ -92,7 +92,7 @@ def read_tshark(text: str, file: str, contents: Contents) -> None:
             packet = _time(line if columns is None else columns.of(line))
             if packet is None:
                 given, allowed = ascii(line.strip()[:60]), "seconds, and optionally bytes"
-                raise InputError(Fault("is not a time of tshark", "", given, allowed, file=file, line=number))
+                raise InputError(Fault("is not a time of tshark", "", given, allowed, file=file, line=line_number))
             yield packet
 
     _keep(packets(), file, contents)

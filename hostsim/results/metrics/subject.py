@@ -75,16 +75,16 @@ def stretch(record: RunRecord, rows: list[int]) -> RunRecord:
     return replace(record, instants_ps=record.instants_ps[rows], series=series, histograms=histograms, cut=0)
 
 
-def part_of(record: RunRecord, number: int, count: int) -> RunRecord:
+def part_of(record: RunRecord, part: int, count: int) -> RunRecord:
     """One of several equal parts of a run, including warm-up; it ends at the nearest ends of slices.
 
     Args:
         record: a finished run with all its slices.
-        number: number of the part, from 1.
+        part: number of the part, from 1.
         count: number of parts of the run.
     """
     instants = record.instants_ps
-    ends = [int(np.abs(instants - int(instants[-1]) * border // count).argmin()) for border in (number - 1, number)]
+    ends = [int(np.abs(instants - int(instants[-1]) * border // count).argmin()) for border in (part - 1, part)]
     return stretch(record, ends)
 
 
@@ -263,7 +263,7 @@ def of_subject_name(measure: str, subject: str | None) -> str:
 
 def part_names(measure: str, parts: int) -> list[str]:
     """The names of a measure, with or without a subject, in each of ``parts`` equal parts of a run."""
-    return [f"{measure}{IN_PART}{number}/{parts}" for number in range(1, parts + 1)]
+    return [f"{measure}{IN_PART}{part}/{parts}" for part in range(1, parts + 1)]
 
 
 def parted(subject: str) -> tuple[str, tuple[int, int] | None]:
@@ -277,11 +277,11 @@ def parted(subject: str) -> tuple[str, tuple[int, int] | None]:
     match = _PART.fullmatch(subject)
     if match is None:
         return subject, None
-    number, count = int(match[2]), int(match[3])
-    if not 1 <= number <= count <= MOST_PARTS:
+    part, count = int(match[2]), int(match[3])
+    if not 1 <= part <= count <= MOST_PARTS:
         allowed = f"1/N to N/N with N up to {MOST_PARTS}"
-        raise InputError(Fault("is not a part of a run", given=f"{number}/{count}", allowed=allowed))
-    return match[1] or "", (number, count)
+        raise InputError(Fault("is not a part of a run", given=f"{part}/{count}", allowed=allowed))
+    return match[1] or "", (part, count)
 
 
 def words(text: str) -> tuple[str, str]:
@@ -521,13 +521,13 @@ def of_subject(metric: Metric, subject: str) -> Metric:
     """
     whole, part = parted(subject)
     if part is not None:
-        number, count = part
+        part_number, count = part
         inner = of_subject(metric, whole) if whole else metric
         return replace(
             inner,
             name=of_subject_name(metric.name, subject),
-            meaning=f"{inner.meaning} In part {number} of {count} equal parts of the run.",
-            evaluate=lambda record: inner.evaluate(part_of(record, number, count)),
+            meaning=f"{inner.meaning} In part {part_number} of {count} equal parts of the run.",
+            evaluate=lambda record: inner.evaluate(part_of(record, part_number, count)),
             slices=None,
             raw=of_subject_name(metric.raw, subject) if metric.raw else "",
         )

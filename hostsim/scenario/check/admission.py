@@ -156,10 +156,10 @@ def admission_faults(
             reservation = max(reservation, full)
             if path[-1] not in file.vms[group.name].vmx:
                 path = (*path[:-1], "sched.cpu.latencySensitivity")
-        for number in range(group.count if reservation else 0):
+        for index in range(group.count if reservation else 0):
             refusal = admission.refusal(group.pool, reservation)
             if refusal is not None:
-                yield _fault(tree, path, f"{group.name}[{number}] ", reservation, refusal)
+                yield _fault(tree, path, f"{group.name}[{index}] ", reservation, refusal)
                 return
 
 

@@ -128,10 +128,10 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
                 if size is not None and (size < least or size % step):
                     allowed = f"a multiple of {step}, {least}..4096"
                     yield tree.fault((*path, key), f"is not a ring of a {device}", allowed)
-        for number, vnic in enumerate(group.settings.vnics):
-            if vnic.split_rx and vnic.rss and _rings(file, group.networks[number]) > 1:
-                key = f"ethernet{number}.emuRxMode"
-                message = f"requires a single receive queue, and ethernet{number}.pnicFeatures gets several"
+        for vnic_index, vnic in enumerate(group.settings.vnics):
+            if vnic.split_rx and vnic.rss and _rings(file, group.networks[vnic_index]) > 1:
+                key = f"ethernet{vnic_index}.emuRxMode"
+                message = f"requires a single receive queue, and ethernet{vnic_index}.pnicFeatures gets several"
                 yield tree.fault((*path, "vmx", key), message, '"0", or no RSS')
 
 
@@ -221,7 +221,7 @@ def _forward_faults(host: _Host, path: KeyPath, flow: ForwardedStreamSpec) -> It
     least = min(len(host.switches[group]) for group in flow.to)
     if flow.leaves >= least or flow.leaves == flow.vnic:
         message = "is the vNIC that data come in by" if flow.leaves == flow.vnic else "is not a vNIC of all its groups"
-        others = [str(number) for number in range(least) if number != flow.vnic]
+        others = [str(vnic) for vnic in range(least) if vnic != flow.vnic]
         allowed = " or ".join(others) or "nothing: they have one"
         yield host.tree.fault((*path, "leaves"), message, allowed, given=str(flow.leaves))
 
@@ -262,7 +262,7 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
                 allowed = f"an integer 0..{len(switches) - 1}" if len(switches) > 1 else "0"
                 yield tree.fault((*path, key), f"is not a vNIC of {group}", allowed, given=str(getattr(flow, key)))
                 return
-        names = [networks[number] if number < len(networks) else "" for number in (flow.enters, flow.leaves)]
+        names = [networks[vnic] if vnic < len(networks) else "" for vnic in (flow.enters, flow.leaves)]
         enters = names[0] or switches[flow.enters].uplinks[0]
         if flow.enters == flow.leaves or (names[0] and names[0] == names[1]):
             message = (
@@ -274,7 +274,7 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
         yield from faults
         if faults:
             return
-        mtu = min(switches[number].mtu for number in (flow.enters, flow.leaves))
+        mtu = min(switches[vnic].mtu for vnic in (flow.enters, flow.leaves))
         if flow.packet > mtu:
             allowed = f"at most {mtu + FRAME_OVERHEAD} B: a frame at an MTU of {mtu}"
             yield tree.fault((*path, "frame_size"), "does not fit in a frame", allowed)
@@ -384,8 +384,8 @@ def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
     """Warnings of features that vNICs request and the physical NICs lack."""
     netqueue = "netNetqueueEnabled"
     for name, group in file.vms.items():
-        for number, switch in enumerate(group.networks):
-            key = f"ethernet{number}.pnicFeatures"
+        for vnic, switch in enumerate(group.networks):
+            key = f"ethernet{vnic}.pnicFeatures"
             value = int(group.vmx.get(key, 0))
             if value & PNIC_LRO:
                 yield f"vms.{name}: {key} asks for LRO, which is not modelled: Net.Vmxnet3HwLRO alone decides"

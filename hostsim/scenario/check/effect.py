@@ -141,9 +141,9 @@ class _Point:
         self.spec, self.file, self.threads = spec, file, threads
         self.groups = {group.name: group for group in spec.vms if group.count}
         self.vnics = [
-            _Vnic(group, number, settings, spec.vswitches[switch].uplinks, group.queue_pairs(settings))
+            _Vnic(group, vnic, settings, spec.vswitches[switch].uplinks, group.queue_pairs(settings))
             for group in self.groups.values()
-            for number, (settings, switch) in enumerate(zip(group.settings.vnics, group.networks, strict=True))
+            for vnic, (settings, switch) in enumerate(zip(group.settings.vnics, group.networks, strict=True))
         ]
         self.vmkernel = [f for f in spec.traffic.values() if isinstance(f, VmkernelStreamSpec | VmotionSpec)]
         ports = (spec.vswitches[flow.network].uplinks for flow in self.vmkernel)
@@ -251,7 +251,7 @@ def _switched(point: _Point, flow: Traffic) -> bool:
     if not isinstance(flow, VmTraffic):
         return False
     ends = ((flow.sender, flow.vnic), (flow.to, flow.to_vnic))
-    return all(number < len(point.groups[name].networks) for names, number in ends for name in names)
+    return all(vnic < len(point.groups[name].networks) for names, vnic in ends for name in names)
 
 
 _LOCAL = _needs(
@@ -367,7 +367,7 @@ KERNEL: dict[str, Rule] = {
 """Rules of kernel settings."""
 
 
-def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str:
+def _vmx(point: _Point, group: VmGroupSpec, key: str, vnic_index: int | None) -> str:
     """The reason if a ``.vmx`` key (with the number of its vNIC or device) has no effect."""
     settings, cpu = group.settings, point.spec.hardware.cpu
     if key in ("ethernetX.coalescingScheme", "ethernetX.coalescingParams") and settings.exclusive:
@@ -376,17 +376,17 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
         own = [vnic for vnic in point.vnics if vnic.group.name == group.name]
         return "" if _several_queues(own) else "the VM has one transmit queue"
     if key == "ethernetX.udpRSS":
-        here = [vnic for vnic in point.vnics if vnic.group.name == group.name and vnic.number == number]
+        here = [vnic for vnic in point.vnics if vnic.group.name == group.name and vnic.number == vnic_index]
         if all(vnic.queues == 1 for vnic in here):
             return "the vNIC has one queue"
-        is_used = any(_unicast_into(flow) == number for flow in point.flows if group.name in flow.to)
+        is_used = any(_unicast_into(flow) == vnic_index for flow in point.flows if group.name in flow.to)
         return "" if is_used else "no datagrams come to the vNIC by unicast"
     if key == "numa.nodeAffinity":
         nodes = point.spec.hardware.cpu.nodes
         return "" if len(settings.nodes) < nodes else f"it names all NUMA nodes of the server, {nodes}"
     if key.startswith("pciPassthruX.") and key != "pciPassthruX.present":
-        is_on = point.file.vms[group.name].vmx.get(f"pciPassthru{number}.present") == "TRUE"
-        return "" if is_on else f"pciPassthru{number}.present is not TRUE"
+        is_on = point.file.vms[group.name].vmx.get(f"pciPassthru{vnic_index}.present") == "TRUE"
+        return "" if is_on else f"pciPassthru{vnic_index}.present is not TRUE"
     if key.startswith("sched.cpu.") and key != "sched.cpu.latencySensitivity" and settings.exclusive:
         return "sched.cpu.latencySensitivity = high reserves a core for each vCPU"
     if key == "sched.cpu.affinity":

@@ -259,10 +259,10 @@ def _ends(flow: VmTraffic) -> Iterator[tuple[str, str, int]]:
 def _functions(flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> list[str]:
     """Names of physical NICs with functions that are ends of traffic."""
     nics = []
-    for _, name, number in _ends(flow):
+    for _, name, vnic in _ends(flow):
         group = groups[name]
-        if number >= len(group.networks):
-            nics.append(group.settings.passthrough[number - len(group.networks)].nic)
+        if vnic >= len(group.networks):
+            nics.append(group.settings.passthrough[vnic - len(group.networks)].nic)
     return list(dict.fromkeys(nics))
 
 
@@ -272,17 +272,17 @@ def _end_faults(tree: Tree, path: KeyPath, flow: VmTraffic, groups: Mapping[str,
     if both is not None:
         yield tree.fault((*path, "sender"), f"also receives: {both}", "groups that are not in to", given=repr(both))
         return
-    for key, name, number in _ends(flow):
+    for key, name, vnic in _ends(flow):
         vnics, passed = len(groups[name].networks), groups[name].settings.passthrough
         most = vnics + len(passed)
-        if number >= most:
+        if vnic >= most:
             allowed = f"an integer 0..{most - 1}" if most > 1 else "0" if most else "nothing: it has none"
             what = "a vNIC" if not passed else "a vNIC or a virtual function"
-            yield tree.fault((*path, key), f"is not {what} of {name}", allowed, given=str(number))
+            yield tree.fault((*path, key), f"is not {what} of {name}", allowed, given=str(vnic))
             return
-        if number >= vnics and isinstance(passed[number - vnics], PassthroughSettings):
+        if vnic >= vnics and isinstance(passed[vnic - vnics], PassthroughSettings):
             message = f"is a whole NIC that is passed through to {name}: nothing on the host switches its frames"
-            yield tree.fault((*path, key), message, "a vNIC, or a virtual function", given=str(number))
+            yield tree.fault((*path, key), message, "a vNIC, or a virtual function", given=str(vnic))
             return
 
 
@@ -308,19 +308,19 @@ def _nic_switch_faults(
         return
     options = file.host.nics.get(nic, NicOptions())
     sizes = {options.mtu}
-    for key, name, number in _ends(flow):
-        if number >= len(groups[name].networks):
+    for key, name, vnic in _ends(flow):
+        if vnic >= len(groups[name].networks):
             continue
-        network = groups[name].networks[number]
+        network = groups[name].networks[vnic]
         switch = file.network[network]
         if in_use(switch) != (nic,):
             message = f"is on {network} by this vNIC, whose ports do not all use {nic}"
-            yield tree.fault((*path, key), message, reaches, given=f"{number} of {name}")
+            yield tree.fault((*path, key), message, reaches, given=f"{vnic} of {name}")
             return
         if switch.vlan is not None or switch.vxlan:
             what = f"VLAN {switch.vlan}" if switch.vlan is not None else "VXLAN"
             message = f"is on {network} by this vNIC, in {what}, and functions are in none"
-            yield tree.fault((*path, key), message, "a network without one", given=f"{number} of {name}")
+            yield tree.fault((*path, key), message, "a network without one", given=f"{vnic} of {name}")
             return
         policy = local_policy(switch, name)
         if policy and key == "vnic":
@@ -350,9 +350,9 @@ def _switch_faults(
     switch: str,
 ) -> Iterator[Fault]:
     """Faults of VMs on different switches, and of packets that are too large."""
-    for names, number in ((flow.sender, flow.vnic), (flow.to, flow.to_vnic)):
+    for names, vnic in ((flow.sender, flow.vnic), (flow.to, flow.to_vnic)):
         for name in names:
-            other = groups[name].networks[number]
+            other = groups[name].networks[vnic]
             if other != switch:
                 message = f"is on another virtual switch, {other}, by this vNIC"
                 yield tree.fault((*path, "to"), message, f"groups with a vNIC on {switch}", given=repr(name))
@@ -404,16 +404,16 @@ def _device_faults(
 ) -> Iterator[Fault]:
     """Faults of other traffic on the device or vCPU of a polling process."""
     ends = (("sent_by", flow.sent_by, flow.sender, flow.vnic), ("taken_by", flow.taken_by, flow.to, flow.to_vnic))
-    for key, how, names, number in ends:
+    for key, how, names, vnic in ends:
         if how != "poll":
             continue
         for other, rest in traffic.items():
             if other == name:
                 continue
             used = _uses(rest)
-            clash = next((group for group in names if (group, number) in used or (group, -1) in used), None)
+            clash = next((group for group in names if (group, vnic) in used or (group, -1) in used), None)
             if clash is not None and groups[clash].count:
-                message = f"leaves vNIC {number} of {clash} to one process, and {other} needs it too"
+                message = f"leaves vNIC {vnic} of {clash} to one process, and {other} needs it too"
                 if (clash, -1) in used:
                     message = f"keeps a vCPU of {clash} busy, and {other} is CPU work there"
                 yield tree.fault(("traffic", name, key), message, "groups without other traffic of that vNIC")
@@ -463,8 +463,8 @@ def _tier_group_faults(
 ) -> Iterator[Fault]:
     """Faults of groups that do not exist, have no VMs, or are in two tiers."""
     seen, is_there = set(flow.to), any(groups[name].count for name in flow.to)
-    for number, tier in enumerate(flow.behind):
-        key = (*path, "behind", number, "to")
+    for index, tier in enumerate(flow.behind):
+        key = (*path, "behind", index, "to")
         for group in tier.to or ():
             if group not in groups:
                 allowed = "one of " + ", ".join(groups)
@@ -491,8 +491,8 @@ def _network_faults(
     if flow.vnic >= len(home):
         yield tree.fault((*path, "vnic"), "is not a vNIC", "the number of a vNIC of all groups", given=str(flow.vnic))
         return
-    for number, tier in enumerate(flow.behind):
-        key = (*path, "behind", number)
+    for index, tier in enumerate(flow.behind):
+        key = (*path, "behind", index)
         for group in (*flow.to, *(tier.to or ())):
             networks = groups[group].networks
             if tier.to is not None and (flow.vnic >= len(networks) or networks[flow.vnic] != home[flow.vnic]):
@@ -508,7 +508,7 @@ def _network_faults(
 def _join_faults(tree: Tree, path: KeyPath, flow: TiersSpec, groups: Mapping[str, VmGroupSpec]) -> Iterator[Fault]:
     """Faults of instances that join out of order, or exceed their number."""
     tiers = [(path, flow.to, flow.joins)]
-    tiers += [((*path, "behind", number), tier.to or (), tier.joins) for number, tier in enumerate(flow.behind)]
+    tiers += [((*path, "behind", index), tier.to or (), tier.joins) for index, tier in enumerate(flow.behind)]
     for key, names, joins in tiers:
         vms = sum(groups[name].count for name in names)
         if joins and vms and len(joins) >= vms:

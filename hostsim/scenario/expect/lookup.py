@@ -125,10 +125,10 @@ class Lookup:
         names = self._keys("traffic")
         behind = {name: self._scenario.get(("traffic", name, "behind")) for name in names}
         return names + [
-            f"{name}-{number + 2}"
+            f"{name}-{tier + 2}"
             for name, tiers in behind.items()
             if isinstance(tiers, tuple)
-            for number in range(len(tiers))
+            for tier in range(len(tiers))
         ]
 
     def _keys(self, section: str) -> list[str]:

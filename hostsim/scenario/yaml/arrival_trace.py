@@ -34,7 +34,7 @@ def read_instants(file: Path) -> tuple[int, ...]:
     instants: list[int] = []
     faults: list[Fault] = []
     first: Decimal | None = None
-    for number, line in enumerate(text.splitlines(), 1):
+    for line_number, line in enumerate(text.splitlines(), 1):
         written = line.strip()
         if not written or written.startswith("#"):
             continue
@@ -48,10 +48,14 @@ def read_instants(file: Path) -> tuple[int, ...]:
         picoseconds = _picoseconds(seconds) if first is None else _since(first, written, seconds)
         if picoseconds is None:
             allowed = f"seconds, 0..{LONGEST}" if first is None else f"seconds, {first}..{first + LONGEST}"
-            faults.append(Fault("is not an instant", given=repr(written[:40]), allowed=allowed, file=name, line=number))
+            faults.append(
+                Fault("is not an instant", given=repr(written[:40]), allowed=allowed, file=name, line=line_number)
+            )
         elif instants and picoseconds < instants[-1]:
             allowed = "ascending seconds"
-            faults.append(Fault("goes back in time", given=repr(written[:40]), allowed=allowed, file=name, line=number))
+            faults.append(
+                Fault("goes back in time", given=repr(written[:40]), allowed=allowed, file=name, line=line_number)
+            )
         else:
             instants.append(picoseconds)
         if len(faults) == _MOST_FAULTS:
@@ -83,16 +87,20 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
     allowed = "seconds and arrivals in a second from then on, both from 0 on: 3600,25000"
     rates: list[tuple[Decimal, float]] = []
     faults: list[Fault] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for line_number, line in enumerate(text.splitlines(), 1):
         written = line.strip()
         if not written or written.startswith("#"):
             continue
         entry = _instant_and_rate(written)
         if entry is None:
-            faults.append(Fault("is not a rate", given=repr(written[:40]), allowed=allowed, file=name, line=number))
+            faults.append(
+                Fault("is not a rate", given=repr(written[:40]), allowed=allowed, file=name, line=line_number)
+            )
         elif rates and not 0 < entry[0] - rates[-1][0] <= LONGEST:
             increase = f"seconds above {rates[-1][0]}, by {LONGEST} at most"
-            faults.append(Fault("is not later", given=repr(written[:40]), allowed=increase, file=name, line=number))
+            faults.append(
+                Fault("is not later", given=repr(written[:40]), allowed=increase, file=name, line=line_number)
+            )
         else:
             rates.append(entry)
         if len(faults) == _MOST_FAULTS:

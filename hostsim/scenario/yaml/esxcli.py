@@ -86,7 +86,7 @@ def _blocks_of(text: str, file: str, faults: list[Fault]) -> Iterable[_Block]:
             return table
     except (ValueError, RecursionError, csv.Error, expat.ExpatError):
         pass  # the text is not in the format of its beginning
-    line = next(number for number, line in enumerate(lines, 1) if line.strip())
+    line = next(line_number for line_number, line in enumerate(lines, 1) if line.strip())
     seen = format_of(text)
     message = f"is {seen}, not a list of advanced settings" if seen else "is not a list of advanced settings"
     faults.append(Fault(message, "", ascii(lines[line - 1].strip()[:60]), _ALLOWED, file=file, line=line))
@@ -100,7 +100,7 @@ def _blocks(lines: Iterable[str], file: str, faults: list[Fault]) -> Iterator[_B
     """Blocks of lines; text before the first one, such as a prompt or a banner, is skipped."""
     block: _Block | None = None
     last = ""
-    for number, line in enumerate(lines, 1):
+    for line_number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         match = _LINE.fullmatch(line)
@@ -108,21 +108,23 @@ def _blocks(lines: Iterable[str], file: str, faults: list[Fault]) -> Iterator[_B
         if block is None and key != "Path":
             if key in _KEYS:
                 given = repr((match["value"] or "").strip()) if match is not None else ""
-                faults.append(Fault("comes before the first Path", key, given, _ALLOWED, file=file, line=number))
+                faults.append(Fault("comes before the first Path", key, given, _ALLOWED, file=file, line=line_number))
             continue
         if match is None or has_controls(line):
             if not has_controls(line) and (last in _TEXTS or _PROMPT.fullmatch(line)):
                 continue  # continuation line of a text
             given = ascii(line.strip()[:60])
-            faults.append(Fault("is not a line of a list of settings", "", given, "Key: value", file=file, line=number))
+            faults.append(
+                Fault("is not a line of a list of settings", "", given, "Key: value", file=file, line=line_number)
+            )
             continue
         if key == "Path":
             if block is not None:
                 yield block
-            block = _Block(number)
+            block = _Block(line_number)
         assert block is not None
         block.values.setdefault(key, (match["value"] or "").strip())
-        block.lines.setdefault(key, number)
+        block.lines.setdefault(key, line_number)
         last = key
     if block is not None:
         yield block

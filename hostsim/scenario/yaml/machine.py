@@ -112,23 +112,25 @@ def read_vmx(text: str, file: str) -> FileSettings:
     faults: list[Fault] = []
     lines: dict[str, int] = {}
     settings: list[FileSetting] = []
-    for number, line in enumerate(lines_of(text), 1):
+    for line_number, line in enumerate(lines_of(text), 1):
         if not line.strip() or line.lstrip().startswith(("#", "//")):
             continue
         match = _LINE.fullmatch(line)
         if match is None or has_controls(line) or not match["key"].isprintable():
             given = ascii(line.strip()[:60])
-            faults.append(Fault("is not a line of a .vmx file", "", given, 'key = "value"', file=file, line=number))
+            faults.append(
+                Fault("is not a line of a .vmx file", "", given, 'key = "value"', file=file, line=line_number)
+            )
             continue
         key, folded = match["key"], match["key"].casefold()
         if folded in lines:
             message = f"is given twice, already on line {lines[folded]}"
-            faults.append(Fault(message, key, repr(match["value"]), "each key once", file=file, line=number))
+            faults.append(Fault(message, key, repr(match["value"]), "each key once", file=file, line=line_number))
             continue
-        lines[folded] = number
+        lines[folded] = line_number
         value, nearest = _spelt(match["value"]), _meant(key)
         if nearest or _is_kept(folded, value):
-            settings.append(FileSetting(key, value, number, nearest=nearest))
+            settings.append(FileSetting(key, value, line_number, nearest=nearest))
     if not lines and faults:
         seen = format_of(text)
         message = f"is {seen}, not a .vmx file" if seen else "is not a .vmx file"
@@ -304,11 +306,9 @@ class Machine:
     def _vnics(self, by_number: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
         """The settings of the connected vNICs, which get the networks in numerical order."""
         group = self.group
-        present = {number: value for number, entries in by_number.items() if (value := _value(entries, "present"))}
-        left_out = [number for number in by_number if number not in present] if present else []
-        there = sorted(
-            number for number in by_number if (present.get(number, "TRUE" if not present else "FALSE")) != "FALSE"
-        )
+        present = {vnic: value for vnic, entries in by_number.items() if (value := _value(entries, "present"))}
+        left_out = [vnic for vnic in by_number if vnic not in present] if present else []
+        there = sorted(vnic for vnic in by_number if (present.get(vnic, "TRUE" if not present else "FALSE")) != "FALSE")
         networks = f"{group.networks} network" + ("" if group.networks == 1 else "s")
         if left_out:
             names = _vnic_names(sorted(left_out))
@@ -323,24 +323,24 @@ class Machine:
                 f"{self.file}: has {vnics}, and vms.{group.name}.networks names {networks}: {rest} gets a vNIC with default settings"
             )
         there = there[: group.networks]
-        moved = [f"ethernet{number} is ethernet{index}" for index, number in enumerate(there) if index != number]
+        moved = [f"ethernet{vnic} is ethernet{index}" for index, vnic in enumerate(there) if index != vnic]
         if moved:
             self.warnings.append(
                 f"{self.file}: vNICs take the networks of vms.{group.name} in the order of their numbers: in the scenario {listed(moved)}"
             )
-        bare = [number for index, number in enumerate(there) if self._has_no_device(by_number[number], index)]
+        bare = [vnic for index, vnic in enumerate(there) if self._has_no_device(by_number[vnic], index)]
         if bare:
             self.warnings.append(
                 f"{self.file}: {_vnic_names(bare, 'has', 'have')} no virtualDev: ESXi makes it a flexible adapter or an e1000, "
                 f"and a vmxnet3 is simulated; {self._path(f'ethernet{there.index(bare[0])}.virtualDev')} in the scenario wins over the file"
             )
-        for index, number in enumerate(there):
-            yield from self._vnic(by_number[number], index, number)
+        for index, vnic in enumerate(there):
+            yield from self._vnic(by_number[vnic], index, vnic)
 
     def _has_no_device(self, entries: Iterable[FileSetting], index: int) -> bool:
         return not _value(entries, "virtualDev") and f"ethernet{index}.virtualDev" not in self.group.own
 
-    def _vnic(self, entries: list[FileSetting], index: int, number: int) -> Iterator[FileSetting]:
+    def _vnic(self, entries: list[FileSetting], index: int, vnic: int) -> Iterator[FileSetting]:
         device = ""
         for entry in entries:
             if _key(entry) == "virtualdev":
@@ -351,7 +351,7 @@ class Machine:
             if key == "startconnected":
                 if entry.value == "FALSE":
                     self.warnings.append(
-                        f"{self.file}:{entry.line}: ethernet{number} is not connected when the VM starts; it is simulated as connected, "
+                        f"{self.file}:{entry.line}: ethernet{vnic} is not connected when the VM starts; it is simulated as connected, "
                         f"as vms.{self.group.name}.networks gives it a network"
                     )
             elif key == "virtualdev":
@@ -383,8 +383,8 @@ class Machine:
     def _passed(self, by_number: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
         """The settings of passed-through NICs and NIC functions; one warning lists the other devices, which are ignored."""
         unknown: list[str] = []
-        for number, entries in sorted(by_number.items()):
-            name = f"pciPassthru{number}"
+        for device, entries in sorted(by_number.items()):
+            name = f"pciPassthru{device}"
             stated = self.group.own.get(f"{name}.present", _value(entries, "present"))
             if stated != "TRUE":
                 continue
@@ -427,5 +427,5 @@ def _is_foreign(name: str) -> bool:
 
 
 def _vnic_names(numbers: Iterable[int], one: str = "is", several: str = "are") -> str:
-    names = [f"ethernet{number}" for number in numbers]
+    names = [f"ethernet{vnic}" for vnic in numbers]
     return f"{listed(names)} {one if len(names) == 1 else several}"

@@ -47,19 +47,19 @@ def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     if text[end : end + 1] in ("", "\n"):
         end = max(len(text[:end].rstrip()) - 1, 0)  # at the end, the parser is beyond the last line
     start = text.rfind("\n", 0, end) + 1
-    number, here = text.count("\n", 0, start) + 1, _line_at(text, start)
-    opened = error.context_mark.line + 1 if error.context_mark else number
+    line_number, here = text.count("\n", 0, start) + 1, _line_at(text, start)
+    opened = error.context_mark.line + 1 if error.context_mark else line_number
     if "mapping values are not allowed" in (error.problem or "") and start:
         before = text.rfind("\n", 0, start - 1) + 1
         if _has_no_colon(_line_at(text, before)):  # this line was parsed as part of the same text
             given = repr(_line_at(text, before).strip()[:60])
             message = "is not a key: the colon, or the space behind it, is missing"
-            return Fault(message, given=given, allowed="key: value", file=file, line=number - 1)
+            return Fault(message, given=given, allowed="key: value", file=file, line=line_number - 1)
     message, allowed = _words(error.problem or "", error.context or "", here, opened)
     if not message:
         message = "is not YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
     return Fault(
-        message, given=repr(here.strip()[:60]) if here.strip() else "", allowed=allowed, file=file, line=number
+        message, given=repr(here.strip()[:60]) if here.strip() else "", allowed=allowed, file=file, line=line_number
     )
 
 

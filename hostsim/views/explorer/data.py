@@ -485,25 +485,25 @@ def _details(
     spent = 0
     for index, key in enumerate(keys):
         texts: dict[int, str] = {}
-        for number, side in enumerate(sides):
-            first = next(iter(rows[number].finished.get(key, ())), None)
+        for side_index, side in enumerate(sides):
+            first = next(iter(rows[side_index].finished.get(key, ())), None)
             if first is None:
                 continue
-            point, replication = names[number][first]
-            parts = {"contexts": contexts[number].get(point, []), "cpu": cpu[number].get(point, [])}
-            if not missing[number]:
+            point, replication = names[side_index][first]
+            parts = {"contexts": contexts[side_index].get(point, []), "cpu": cpu[side_index].get(point, [])}
+            if not missing[side_index]:
                 try:
                     parts |= _of_record(side.results.record_of(point, replication), replication)
                 except HostsimError as error:
-                    missing[number] = str(error)
+                    missing[side_index] = str(error)
             if any(parts.values()):
-                texts[number] = _packed_json(parts)
+                texts[side_index] = _packed_json(parts)
         size = sum(map(len, texts.values()))
         if spent + size > most:
             return cells, index, missing
         spent += size
-        for number, text in texts.items():
-            cells[number][index] = text
+        for side_index, text in texts.items():
+            cells[side_index][index] = text
     return cells, len(keys), missing
 
 

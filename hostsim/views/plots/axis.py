@@ -193,11 +193,11 @@ def series_of_layers(layers: Sequence[Layer], place: dict[str, float], width: fl
     drawn = [(layer, series) for layer in layers for series in series_of(layer.table, layer.figure, place)]
     names = _names(layers)
     all_series = []
-    for number, (layer, series) in enumerate(drawn):
-        offset = width * ((number + 0.5) / len(drawn) - 0.5)
+    for index, (layer, series) in enumerate(drawn):
+        offset = width * ((index + 0.5) / len(drawn) - 0.5)
         label = ", ".join(filter(None, (names[layers.index(layer)], series.label)))
         beside = {text: x + offset for text, x in place.items()}
-        all_series.append((layer, replace(series, label=label, look=look_of(number), place=beside)))
+        all_series.append((layer, replace(series, label=label, look=look_of(index), place=beside)))
     return all_series
 
 

@@ -70,8 +70,8 @@ def draw_stacked_bars(
             ax = whole.add_subplot()
         ends = [0.0] * len(bars)
         places = range(len(bars))
-        for number, part in enumerate(parts):
-            look = look_of(number)
+        for index, part in enumerate(parts):
+            look = look_of(index)
             lengths = [values.get(part, 0.0) for _, values in bars]
             drawn = ax.barh(
                 places, lengths, 0.72, ends, color=look.colour, edgecolor=PAPER, hatch=look.hatch, label=part

@@ -119,9 +119,9 @@ def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float
     names = list(figure.series)
     keys = list(dict.fromkeys(rows[names].itertuples(index=False, name=None))) if names else [()]
     all_series = []
-    for number, key in enumerate(keys):
+    for index, key in enumerate(keys):
         own = rows[[tuple(row) == key for row in rows[names].to_numpy()]] if names else rows
-        all_series.append(DataSeries(key, _label(figure, key), own, look_of(number), place))
+        all_series.append(DataSeries(key, _label(figure, key), own, look_of(index), place))
     return all_series
 
 
@@ -234,8 +234,8 @@ def draw_bars(axes: Axes, curve: Curve, width: float, look: Look, label: str) ->
 def draw_stack(axes: Axes, curves: Sequence[Curve], width: float, labels: Sequence[str]) -> None:
     """Draw the means of several metrics as stacked bars; a metric without a value has no height."""
     tops: dict[float, float] = {}
-    for number, (curve, label) in enumerate(zip(curves, labels, strict=True)):
-        _bars(axes, curve.x, curve.means, width, look_of(number), label, [tops.get(x, 0.0) for x in curve.x])
+    for index, (curve, label) in enumerate(zip(curves, labels, strict=True)):
+        _bars(axes, curve.x, curve.means, width, look_of(index), label, [tops.get(x, 0.0) for x in curve.x])
         for x, mean in zip(curve.x, curve.means, strict=True):
             tops[x] = tops.get(x, 0.0) + mean
 
@@ -333,8 +333,8 @@ def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], firs
         for x in curve.beyond:
             at.setdefault(x, []).append(look)
     for x, stacked in at.items():
-        for number, look in enumerate(stacked):
-            row, column = divmod(number, ABREAST)
+        for index, look in enumerate(stacked):
+            row, column = divmod(index, ABREAST)
             abreast = min(ABREAST, len(stacked) - ABREAST * row)
             offset = (column - (abreast - 1) / 2) * MARK_POINTS
             for marker, down, face in (("^", 0, look.colour), (look.marker, 1, PAPER if look.is_open else look.colour)):

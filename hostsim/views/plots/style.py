@@ -133,12 +133,12 @@ _STEP = 3
 """Shift of colours against the other properties in each further round; coprime to their number, so that all pairs occur."""
 
 
-def look_of(number: int) -> Look:
+def look_of(index: int) -> Look:
     """The look of a series by its index from 0. After the first eight, colours repeat with another marker, dash and
     hatch, and in every second round with the opposite marker fill. There are 64 distinct looks; no two share colour and
     marker, colour and dash, or colour and hatch. Then they repeat.
     """
-    turn, step = divmod(number % len(LOOKS) ** 2, len(LOOKS))
+    turn, step = divmod(index % len(LOOKS) ** 2, len(LOOKS))
     other = LOOKS[(step + _STEP * turn) % len(LOOKS)]
     return replace(other, colour=LOOKS[step].colour, is_open=other.is_open != bool(turn % 2))
 

@@ -62,8 +62,8 @@ def draw_time_series(
     with house_style():
         axes = sized((make or Figure)(), "page").add_subplot() if ax is None else ax
         first = len(axes.lines)
-        for number, (name, line) in enumerate(lines, start=first):
-            look = look_of(number)
+        for look_index, (name, line) in enumerate(lines, start=first):
+            look = look_of(look_index)
             # a value is constant over its time slice
             ends = np.append(line, line[-1])
             axes.plot(seconds, ends, color=look.colour, linestyle=look.dash, drawstyle="steps-post", label=name)
@@ -173,8 +173,8 @@ def draw_distribution(
     with house_style():
         axes = (make or Figure)().add_subplot() if ax is None else ax
         drawn = len(axes.lines) + sum(isinstance(patch, StepPatch) for patch in axes.patches)
-        for number, (name, frame) in enumerate(series, start=drawn):
-            look = look_of(number)
+        for index, (name, frame) in enumerate(series, start=drawn):
+            look = look_of(index)
             edges = np.append(frame["low"].to_numpy(), frame["high"].iloc[-1])
             if kind == "cdf":
                 shares = np.append(0.0, frame["cumulative"].to_numpy())
