@@ -181,7 +181,7 @@ def judge_expectations(
     from hostsim.results.judge import judge
 
     quick, is_ensemble = fidelity.quick, fidelity.ensemble is not None
-    length_ps = scenario.run.quick_length_ps if quick else scenario.run.length_ps
+    length_ps = (scenario.run.quick if quick else scenario.run.full).length_ps
     runs = _sources(records, length_ps) if isinstance(records, StoredRecords) else records.values()
     red = known_red(other_runs=replace(fidelity, max_processor_s=None) != Fidelity(quick=True))
     verdicts = judge(scenario.expectations, scenario.name, runs, answers, red, is_ensemble=is_ensemble)

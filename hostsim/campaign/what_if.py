@@ -198,8 +198,8 @@ def what_if(
 def with_least_replications(scenario: Scenario, runs: Fidelity) -> Fidelity:
     """The fidelity with enough replications for an interval, unless their number is given."""
     run = scenario.run
-    quick = (run.quick_replications, run.quick_swept_replications)
-    replications = min(quick if runs.quick else (run.replications, run.swept_replications))
+    sizes = (run.quick, run.quick_swept) if runs.quick else (run.full, run.swept)
+    replications = min(size.replications for size in sizes)
     least = LEAST_OF_ENSEMBLE if runs.ensemble else LEAST_REPLICATIONS
     return replace(runs, replications=least) if runs.replications is None and replications < least else runs
 

@@ -129,7 +129,7 @@ def _write_captures(results: Results, scenario: Scenario, folder: Path) -> list[
     written = []
     for row in results.table.drop_duplicates("point").to_dict("records"):
         record = results.record_of(str(row["point"]), int(row["replication"]))
-        spec, _ = scenario.spec(record.axes, scenario.run.quick_length_ps)
+        spec, _ = scenario.spec(record.axes, scenario.run.quick.length_ps)
         if record.error is not None or not spec.hypervisor:
             why = "has failed" if record.error is not None else "is a native host"
             typer.echo(f"{scenario.name}: point {row['point']} {why}, and has no capture of esxtop", err=True)

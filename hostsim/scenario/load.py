@@ -33,8 +33,8 @@ from hostsim.scenario.expect.figure import FigurePart
 from hostsim.scenario.option_text import option_texts, unit_reader, unsettable
 from hostsim.scenario.provenance import default_services, effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
-from hostsim.scenario.scenario import PointResolver, Precision, RunSpec, Scenario
-from hostsim.scenario.schema import AxisPart, PointFile, RunPart, ScenarioFile, file_models
+from hostsim.scenario.scenario import PointResolver, Precision, RunSize, RunSpec, Scenario
+from hostsim.scenario.schema import AxisPart, PointFile, QuickPart, RunPart, ScenarioFile, SweptPart, file_models
 from hostsim.scenario.shipped_data import explained
 from hostsim.scenario.source import Source, read_source
 from hostsim.scenario.yaml.reader import KeyPath, parse_value
@@ -174,26 +174,21 @@ class _Loading:
     def _run_spec(self, run: RunPart, precision: Iterable[Precision]) -> RunSpec:
         """Lengths and replications; options for all runs have priority over the file's values for some of them."""
 
-        def settled(prefix: str, name: str, given: int | None, wide: int) -> int:
-            is_set = f"{prefix}.{name}" in self._pinned
-            wider = [f"{prefix.rsplit('.', depth)[0]}.{name}" for depth in range(1, prefix.count(".") + 1)]
-            return wide if given is None or (not is_set and any(path in self._pinned for path in wider)) else given
+        def settled(prefix: str, part: QuickPart | SweptPart, wide: RunSize) -> RunSize:
+            def value(name: str, given: int | None, of_wide: int) -> int:
+                is_set = f"{prefix}.{name}" in self._pinned
+                wider = [f"{prefix.rsplit('.', depth)[0]}.{name}" for depth in range(1, prefix.count(".") + 1)]
+                return of_wide if given is None or (not is_set and any(p in self._pinned for p in wider)) else given
 
-        quick = run.quick
-        of_quick = (
-            settled("run.quick", "length", quick.length, run.length),
-            settled("run.quick", "replications", quick.replications, run.replications),
-        )
-        return RunSpec(
-            run.length,
-            run.replications,
-            *of_quick,
-            settled("run.swept", "length", run.swept.length, run.length),
-            settled("run.swept", "replications", run.swept.replications, run.replications),
-            settled("run.quick.swept", "length", quick.swept.length, of_quick[0]),
-            settled("run.quick.swept", "replications", quick.swept.replications, of_quick[1]),
-            tuple(precision),
-        )
+            return RunSize(
+                value("length", part.length, wide.length_ps),
+                value("replications", part.replications, wide.replications),
+            )
+
+        full = RunSize(run.length, run.replications)
+        quick = settled("run.quick", run.quick, full)
+        swept = settled("run.swept", run.swept, full)
+        return RunSpec(full, quick, swept, settled("run.quick.swept", run.quick.swept, quick), tuple(precision))
 
     def _finished(
         self,
@@ -208,7 +203,7 @@ class _Loading:
         assumptions = [a for a in self._assumptions if a.path not in self._pinned]
         first = {name: axis.values[0] for name, axis in points.axes.items()}
         forms = [entry.form for entry in expectations if not isinstance(entry.form, Find)]
-        spec = points.resolve(first, run.length_ps).spec
+        spec = points.resolve(first, run.full.length_ps).spec
         services = () if spec is None else tuple(default_services(spec))
         judged = frozenset(point_key({**first, **at}.values()) for form in forms for at in form.required_points())
         return Scenario(

@@ -180,14 +180,14 @@ class PointMaker:
 
     def __init__(self, scenario: Scenario, fidelity: Fidelity) -> None:
         run = scenario.run
-        self.replications = fidelity.replications or (run.quick_replications if fidelity.quick else run.replications)
-        self.length_ps = run.quick_length_ps if fidelity.quick else run.length_ps
+        needed, swept = (run.quick, run.quick_swept) if fidelity.quick else (run.full, run.swept)
+        self.replications = fidelity.replications or needed.replications
+        self.length_ps = needed.length_ps
         self.thorough = fidelity.thorough
         self.starts_at_first = fidelity.quick and not fidelity.thorough and fidelity.ensemble is None
-        swept = (run.quick_swept_length_ps, run.quick_swept_replications)
-        length_ps, count = swept if fidelity.quick else (run.swept_length_ps, run.swept_replications)
-        self._swept_length_ps = self.length_ps if fidelity.thorough else length_ps
-        self._swept_replications = fidelity.replications or (self.replications if fidelity.thorough else count)
+        swept = needed if fidelity.thorough else swept
+        self._swept_length_ps = swept.length_ps
+        self._swept_replications = fidelity.replications or swept.replications
         self._scenario = scenario
         self._seed = fidelity.seed
         self._points: dict[tuple[PointKey, int], Point] = {}

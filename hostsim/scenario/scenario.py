@@ -35,7 +35,7 @@ HOST = (
 )
 """Sections of a scenario file for the host and its traffic."""
 
-__all__ = ["PointResolver", "Precision", "RunSpec", "Scenario"]
+__all__ = ["PointResolver", "Precision", "RunSize", "RunSpec", "Scenario"]
 
 
 @dataclass(frozen=True)
@@ -50,25 +50,30 @@ class Precision:
 
 
 @dataclass(frozen=True)
-class RunSpec:
-    """Run length and number of replications of each point; lengths are in picoseconds and include warm-up."""
+class RunSize:
+    """Run length, with warm-up, and number of replications of each point of a kind."""
 
     length_ps: int
     replications: int
-    quick_length_ps: int
-    quick_replications: int
-    swept_length_ps: int
-    """Length for points of the sweep that no expectation needs; the next three fields are for them, too."""
-    swept_replications: int
-    quick_swept_length_ps: int
-    quick_swept_replications: int
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """Sizes of the runs of a scenario, at full and at quick fidelity."""
+
+    full: RunSize
+    quick: RunSize
+    swept: RunSize
+    """At full fidelity, of points of the sweep that no expectation needs."""
+    quick_swept: RunSize
+    """At quick fidelity, of points of the sweep that no expectation needs."""
     precision: tuple[Precision, ...] = ()
     """Target precisions at full fidelity; replications are added until they are met."""
 
     @property
     def shortest_ps(self) -> int:
         """The shortest run length."""
-        return min(self.length_ps, self.quick_length_ps, self.swept_length_ps, self.quick_swept_length_ps)
+        return min(size.length_ps for size in (self.full, self.quick, self.swept, self.quick_swept))
 
 
 @dataclass(frozen=True, repr=False)

@@ -93,7 +93,7 @@ def test_new_writes_a_scenario_that_loads(cli, tmp_path, monkeypatch, kind):
     assert done.exit_code == 0, done.stderr
     scenario = load(tmp_path / "mine.yaml")
     assert scenario.warnings == ()
-    spec, _ = scenario.spec(scenario.first(), scenario.run.length_ps)
+    spec, _ = scenario.spec(scenario.first(), scenario.run.full.length_ps)
     assert [flow.kind for flow in spec.traffic.values()] == [kind]
     assert {(group.count, group.vcpus) for group in spec.vms} == {(3, 2)}
 

@@ -846,12 +846,12 @@ def test_what_an_option_says_of_the_run_goes_before_what_the_file_says_of_a_quic
     """A requested length is used; the key of the quick run has priority over both."""
     plain = load("first-sweep").run
     longer = load("first-sweep", {"run.length": "2 s"}).run
-    assert (longer.length_ps, longer.quick_length_ps) == (2 * 10**12, 2 * 10**12)
-    assert longer.quick_replications == plain.quick_replications
+    assert (longer.full.length_ps, longer.quick.length_ps) == (2 * 10**12, 2 * 10**12)
+    assert longer.quick.replications == plain.quick.replications
     more = load("first-sweep", {"run.replications": "7"}).run
-    assert (more.replications, more.quick_replications, more.quick_length_ps) == (7, 7, plain.quick_length_ps)
+    assert (more.full.replications, more.quick.replications, more.quick.length_ps) == (7, 7, plain.quick.length_ps)
     both = load("first-sweep", {"run.length": "2 s", "run.quick.length": "1 s"}).run
-    assert (both.length_ps, both.quick_length_ps) == (2 * 10**12, 10**12)
+    assert (both.full.length_ps, both.quick.length_ps) == (2 * 10**12, 10**12)
 
 
 def test_keys_that_several_kinds_of_traffic_share_are_told_once(tmp_path: Path) -> None:

@@ -187,7 +187,8 @@ class Runs:
                 scenario = with_constants(host.scenario, own_values(host.scenario, self.values(variables)))
                 if short:
                     run = scenario.run
-                    scenario = replace(scenario, run=replace(run, quick_length_ps=run.quick_length_ps // SHORT))
+                    size = replace(run.quick, length_ps=run.quick.length_ps // SHORT)
+                    scenario = replace(scenario, run=replace(run, quick=size))
                 plan = host.plan(scenario, fidelity)
                 plans.append((key, host, scenario, fidelity, _cheapest(plan) if short else plan))
             except InputError:

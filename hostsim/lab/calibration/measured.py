@@ -108,7 +108,7 @@ def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place)
     faults = lookup.faults
     faults += [f for axis, value in point.items() if (f := scenario.axes[axis].fault(axis, value, place)) is not None]
     if not faults:
-        resolution = scenario.points.resolve(point, scenario.run.quick_length_ps, place)
+        resolution = scenario.points.resolve(point, scenario.run.quick.length_ps, place)
         faults += [
             fault if fault.file else replace(fault, file=place.file, line=place.line) for fault in resolution.faults
         ]

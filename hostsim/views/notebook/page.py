@@ -203,10 +203,10 @@ def scenario_html(scenario: Scenario) -> str:
     run = scenario.run
     count = math.prod(len(axis.values) for axis in scenario.axes.values())
     lengths = (
-        f"{count} points; {run.replications} runs of {ps_to_seconds(run.length_ps):g} s each, "
-        f"quick {run.quick_replications} of {ps_to_seconds(run.quick_length_ps):g} s; those that no expectation rests on "
-        f"{run.swept_replications} of {ps_to_seconds(run.swept_length_ps):g} s, "
-        f"quick {run.quick_swept_replications} of {ps_to_seconds(run.quick_swept_length_ps):g} s."
+        f"{count} points; {run.full.replications} runs of {ps_to_seconds(run.full.length_ps):g} s each, "
+        f"quick {run.quick.replications} of {ps_to_seconds(run.quick.length_ps):g} s; those that no expectation rests on "
+        f"{run.swept.replications} of {ps_to_seconds(run.swept.length_ps):g} s, "
+        f"quick {run.quick_swept.replications} of {ps_to_seconds(run.quick_swept.length_ps):g} s."
     )
     parts = [heading(scenario.name), paragraph(scenario.question)]
     parts += [note(warning) for warning in scenario.warnings]
