@@ -413,9 +413,9 @@ def open_results(folder: str | Path, results: str | Path | None = None) -> Resul
 
 def plan(scenario: Scenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:
     """The plan of a scenario: the runs of its sweep, of its expectations, or of both."""
-    from hostsim.campaign.interim_analysis import make_plan
+    from hostsim.campaign.interim_analysis import plan_with_looks
 
-    return make_plan(scenario, runs, sweep=sweep, expectations=expectations)
+    return plan_with_looks(scenario, runs, sweep=sweep, expectations=expectations)
 
 
 def _shown(progress: ProgressListener | None) -> ProgressListener | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hostsim.campaign.interim_analysis import GROWTH, LEVEL, InterimAnalysis, is_futile, make_plan
+from hostsim.campaign.interim_analysis import GROWTH, LEVEL, InterimAnalysis, is_futile, plan_with_looks
 from hostsim.campaign.pipeline import judge_expectations
 from hostsim.engine.record import FloatArray, RunRecord
 from hostsim.results.estimate import Interval, student
@@ -29,7 +29,7 @@ FIND = "  - {name: most, between: [4, 26], find: {largest: receivers, from: 1, t
 
 
 def plan_of(folder: Path, *changes: tuple[str, str], fidelity: Fidelity | None = None) -> Plan:
-    return make_plan(load_text(folder, FIVE, *changes), fidelity or Fidelity(), sweep=False)
+    return plan_with_looks(load_text(folder, FIVE, *changes), fidelity or Fidelity(), sweep=False)
 
 
 def play(

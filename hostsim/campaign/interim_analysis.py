@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hostsim.results.search_answer import Bound
     from hostsim.scenario.expect.bisection import Bisection
 
-__all__ = ["ERROR", "GROWTH", "LEVEL", "InterimAnalysis", "is_futile", "make_plan"]
+__all__ = ["ERROR", "GROWTH", "LEVEL", "InterimAnalysis", "is_futile", "plan_with_looks"]
 
 GROWTH = (1, 2, 4)
 """Replications at each look, as multiples of the scenario's."""
@@ -44,7 +44,7 @@ _QUICK_LEVEL = 0.95
 """Level of the first look at quick fidelity."""
 
 
-def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expectations: bool = True) -> Plan:
+def plan_with_looks(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expectations: bool = True) -> Plan:
     """The plan of `hostsim.scenario.planner.make_plan`, with an interim analysis of each expectation.
 
     Exceptions: a known red at quick fidelity, a given number of replications, a scenario with a precision, and points with one replication

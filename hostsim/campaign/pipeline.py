@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hostsim.campaign.driver import Observer, Outcome, Progress, run_together, stored_outcome
-from hostsim.campaign.interim_analysis import make_plan
+from hostsim.campaign.interim_analysis import plan_with_looks
 from hostsim.campaign.store import Store, StoredRecords, code_digest
 from hostsim.campaign.task import NO_LIMITS, ResourceLimits
 from hostsim.results.figure import measures_of_subjects
@@ -97,7 +97,7 @@ def run_sweeps(
 
     The arguments and errors are those of `run_sweep`.
     """
-    plans = [make_plan(scenario, fidelity, expectations=expectations) for scenario in scenarios]
+    plans = [plan_with_looks(scenario, fidelity, expectations=expectations) for scenario in scenarios]
     summaries = {id(plan): _summary(plan) for plan in plans}
     outcomes = execute_all(plans, execution, lambda plan, record: summaries[id(plan)].add(record))
     for plan, outcome in zip(plans, outcomes, strict=True):
@@ -203,7 +203,7 @@ def _sources(records: StoredRecords, length_ps: int) -> Iterator[RunSource]:
 def _stored_outcomes(scenario: Scenario, fidelity: Fidelity, store: Store, summary: SweepSummary) -> Iterable[Outcome]:
     """Outcomes of expectations with all runs stored; the summary gets their records."""
     for expectation in scenario.expectations:
-        plan = make_plan(restrict(scenario, [expectation.name]), fidelity, sweep=False)
+        plan = plan_with_looks(restrict(scenario, [expectation.name]), fidelity, sweep=False)
         outcome = stored_outcome(plan, store, lambda _plan, record: summary.add(record))
         if outcome is not None:
             yield outcome

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from hostsim.campaign.interim_analysis import make_plan
+from hostsim.campaign.interim_analysis import plan_with_looks
 from hostsim.campaign.run_option import SHIPPED
 from hostsim.cli.output import about, columns, say_warnings
 from hostsim.errors import StoreError
@@ -63,7 +63,7 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
     last = _last_run(plan, store.folder) if missing else None
     if last is not None:
         if searched and _is_judged(last):
-            whole = preview(make_plan(plan.scenario, plan.fidelity), store)
+            whole = preview(plan_with_looks(plan.scenario, plan.fidelity), store)
             searched = max(last.usage.runs - whole.total, 0)
         seconds = _as_last(last, standing.missing, searched)
     else:

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import qmc
 
 from hostsim.campaign.ensemble import Ensemble, read_ensemble, write_ensemble
-from hostsim.campaign.interim_analysis import make_plan
+from hostsim.campaign.interim_analysis import plan_with_looks
 from hostsim.errors import InputError
 from hostsim.lab.calibration.observation import Observation, observations_of
 from hostsim.lab.calibration.posterior import Target, sample, train
@@ -177,7 +177,7 @@ def test_the_first_two_of_three_members_run_twice_and_the_same_on_both_sides(tmp
     costs = (1000.0, 2000.0, 4000.0)
     toy = Ensemble(tuple({"esxi.costs.context_switch": cost} for cost in costs))
     for overrides in ({}, {"hardware.cpu.clock": "2 GHz"}):
-        plan = make_plan(
+        plan = plan_with_looks(
             load(tmp_path / "tiny.yaml", overrides), Fidelity(replications=5, ensemble=toy), expectations=False
         )
         found = {task.replication: task.point.spec.costs.context_switch.cycles for task in plan.tasks}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hostsim.campaign.ensemble import Ensemble
-from hostsim.campaign.interim_analysis import make_plan
+from hostsim.campaign.interim_analysis import plan_with_looks
 from hostsim.campaign.pipeline import ExecutionOptions
 from hostsim.config.files import write_whole
 from hostsim.engine.record import FloatArray
@@ -66,7 +66,7 @@ def can_be(scenarios: Sequence[Scenario], ensemble: Ensemble) -> bool:
     """True if the first member is a possible host at every point of some scenarios."""
     try:
         for scenario in scenarios:
-            make_plan(scenario, Fidelity(replications=1, ensemble=ensemble))
+            plan_with_looks(scenario, Fidelity(replications=1, ensemble=ensemble))
     except InputError:
         return False
     return True

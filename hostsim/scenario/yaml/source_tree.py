@@ -85,11 +85,10 @@ class AssumedValue:
     """An assumed value: an input without a published source, written ``{value, assumed, range}``, optionally with ``prior``."""
 
     path: str
-    """Both ends; for a word, all allowed words, including the value."""
     value: Scalar
     reason: str
     range: tuple[Scalar, ...]
-    """Both ends; for a word, all allowed words including itself."""
+    """Both ends; for a word, all allowed words, including the value."""
     place: Place
     prior: Scalar | None = None
     """Median of the prior distribution, if the value is calibrated."""
