@@ -64,8 +64,8 @@ class Code:
     @property
     def digest(self) -> str:
         """Hash of all parts: 16 hexadecimal digits."""
-        named = "".join(f"{name}\0{what}\0" for name, what in sorted(self.parts.items()))
-        return hashlib.sha256(named.encode()).hexdigest()[:16]
+        parts = "".join(f"{name}\0{digest_of_part}\0" for name, digest_of_part in sorted(self.parts.items()))
+        return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
 def read_code(package: Path = PACKAGE, cache: Path = CACHE) -> Code:

@@ -222,9 +222,9 @@ class RunOptions(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _faults(cls, given: Any, handler: ModelWrapValidatorHandler["RunOptions"]) -> "RunOptions":
+    def _faults(cls, data: Any, handler: ModelWrapValidatorHandler["RunOptions"]) -> "RunOptions":
         try:
-            return handler(given)
+            return handler(data)
         except ValidationError as error:
             raise InputError(map(_fault, error.errors())) from None
 
@@ -245,7 +245,7 @@ def _fault(error: ErrorDetails) -> Fault:
 def run_options(
     function: Callable[..., object],
     options: RunOptions | None,
-    given: Mapping[str, Any],
+    keywords: Mapping[str, Any],
     offered: Collection[str] = OPTIONS.keys(),
 ) -> RunOptions:
     """The options of a call to a function of the Python interface.
@@ -253,14 +253,14 @@ def run_options(
     Args:
         function: the function.
         options: options in one object.
-        given: single options, which have priority.
+        keywords: single options, which have priority.
         offered: names that the function takes.
 
     Raises:
         InputError: a value is none that the option takes; carries every fault.
         TypeError: an unknown name; with the nearest one.
     """
-    chosen = (options.model_dump(exclude_unset=True) if options is not None else {}) | dict(given)
+    chosen = (options.model_dump(exclude_unset=True) if options is not None else {}) | dict(keywords)
     for name in chosen.keys() - offered:
         nearest = nearest_name(name, [*offered, *inspect.signature(function).parameters])
         hint = f"; did you mean {nearest!r}?" if nearest else ""

@@ -194,10 +194,10 @@ def _swept(subjects: Sequence[str], root: Path | None, plugins: Sequence[str | P
     brought = read_plugins(plugins)
     scenarios = [scenario for scenario, _ in select(*subjects, root=root, plugins=brought)]
     files = [file for file in subjects if file not in shipped() and Path(file).is_file()]
-    named = [load(name, plugins=brought) for name in subjects if name in shipped()]
-    named += [load(file, root=root, plugins=brought) for file in files]
+    scenarios_by_name = [load(name, plugins=brought) for name in subjects if name in shipped()]
+    scenarios_by_name += [load(file, root=root, plugins=brought) for file in files]
     own_files = {scenario.file for scenario in scenarios}
-    return [*scenarios, *(scenario for scenario in named if scenario.file not in own_files)]
+    return [*scenarios, *(scenario for scenario in scenarios_by_name if scenario.file not in own_files)]
 
 
 def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:
@@ -462,10 +462,10 @@ def cite(
         typer.echo(as_bibtex([own]) if bibtex else _own(own))
         return
     cited: dict[Publication, dict[str, list[str]]] = {}
-    for citation, what in _citations(subjects, root):
+    for citation, subject_text in _citations(subjects, root):
         users = cited.setdefault(citation.publication, {}).setdefault(citation.at, [])
-        if what not in users:
-            users.append(what)
+        if subject_text not in users:
+            users.append(subject_text)
     if bibtex:
         typer.echo(as_bibtex(cited))
         return

@@ -287,10 +287,10 @@ def _registered(scenario: Scenario) -> list[tuple[str, str, str]]:
 
     registry = scenario.resolver.registry
     brought = {plugin.digest: list[str]() for plugin in registry.plugins}
-    for role, what in ROLES.items():
+    for role, words in ROLES.items():
         for entry in registry.of(role).values():
             if entry.plugin is not None:
-                brought[entry.plugin.digest].append(f"{what} {entry.name}")
+                brought[entry.plugin.digest].append(f"{words} {entry.name}")
     return [(plugin.name, plugin.digest[:16], ", ".join(brought[plugin.digest])) for plugin in registry.plugins]
 
 

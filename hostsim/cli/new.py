@@ -67,9 +67,9 @@ def new(
 
     asks = is_asking()
 
-    def settled(given: Any, question: str, default: Any) -> Any:
-        if given is not None or not asks:
-            return default if given is None else given
+    def settled(own: Any, question: str, default: Any) -> Any:
+        if own is not None or not asks:
+            return default if own is None else own
         return typer.prompt(question, default=default, err=True)
 
     kinds = traffic or str(settled(None, f"Traffic ({', '.join(shipped_parts('traffic'))})", "transactions")).split()

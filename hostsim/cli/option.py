@@ -302,7 +302,7 @@ def percent(text: str, option: str) -> float:
     return share
 
 
-def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
+def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
     """Read the ``name=value`` texts of a repeated option as a mapping.
 
     Raises:
@@ -310,7 +310,7 @@ def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
     """
     values: dict[str, str] = {}
     faults = []
-    for text in given or ():
+    for text in texts or ():
         name, sign, value = (part.strip() for part in text.partition("="))
         if not sign or not name:
             faults.append(Fault("is not name=value", option, repr(text), "name=value"))

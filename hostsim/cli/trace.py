@@ -61,23 +61,23 @@ def trace(
     point = _point(loaded, pairs(at, "--at"), options.fidelity())
     start = _window(begin, "--from", 0) if begin is not None else point.spec.length // 2
     end = start + _window(length, "--length", 1)
-    seen = observe(point.spec, seed=options.seed, replication=replication, begin=start, end=end)
+    timeline = observe(point.spec, seed=options.seed, replication=replication, begin=start, end=end)
     words = ", ".join(f"{axis}={value}" for axis, value in point.axes.items()) or "the only point"
     title = f"{loaded.name}: {words}; seed {options.seed}, replication {replication}"
-    written = write_whole(file, to_perfetto(seen, title))
+    written = write_whole(file, to_perfetto(timeline, title))
     if not is_stdout(written):
         typer.echo(written)
-    typer.echo(f"{title}\n{_summary(seen, start, end)}", err=True)
+    typer.echo(f"{title}\n{_summary(timeline, start, end)}", err=True)
     say_warnings((*loaded.warnings, *point.warnings))
 
 
-def _summary(seen: Timeline, start: int, end: int) -> str:
+def _summary(timeline: Timeline, start: int, end: int) -> str:
     """Number of stays of worlds and utilisation of PCPUs in the window, as a sentence."""
-    stays = sum(map(len, seen.stays()))
-    busy = 100 * sum(seen.busy) / ((end - start) * len(seen.busy))
+    stays = sum(map(len, timeline.stays()))
+    busy = 100 * sum(timeline.busy) / ((end - start) * len(timeline.busy))
     return (
-        f"{(end - start) / 1e9:g} ms from {start / 1e9:g} ms: {stays} stays of {len(seen.worlds)} worlds on"
-        f" {len(seen.nodes)} PCPUs, which were busy for {busy:.1f} %"
+        f"{(end - start) / 1e9:g} ms from {start / 1e9:g} ms: {stays} stays of {len(timeline.worlds)} worlds on"
+        f" {len(timeline.nodes)} PCPUs, which were busy for {busy:.1f} %"
     )
 
 

@@ -133,19 +133,23 @@ class Registry:
         self._add("control_loop", name, settings, loop)
 
     def _add(self, role: str, name: str, settings: type[Spec], factory: Callable[..., object] | None = None) -> None:
-        what, plugin, entries = ROLES[role], self._loading if factory is not None else None, self._known[role]
+        role_words, plugin, entries = ROLES[role], self._loading if factory is not None else None, self._known[role]
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             allowed = "letters, digits, _ and -, at most 100"
-            raise InputError(Fault(f"is not a name of a {what}", given=repr(name), allowed=allowed))
+            raise InputError(Fault(f"is not a name of a {role_words}", given=repr(name), allowed=allowed))
         if not (isinstance(settings, type) and issubclass(settings, Spec)):
             allowed = "a class derived from hostsim.config.field.Spec"
-            raise InputError(Fault(f"has settings that nothing checks: the {what} {name!r}", allowed=allowed))
+            raise InputError(Fault(f"has settings that nothing checks: the {role_words} {name!r}", allowed=allowed))
         if role != "traffic" and "name" in settings.model_fields:
-            raise InputError(Fault(f"has a setting called name: the {what} {name!r}", allowed="another word"))
+            raise InputError(Fault(f"has a setting called name: the {role_words} {name!r}", allowed="another word"))
         if factory is not None and not callable(factory):
-            raise InputError(Fault(f"cannot be called: the {what} {name!r}", given=repr(factory), allowed="a function"))
+            raise InputError(
+                Fault(f"cannot be called: the {role_words} {name!r}", given=repr(factory), allowed="a function")
+            )
         if name in entries:
             owner = entries[name].plugin
             whose = "a shipped one has this name" if owner is None else f"the plug-in {owner.name} registers it too"
-            raise InputError(Fault(f"registers the {what} {name!r} a second time: {whose}", allowed="another name"))
+            raise InputError(
+                Fault(f"registers the {role_words} {name!r} a second time: {whose}", allowed="another name")
+            )
         entries[name] = Registered(name, settings, factory, plugin)

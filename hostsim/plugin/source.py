@@ -18,14 +18,14 @@ GROUP = "hostsim.plugins"
 """Group of entry points; each names a module."""
 
 
-def read_plugins(named: Sequence[str | Path | PluginSpec]) -> tuple[PluginSpec, ...]:
+def read_plugins(sources: Sequence[str | Path | PluginSpec]) -> tuple[PluginSpec, ...]:
     """Read plug-ins by path or entry point; a plug-in that is already read is unchanged.
 
     Raises:
         InputError: a missing file or entry point, or a duplicate.
     """
     plugins: list[PluginSpec] = []
-    for name in named:
+    for name in sources:
         plugin = name if isinstance(name, PluginSpec) else _read(name)
         if any(plugin.digest == other.digest for other in plugins):
             raise InputError(Fault("is given twice", "--plugin", repr(str(plugin.file)), "each plug-in once"))

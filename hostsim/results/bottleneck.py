@@ -398,7 +398,7 @@ class _Path:
         worlds = {}
         for kind in _KINDS:
             used = self._percent(f"{kind}.used_ps")
-            waits = [dict(self._percent(f"{kind}.{what}_ps")) for what in ("ready", "costop")]
+            waits = [dict(self._percent(f"{kind}.{state}_ps")) for state in ("ready", "costop")]
             homes = self._levels(f"{kind}.node").astype(np.int64)
             for index, (name, share) in enumerate(used):
                 mine = name in self._polls if kind == "netpoll" else self._of_path(name)
@@ -572,9 +572,9 @@ class _Path:
         index = self._entities(f"{world.kind}.used_ps").index(world.name)
         time = np.diff(self._record.instants_ps[self._record.cut :])[losing].sum() / 100.0
         spent = {}
-        for what in ("used", "ready", "costop"):
-            grown = self._by_slice(f"{world.kind}.{what}_ps")
-            spent[what] = float(grown[losing, index].sum() / time) if grown.shape[1] else 0.0
+        for state in ("used", "ready", "costop"):
+            grown = self._by_slice(f"{world.kind}.{state}_ps")
+            spent[state] = float(grown[losing, index].sum() / time) if grown.shape[1] else 0.0
         return replace(world, used=spent["used"], waits=spent["ready"] + spent["costop"])
 
     def _is_overload(self, queue: _Queue) -> bool:
@@ -703,8 +703,8 @@ class _Path:
         return Bottleneck("node", name, world.waits, reason=reason, relief=_relief(relief))
 
     def _context(self, world: _World, before: str = "") -> Bottleneck:
-        what = "Bursts of work wait" if self._is_work else "Packets wait"
-        reason = f"{before}{what} for {world.name}, which is busy for {world.used:.3g} % of the time"
+        waiting = "Bursts of work wait" if self._is_work else "Packets wait"
+        reason = f"{before}{waiting} for {world.name}, which is busy for {world.used:.3g} % of the time"
         spread = self._spread(world)
         return Bottleneck("context", world.name, world.wants, reason=f"{reason}{spread[0]}.", relief=_relief(spread[1]))
 
@@ -902,5 +902,5 @@ _QUEUES: Final = {
 """Queues by place of loss."""
 
 
-def _relief(what: str) -> str:
-    return f"Relief: {what}."
+def _relief(text: str) -> str:
+    return f"Relief: {text}."

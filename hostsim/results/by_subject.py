@@ -232,8 +232,8 @@ def _cpu(record: RunRecord, subject: Subject) -> dict[str, float]:
     kinds = ("vcpu",) if subject.kind != "world" else ("vcpu", "netpoll", "splitrx", "networld", "vmkernel", "firmware")
     window = record.window_ps / 100.0
 
-    def share(what: str, kinds: Sequence[str] = kinds) -> float:
-        return sum(_sum(record, subject, f"{kind}.{what}_ps") for kind in kinds) / window
+    def share(state: str, kinds: Sequence[str] = kinds) -> float:
+        return sum(_sum(record, subject, f"{kind}.{state}_ps") for kind in kinds) / window
 
     counters = [record.series[f"{kind}.used_ps"] for kind in kinds if f"{kind}.used_ps" in record.series]
     count = sum(subject.holds(record, "", entity) for series in counters for entity in series.entities)

@@ -266,11 +266,11 @@ def level(verdict: Verdict) -> int:
         return 2 if is_limit else 0
     if verdict.value is None:
         return 3
-    seen = over_published(verdict)
-    if not is_limit and all(abs(end - 1) <= _SHARE + _ROUNDING for end in interval_ends(seen)):
+    relative = over_published(verdict)
+    if not is_limit and all(abs(end - 1) <= _SHARE + _ROUNDING for end in interval_ends(relative)):
         return 1
     # relative to the published value, the limit of a direction is 1
-    side, ends = side_of(expectation.unit, expectation.band), interval_ends(seen if is_limit else verdict)
+    side, ends = side_of(expectation.unit, expectation.band), interval_ends(relative if is_limit else verdict)
     return 2 if side and all((end - 1) * side > -_ROUNDING for end in ends) else 3
 
 

@@ -371,12 +371,12 @@ class Differences(tuple[PairedDifference, ...]):
             metrics: in the order of the sentence; of equivalent measures the first is named.
         """
         same = {name: first for first, others in self.alike.items() for name in (first, *others)}
-        changed, unchanged, named = [], [], set[str]()
+        changed, unchanged, mentioned = [], [], set[str]()
         for metric in metrics:
             entries = self.only(metric)
-            if not entries or same.get(metric, metric) in named:
+            if not entries or same.get(metric, metric) in mentioned:
                 continue
-            named.add(same.get(metric, metric))
+            mentioned.add(same.get(metric, metric))
             certain = entries.certain
             if certain:
                 where = "" if len(certain) == len(entries) else f" at {len(certain)} of {len(entries)} points"

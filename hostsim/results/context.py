@@ -195,7 +195,7 @@ def _worlds(record: RunRecord, kind: str) -> list[Row]:
     worlds = record.series.get(f"{kind}.node")
     if worlds is None or not worlds.entities:
         return []
-    used, ready = (_percent(record, f"{kind}.{what}_ps") for what in ("used", "ready"))
+    used, ready = (_percent(record, f"{kind}.{state}_ps") for state in ("used", "ready"))
     dispatches = _rate(record, f"{kind}.dispatches")
     homes = _samples(record, f"{kind}.node")
     rows = [

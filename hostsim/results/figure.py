@@ -51,8 +51,8 @@ def _axis_label(names: Names, axis: str) -> str:
 def _value_name(names: Names, axis: str, value: Scalar) -> str:
     """The name of a value: ``NUMA I/O on``, or ``rate = 30 kpps`` without one."""
     axis_names = names.get(axis)
-    named = axis_names.values.get(str(value)) if axis_names else None
-    return f"{_axis_label(names, axis)} = {value}" if named is None else named
+    label = axis_names.values.get(str(value)) if axis_names else None
+    return f"{_axis_label(names, axis)} = {value}" if label is None else label
 
 
 def _point(names: Names, at: AxisValues) -> str:

@@ -189,15 +189,13 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
     if given in (FORMAT, _EARLIER_FORMAT):
         return
     is_later = isinstance(given, int) and given > FORMAT
-    which, first = ("a later", "install that one, or run ") if is_later else ("an earlier", "")
+    age, first = ("a later", "install that one, or run ") if is_later else ("an earlier", "")
     command = f"`{rerun_command(kept, folder)}`"
     provenance, own = kept.get("provenance"), ""
     if not (isinstance(provenance, dict) and provenance.keys() & {"file", "source"}):
         own = "; for your own scenario, give its file instead of its name"
     how = f"{first}{command}{'' if is_later else ' writes it again, from stored runs'}{own}"
-    raise StoreError(
-        f"{folder}: has format {given!s:.20}, of {which} version of hostsim; this one reads {FORMAT}: {how}"
-    )
+    raise StoreError(f"{folder}: has format {given!s:.20}, of {age} version of hostsim; this one reads {FORMAT}: {how}")
 
 
 def _digest(file: Path) -> str:
@@ -240,10 +238,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        named = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
+        fields = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
         if isinstance(value, Verdict) and value.prediction is None:
-            del named["prediction"]  # which was not requested
-        return {"form": type(value).__name__} | named if type(value).__name__ in TAGGED else named
+            del fields["prediction"]  # which was not requested
+        return {"form": type(value).__name__} | fields if type(value).__name__ in TAGGED else fields
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):

@@ -90,10 +90,10 @@ class Names(Protocol):
     def metric(self, name: str, path: KeyPath) -> str:
         """The unit of a metric; empty if it is unknown."""
 
-    def point(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> Point:
+    def point(self, values: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> Point:
         """A value for every axis except some."""
 
-    def written(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> Point:
+    def written(self, values: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> Point:
         """The given values of axes."""
 
     def first(self, names: Iterable[str]) -> Point:
@@ -304,8 +304,8 @@ class RatioPart(Spec):
 
     @model_validator(mode="after")
     def _points_or_names(self) -> RatioPart:
-        named = [isinstance(side, str) for side in (self.of, self.to)]
-        if any(named) != all(named) or all(named) != (self.metric is None) or (all(named) and self.at):
+        are_names = [isinstance(side, str) for side in (self.of, self.to)]
+        if any(are_names) != all(are_names) or all(are_names) != (self.metric is None) or (all(are_names) and self.at):
             raise ValueError(
                 "mixes points and names|metric: METRIC, of: {AXIS: VALUE}, to: {AXIS: VALUE}; or of: NAME, to: NAME"
             )
@@ -826,10 +826,10 @@ def _words(condition: Predicate) -> str:
     if isinstance(condition, Monotone):
         return f"{condition.metric} {condition.direction}"
     unit = CATALOGUE[condition.metric].unit if isinstance(condition, Within) else ""
-    what = condition.metric if isinstance(condition, Within) else f"ratio of {condition.metric}"
+    measure = condition.metric if isinstance(condition, Within) else f"ratio of {condition.metric}"
     below, above = condition.limit.below, condition.limit.above
     bound = f"above {above:g}" if below is None else f"below {below:g}"
-    return f"{what} {bound} {unit}".rstrip()
+    return f"{measure} {bound} {unit}".rstrip()
 
 
 Amount = int | float | str
@@ -957,11 +957,11 @@ class Switches(Form):
     def _check_sides(self, measures: Sequence[PointEstimate]) -> None:
         """Checks that there are cases on both sides of every threshold except 0."""
         for threshold in sorted(set(self.below)):
-            seen = [m.interval.mean for m, below in zip(measures, self.below, strict=True) if below == threshold]
-            if threshold > 0 and len({value < threshold for value in seen}) == 1:
-                lacking = "from it on" if seen[0] < threshold else "below it"
+            means = [m.interval.mean for m, below in zip(measures, self.below, strict=True) if below == threshold]
+            if threshold > 0 and len({value < threshold for value in means}) == 1:
+                lacking = "from it on" if means[0] < threshold else "below it"
                 unit = CATALOGUE[self.when].unit
-                there = ", ".join(f"{value:.4g}" for value in seen)
+                there = ", ".join(f"{value:.4g}" for value in means)
                 raise MissingError(f"no case has {self.when} {lacking} at the threshold {threshold:g} {unit}: {there}")
 
 
@@ -1120,8 +1120,8 @@ class ExpectPart(Spec):
             raise ValueError("has at or less without a metric|at and less beside metric, at inside other forms")
         if self.metric is None and self.of is not None:
             raise ValueError("has of without a metric|of beside metric; inside other forms metric: METRIC of SUBJECT")
-        named = [key for key in ("claim", "measurement", "name") if getattr(self, key) is not None]
-        if len(named) != 1 or (self.name is None) != (self.between is None):
+        names_given = [key for key in ("claim", "measurement", "name") if getattr(self, key) is not None]
+        if len(names_given) != 1 or (self.name is None) != (self.between is None):
             raise ValueError(
                 "is neither a claim, a measurement nor your own expectation|"
                 "claim: ID; measurement: ID; or name: TEXT and between: [low, high]"

@@ -180,21 +180,21 @@ def require_whole(file: bytes) -> bool:
     return True
 
 
-def require_digest(results: Path, given: int, earlier: int, *, has_digest: bool) -> None:
+def require_digest(results: Path, format_number: int, earlier: int, *, has_digest: bool) -> None:
     """Check the format of a file. The older format has no digest, which is logged once for each results folder.
 
     Args:
         results: the results folder.
-        given: format of the file.
+        format_number: format of the file.
         earlier: format before `FORMAT` of such files.
         has_digest: whether it has a valid digest.
 
     Raises:
         ValueError: it has another format, or lacks its digest.
     """
-    if given not in (FORMAT, earlier):
-        raise ValueError(f"has format {given}, not {FORMAT}")
-    if given == FORMAT and not has_digest:
+    if format_number not in (FORMAT, earlier):
+        raise ValueError(f"has format {format_number}, not {FORMAT}")
+    if format_number == FORMAT and not has_digest:
         raise ValueError("has no digest: it is damaged or was edited")
     if not has_digest:
         _warn(results)

@@ -151,8 +151,8 @@ def require_finished(record: RunRecord) -> None:
         TypeError: the argument is not a record, but for example results.
     """
     if not isinstance(record, RunRecord):
-        what = type(record).__name__
-        raise TypeError(f"a record is needed, such as results.record() or one of results.records, not {what}")
+        kind = type(record).__name__
+        raise TypeError(f"a record is needed, such as results.record() or one of results.records, not {kind}")
     if record.error is not None:
         last = (record.error.strip().splitlines() or [""])[-1]
         raise InputError(Fault("the run has failed and has no counters", "record", last, "a finished run"))

@@ -290,9 +290,9 @@ def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tre
         raise InputError(tree.fault((), "is not a mapping", "keys and values"))
     if kind not in _EXTENDABLE or "extends" not in tree.data:
         return tree
-    parent, what = tree.data["extends"], _EXTENDABLE[kind]
+    parent, noun = tree.data["extends"], _EXTENDABLE[kind]
     if not isinstance(parent, str):
-        raise InputError(tree.fault(("extends",), "is not a name", f"a {what}, or a path with a slash"))
+        raise InputError(tree.fault(("extends",), "is not a name", f"a {noun}, or a path with a slash"))
     chain = (*chain, file.resolve())
     if len(chain) > MAX_CHAIN:
         raise InputError(
@@ -303,7 +303,7 @@ def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tre
     except InputError as error:
         raise InputError(tree.located(("extends",), error)) from None
     if parent_file.resolve() in chain:
-        raise InputError(tree.fault(("extends",), "extends itself", f"a {what} that does not lead back here"))
+        raise InputError(tree.fault(("extends",), "extends itself", f"a {noun} that does not lead back here"))
     delta = Tree({key: value for key, value in tree.data.items() if key != "extends"}, tree.places, tree.file)
     return merge(_extended(parent_file, kind, root, chain), delta)
 

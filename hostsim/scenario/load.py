@@ -175,10 +175,10 @@ class _Loading:
         """Lengths and replications; options for all runs have priority over the file's values for some of them."""
 
         def settled(prefix: str, part: QuickPart | SweptPart, wide: RunSize) -> RunSize:
-            def value(name: str, given: int | None, of_wide: int) -> int:
+            def value(name: str, own: int | None, of_wide: int) -> int:
                 is_set = f"{prefix}.{name}" in self._pinned
                 wider = [f"{prefix.rsplit('.', depth)[0]}.{name}" for depth in range(1, prefix.count(".") + 1)]
-                return of_wide if given is None or (not is_set and any(p in self._pinned for p in wider)) else given
+                return of_wide if own is None or (not is_set and any(p in self._pinned for p in wider)) else own
 
             return RunSize(
                 value("length", part.length, wide.length_ps),
@@ -300,8 +300,8 @@ class _Loading:
                 allowed, near = "one of " + ", ".join(texts), nearest_name(value, list(texts))
                 path: KeyPath = ("sweep", name, "value_labels", value)
                 self._faults.append(self._tree.fault(path, "is not a value of the axis", allowed, near, value))
-        named = {written_text(value): words for value, words in part.value_labels.items()}
-        values = {str(value): named[written] for value in axis.values if (written := written_text(value)) in named}
+        labels = {written_text(value): words for value, words in part.value_labels.items()}
+        values = {str(value): labels[written] for value in axis.values if (written := written_text(value)) in labels}
         return AxisNames(part.label, values)
 
     def _new_axis(self, name: str, text: str) -> Axis | None:

@@ -109,17 +109,17 @@ def default_services(spec: PointSpec) -> Iterator[EffectiveSetting]:
     hertz = spec.costs.cycle_rate(cpu.family, cpu.hertz)
     groups = {group.name: group.guest for group in spec.vms}
     for name, flow in spec.traffic.items():
-        application, what = flow.application
+        application, noun = flow.application
         if not application or flow.own_service is not None:
             continue
         guests = {groups[group].guest: groups[group] for group in flow.to}
         for guest in guests.values():
             cost: Cost = getattr(guest.applications, application)
-            article = "an" if what[0] in "aeiou" else "a"
+            article = "an" if noun[0] in "aeiou" else "a"
             kind = "assumed" if cost.assumed is not None else "measured"
             path = f"traffic.{name}.service" + (f" ({guest.guest})" if len(guests) > 1 else "")
             yield EffectiveSetting(
-                path, _words(cost.ps(hertz)), f"{article} {what}, {kind} for {guest.guest}{_range(cost, hertz)}"
+                path, _words(cost.ps(hertz)), f"{article} {noun}, {kind} for {guest.guest}{_range(cost, hertz)}"
             )
 
 

@@ -287,9 +287,9 @@ class _PointBuilder:
                 self.faults += traffic_faults(self._tree, self._file, groups, hardware, traffic)
             if not self.faults:
                 self.faults += load_faults(self._tree, self._file, traffic, length_ps)
-                named = {group.name: group for group in groups}
-                self.faults += vm_traffic_faults(self._tree, self._file, named, hardware, traffic)
-                self.faults += tier_faults(self._tree, named, self._file.network, traffic)
+                groups_by_name = {group.name: group for group in groups}
+                self.faults += vm_traffic_faults(self._tree, self._file, groups_by_name, hardware, traffic)
+                self.faults += tier_faults(self._tree, groups_by_name, self._file.network, traffic)
             new_warnings = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
             if peer and platform.hypervisor:
                 new_warnings += assumption_warnings(self._tree, self._file, peer, groups, traffic, settings)
@@ -343,10 +343,10 @@ class _PointBuilder:
 
     def _settings(self, path: KeyPath) -> Mapping[str, Any]:
         """The settings below a path, except those replaced by their defaults."""
-        given = self._mapping(path)
+        texts = self._mapping(path)
         if not self._vain:
-            return given
-        return {name: value for name, value in given.items() if dotted((*path, name)) not in self._vain}
+            return texts
+        return {name: value for name, value in texts.items() if dotted((*path, name)) not in self._vain}
 
     def _part(self, key: KeyPath) -> Part[Any] | None:
         try:

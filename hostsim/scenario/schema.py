@@ -68,9 +68,9 @@ class _ByName:
     """One of several models, selected by the name under a key; a model without other values can be given by its name alone."""
 
     def __init__(
-        self, key: str, what: str, models: Mapping[str, type[BaseModel]], plugins: Iterable[PluginSpec]
+        self, key: str, role_words: str, models: Mapping[str, type[BaseModel]], plugins: Iterable[PluginSpec]
     ) -> None:
-        self._key, self._what, self._models = key, what, models
+        self._key, self._what, self._models = key, role_words, models
         loaded = ", ".join(plugin.name for plugin in plugins)
         self._plugins = f"plug-ins loaded: {loaded}" if loaded else "no plug-in is loaded"
         self._is_short = key == "name"
@@ -123,13 +123,13 @@ def _part(spec: type[Spec]) -> type[BaseModel]:
     return create_model(name, __base__=spec, __doc__=spec.__doc__, __module__=__name__, arrivals=(ArrivalsPart, field))
 
 
-def _named(name: str, settings: type[Spec], what: str) -> type[BaseModel]:
+def _named(name: str, settings: type[Spec], role_words: str) -> type[BaseModel]:
     """The settings of a policy or a control loop, including its name."""
     # with the role: a coalescing scheme and a steering rule may have one name
-    title = "".join(word.capitalize() for word in f"{name} {what}".replace("-", " ").replace("_", " ").split())
+    title = "".join(word.capitalize() for word in f"{name} {role_words}".replace("-", " ").replace("_", " ").split())
     literal: Any = Literal[name]
-    field: Any = Field(description=f"Name of the {what}.")
-    doc = f"The {what} {name}. {settings.__doc__ if settings.model_fields else 'It has no settings.'}"
+    field: Any = Field(description=f"Name of the {role_words}.")
+    doc = f"The {role_words} {name}. {settings.__doc__ if settings.model_fields else 'It has no settings.'}"
     return create_model(f"{title}Part", __base__=settings, __doc__=doc, __module__=__name__, name=(literal, field))
 
 

@@ -78,8 +78,8 @@ class Bibliography:
     def of_text(self, text: str) -> tuple[Citation, ...]:
         """The citations that a text names, without duplicates, in the order of the bibliography."""
         folded = " ".join(text.split())
-        named = [words for words in self.texts if _names(folded, words)]
-        longest = [words for words in named if not any(words in other for other in named if other != words)]
+        texts = [words for words in self.texts if _names(folded, words)]
+        longest = [words for words in texts if not any(words in other for other in texts if other != words)]
         return tuple(dict.fromkeys(citation for words in longest for citation in self.texts[words]))
 
 
@@ -385,12 +385,12 @@ def _known_red(entry: object, *, other_runs: bool) -> KnownRed:
     return KnownRed(ranges[-1 if other_runs else 0], reason, awaiting, by_interval=other_runs)
 
 
-def _range(written: object, what: str) -> Band:
+def _range(written: object, noun: str) -> Band:
     """Read a range; raises ValueError with the problem."""
     match written:
         case (int() | float() as low, int() | float() as high) if low <= high:
             return Band(float(low), float(high))
-    raise ValueError(f"has no {what}, two numbers of which the first is not above the second")
+    raise ValueError(f"has no {noun}, two numbers of which the first is not above the second")
 
 
 _PLACES = (

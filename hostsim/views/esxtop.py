@@ -52,7 +52,9 @@ def to_esxtop(record: RunRecord, spec: PointSpec, host: str) -> str:
     columns = [*_pcpus(rows), *_worlds(rows), *_uplinks(rows, spec), *_ports(rows, spec)]
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow(["(PDH-CSV 4.0) (UTC)(0)", *(f"\\\\{host}\\{what}\\{counter}" for what, counter, _ in columns)])
+    writer.writerow(
+        ["(PDH-CSV 4.0) (UTC)(0)", *(f"\\\\{host}\\{instance}\\{counter}" for instance, counter, _ in columns)]
+    )
     values = np.array([column for _, _, column in columns]).T
     for time, row in zip(rows.times(), values, strict=True):
         writer.writerow([time, *(f"{value:.2f}" for value in row)])

@@ -393,9 +393,9 @@ class BestFit:
             for prior_index, host, moved in simulations:
                 values = np.mean([self._values([next(answers)]) for _ in range(counts[host])], axis=0)
                 difference = values - base
-                seen = np.abs(difference) > NOISE * noise / math.sqrt(counts[host])
+                is_beyond_noise = np.abs(difference) > NOISE * noise / math.sqrt(counts[host])
                 derivatives[rows[host], prior_index] = np.where(
-                    seen, difference / (moved[prior_index] - variables[prior_index]), 0.0
+                    is_beyond_noise, difference / (moved[prior_index] - variables[prior_index]), 0.0
                 )[rows[host]]
                 yield prior_index, host, moved, float(np.nanmax(np.abs(difference / scales)[rows[host]], initial=0.0))
 

@@ -307,7 +307,7 @@ class Calibration:
             (entry.name, entry.unit, *entry.prior, *entry.posterior, entry.moved, entry.kept, entry.name in held)
             for entry in sorted(self.found.summary.learnt, key=lambda entry: entry.kept)
         ]
-        ends = [f"{which}_{end}" for which in ("prior", "posterior") for end in ("low", "median", "high")]
+        ends = [f"{time}_{end}" for time in ("prior", "posterior") for end in ("low", "median", "high")]
         return pd.DataFrame(rows, columns=["name", "unit", *ends, "moved", "kept", "held"]).set_index("name")
 
     @property

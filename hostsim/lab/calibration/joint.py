@@ -138,12 +138,12 @@ class Joint:
         numbers = [member_number for member_number, member in members.items() if not member.error]
         inputs = np.array([shares[member_number] for member_number in numbers])
         emulators = {}
-        seen: set[bytes] = set()
+        distinct_outputs: set[bytes] = set()
         for observation in self.observations:
             values = np.array([members[member_number].claims[observation.name] for member_number in numbers])
-            if values.tobytes() in seen:
+            if values.tobytes() in distinct_outputs:
                 continue
-            seen.add(values.tobytes())
+            distinct_outputs.add(values.tobytes())
             outputs = np.array([observation.distance(value) for value in values])
             if np.count_nonzero(np.isfinite(outputs)) >= LEAST:
                 emulators[observation.name] = train(inputs, np.clip(outputs, -FARTHEST, FARTHEST), self.design.seed)

@@ -66,9 +66,11 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
         if not columns:
             raise InputError(Fault("is empty", file=name, allowed="a line of columns, and a row for each measurement"))
         if not set(columns) & set(_COLUMNS):
-            seen = format_of(text) or "another table"
+            other_format = format_of(text) or "another table"
             given, allowed = ascii(columns[0][:40]), "columns for axes of the scenario, metric, value and interval"
-            raise InputError(Fault(f"is {seen}, not a table of measurements", "", given, allowed, file=name, line=1))
+            raise InputError(
+                Fault(f"is {other_format}, not a table of measurements", "", given, allowed, file=name, line=1)
+            )
         reader.fieldnames = columns
         _require_columns(columns, scenario, name)
         entries: dict[str, Expectation] = {}

@@ -338,9 +338,9 @@ def read_log(log: Path, names: Collection[str]) -> Iterator[Evaluated]:
     """
     with log.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
-        given = set(rows.fieldnames or ()) - {"member", "processor_s", "error"}
-        if given != set(names):
-            other = sorted(given.symmetric_difference(names))
+        columns = set(rows.fieldnames or ()) - {"member", "processor_s", "error"}
+        if columns != set(names):
+            other = sorted(columns.symmetric_difference(names))
             raise InputError(
                 Fault(
                     "is a log of other claims",

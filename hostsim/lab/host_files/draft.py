@@ -107,8 +107,8 @@ class Draft:
     def _nics(self) -> list[str]:
         """NICs whose link is not known to be down."""
         down = {reading.to.split(".")[1] for reading in self.contents.readings if reading.to.endswith(".down")}
-        named = {reading.given for reading in self.contents.readings if reading.to.endswith(".uplinks")}
-        return sorted({*self._groups("nics"), *named} - down, key=lambda nic: (len(nic), nic))
+        uplinks = {reading.given for reading in self.contents.readings if reading.to.endswith(".uplinks")}
+        return sorted({*self._groups("nics"), *uplinks} - down, key=lambda nic: (len(nic), nic))
 
     @cached_property
     def _switches(self) -> dict[str, list[Reading]]:

@@ -143,9 +143,9 @@ def _read_stream(stream: _Limited, name: str, contents: Contents) -> None:
         if text.lstrip().startswith("structure[") or "/esxcli" in text[:1000]:
             remedy = "the same command without --formatter"
             raise InputError(Fault("is written by esxcli --formatter", file=name, allowed=remedy, line=1))
-        seen = format_of(text)
-        remedy = f"; a scenario reads it: {_SETTINGS[seen]}" if seen in _SETTINGS else ""
-        message = f"is {seen}, which is not imported" if seen else "has an unknown format"
+        other_format = format_of(text)
+        remedy = f"; a scenario reads it: {_SETTINGS[other_format]}" if other_format in _SETTINGS else ""
+        message = f"is {other_format}, which is not imported" if other_format else "has an unknown format"
         raise InputError(Fault(message + remedy, file=name, allowed=_KINDS, line=1))
 
 

@@ -242,8 +242,8 @@ def priority_classes() -> Iterator[Oracle]:
 
     def answers(sojourns: tuple[float, float]) -> tuple[Quantity, ...]:
         return tuple(
-            Quantity(f"mean sojourn of the {which}, services", sojourn)
-            for which, sojourn in zip(("first", "second"), sojourns, strict=True)
+            Quantity(f"mean sojourn of the {ordinal}, services", sojourn)
+            for ordinal, sojourn in zip(("first", "second"), sojourns, strict=True)
         )
 
     waits = closed_form.nonpreemptive_waits(0.3, 0.3)

@@ -444,9 +444,9 @@ FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mea
 """Names of measures in earlier versions, with current names."""
 
 
-def nearest_metric(given: str) -> str:
+def nearest_metric(name: str) -> str:
     """The probable metric for an unknown name: the current name, or the most similar one; may be empty."""
-    return FORMER_NAMES.get(given) or nearest_name(given, list(CATALOGUE))
+    return FORMER_NAMES.get(name) or nearest_name(name, list(CATALOGUE))
 
 
 WINDOW = {"cut_s": "s", "length_s": "s"}
@@ -564,8 +564,8 @@ def label_of(metric: str) -> str:
         return _LABELS[metric]
     family, _, statistic = metric.rpartition("_")
     if family in _PERCENTILES and statistic in _RANKS:
-        what, note = _PERCENTILES[family]
-        return f"{_RANKS[statistic]} {what}{note}"
+        quantity, note = _PERCENTILES[family]
+        return f"{_RANKS[statistic]} {quantity}{note}"
     return spelt(metric)
 
 

@@ -341,13 +341,13 @@ class Metric:
     """For a settled response time: the raw measure of the same requests, which is always finite."""
 
 
-def percentile(prefix: str, name: str, share: float, histogram: str, what: str) -> Metric:
+def percentile(prefix: str, name: str, share: float, histogram: str, quantity: str) -> Metric:
     """Metric of a percentile: NaN with too few observations."""
     least, is_latency = least_count(share), prefix == "latency"
     return Metric(
         f"{prefix}_{name.replace('.', '')}",
         "us" if is_latency else "ms",
-        f"{_rank(share)} of {what}; needs at least {least}.",
+        f"{_rank(share)} of {quantity}; needs at least {least}.",
         "percentile",
         quantile(histogram, share) if is_latency else scaled(quantile(histogram, share), 1e-3),
         least,

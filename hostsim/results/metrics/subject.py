@@ -410,8 +410,8 @@ class SharedTrafficError(InputError):
     """Traffic shared by several subjects, whose measures belong to none of them."""
 
 
-def _lacking(what: str) -> InputError:
-    return InputError(Fault(f"the record of an earlier version does not have {what}", allowed="after a new run"))
+def _lacking(missing: str) -> InputError:
+    return InputError(Fault(f"the record of an earlier version does not have {missing}", allowed="after a new run"))
 
 
 def _shared(traffic: Iterable[str], whose: str) -> SharedTrafficError:
@@ -587,8 +587,8 @@ def chosen(candidates: list[Subject], text: str, metric: Metric | None) -> Subje
     sound = [candidate for candidate in candidates if metric is None or has(metric, candidate.kind, candidate.name)]
     if not sound:
         assert metric is not None  # without a measure all are valid
-        what = " and ".join(KINDS[candidate.kind].words for candidate in candidates)
-        raise InputError(Fault(f"{metric.name} is not a measure of {what}", "of", repr(text), kinds_with(metric)))
+        kinds = " and ".join(KINDS[candidate.kind].words for candidate in candidates)
+        raise InputError(Fault(f"{metric.name} is not a measure of {kinds}", "of", repr(text), kinds_with(metric)))
     if len(sound) > 1:
         allowed = ", ".join(f"{candidate.kind} {candidate.name}" for candidate in sound)
         raise InputError(Fault("several subjects have this name", "of", repr(text), allowed))

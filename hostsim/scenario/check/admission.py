@@ -29,11 +29,11 @@ def pool_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
         message = "is the name of the root resource pool, which is the host itself"
         yield tree.fault(("resource_pools", ROOT_POOL), message, "another name", given=ROOT_POOL)
         return
-    named: list[tuple[KeyPath, str]] = [
+    names_at: list[tuple[KeyPath, str]] = [
         (("resource_pools", name, "parent"), pool.parent) for name, pool in file.resource_pools.items()
     ]
-    named += [(("vms", name, "resource_pool"), group.resource_pool) for name, group in file.vms.items()]
-    unknown = [(path, name) for path, name in named if name not in pools]
+    names_at += [(("vms", name, "resource_pool"), group.resource_pool) for name, group in file.vms.items()]
+    unknown = [(path, name) for path, name in names_at if name not in pools]
     for path, name in unknown:
         yield tree.fault(path, "unknown resource pool", "one of " + ", ".join(pools), nearest_name(name, pools))
     for name, pool in file.resource_pools.items():
@@ -45,10 +45,10 @@ def pool_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
 
 
 def _is_in_itself(file: PointFile, name: str) -> bool:
-    seen = {ROOT_POOL, name}
+    pools_on_the_way = {ROOT_POOL, name}
     parent = file.resource_pools[name].parent
-    while parent not in seen:
-        seen.add(parent)
+    while parent not in pools_on_the_way:
+        pools_on_the_way.add(parent)
         parent = file.resource_pools[parent].parent
     return parent == name
 
@@ -165,6 +165,6 @@ def admission_faults(
 
 def _fault(tree: Tree, path: KeyPath, who: str, requested: int, refusal: tuple[str, int]) -> Fault:
     message, unreserved = refusal
-    what = f"{who}is not powered on" if who else "is not made"
-    shown = f'{what}: "{message}" (requested {requested} MHz, unreserved {max(unreserved, 0)} MHz)'
+    effect = f"{who}is not powered on" if who else "is not made"
+    shown = f'{effect}: "{message}" (requested {requested} MHz, unreserved {max(unreserved, 0)} MHz)'
     return tree.fault(path, shown, f"at most {max(unreserved, 0)} MHz")

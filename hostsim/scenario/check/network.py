@@ -277,8 +277,8 @@ def _end_faults(tree: Tree, path: KeyPath, flow: VmTraffic, groups: Mapping[str,
         most = vnics + len(passed)
         if vnic >= most:
             allowed = f"an integer 0..{most - 1}" if most > 1 else "0" if most else "nothing: it has none"
-            what = "a vNIC" if not passed else "a vNIC or a virtual function"
-            yield tree.fault((*path, key), f"is not {what} of {name}", allowed, given=str(vnic))
+            ends = "a vNIC" if not passed else "a vNIC or a virtual function"
+            yield tree.fault((*path, key), f"is not {ends} of {name}", allowed, given=str(vnic))
             return
         if vnic >= vnics and isinstance(passed[vnic - vnics], PassthroughSettings):
             message = f"is a whole NIC that is passed through to {name}: nothing on the host switches its frames"
@@ -318,8 +318,8 @@ def _nic_switch_faults(
             yield tree.fault((*path, key), message, reaches, given=f"{vnic} of {name}")
             return
         if switch.vlan is not None or switch.vxlan:
-            what = f"VLAN {switch.vlan}" if switch.vlan is not None else "VXLAN"
-            message = f"is on {network} by this vNIC, in {what}, and functions are in none"
+            feature = f"VLAN {switch.vlan}" if switch.vlan is not None else "VXLAN"
+            message = f"is on {network} by this vNIC, in {feature}, and functions are in none"
             yield tree.fault((*path, key), message, "a network without one", given=f"{vnic} of {name}")
             return
         policy = local_policy(switch, name)
@@ -462,7 +462,7 @@ def _tier_group_faults(
     tree: Tree, path: KeyPath, flow: TiersSpec, groups: Mapping[str, VmGroupSpec]
 ) -> Iterator[Fault]:
     """Faults of groups that do not exist, have no VMs, or are in two tiers."""
-    seen, is_there = set(flow.to), any(groups[name].count for name in flow.to)
+    groups_before, is_there = set(flow.to), any(groups[name].count for name in flow.to)
     for index, tier in enumerate(flow.behind):
         key = (*path, "behind", index, "to")
         for group in tier.to or ():
@@ -471,9 +471,9 @@ def _tier_group_faults(
                 yield tree.fault(
                     key, "unknown group of VMs", allowed, nearest_name(group, list(groups)), given=repr(group)
                 )
-            elif group in seen:
+            elif group in groups_before:
                 yield tree.fault(key, f"is in another tier too: {group}", "each group once", given=repr(group))
-            seen.add(group)
+            groups_before.add(group)
         counts = [groups[group].count for group in tier.to or () if group in groups]
         if is_there and tier.to is not None and counts and not any(counts):
             yield tree.fault(key, "has no VMs to call", "a group with a count of at least 1")

@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 
-def _unknown(tree: Tree, path: KeyPath, name: str, existing: Iterable[str], what: str) -> Fault:
+def _unknown(tree: Tree, path: KeyPath, name: str, existing: Iterable[str], noun: str) -> Fault:
     names = list(existing)
-    allowed = "one of " + ", ".join(names) if names else f"nothing: there is no {what}"
-    return tree.fault(path, f"unknown {what}", allowed, nearest_name(name, names), given=repr(name))
+    allowed = "one of " + ", ".join(names) if names else f"nothing: there is no {noun}"
+    return tree.fault(path, f"unknown {noun}", allowed, nearest_name(name, names), given=repr(name))
 
 
 def _unknown_driver(tree: Tree, name: str, nic: NicSpec, platform: PlatformSpec) -> Fault:

@@ -142,13 +142,13 @@ class Reader(Lookup):
 
     def names(self, parts: Mapping[int, ExpectPart]) -> None:
         """Check the names of expectations: unique, and ratios of known ones."""
-        seen: dict[str, int] = {}
+        first_index: dict[str, int] = {}
         for index, part in parts.items():
             name = part.label
             path: KeyPath = ("expect", index)
-            if name in seen:
+            if name in first_index:
                 self.fault((*path, part.named_by), "is given twice", "each expectation once")
-            seen.setdefault(name, index)
+            first_index.setdefault(name, index)
             for side, other in (("of", part.ratio.of), ("to", part.ratio.to)) if part.ratio else ():
                 if isinstance(other, str) and (other not in self._named or other == name):
                     others = [entry for entry in self._named if entry != name]

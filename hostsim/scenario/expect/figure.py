@@ -197,8 +197,8 @@ def read_figure(
 
 def _names(look: Lookup, axes: tuple[str, ...]) -> dict[str, AxisNames]:
     """The labels of axes and of their values."""
-    named = {axis: look.axes[axis].names for axis in axes if axis in look.axes}
-    return {axis: names for axis, names in named.items() if names != AxisNames()}
+    names_of_axis = {axis: look.axes[axis].names for axis in axes if axis in look.axes}
+    return {axis: names for axis, names in names_of_axis.items() if names != AxisNames()}
 
 
 def _check_metrics(part: FigurePart, look: Lookup, path: KeyPath) -> str:

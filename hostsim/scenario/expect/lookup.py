@@ -146,20 +146,20 @@ class Lookup:
         options = self._scenario.get(("host", "nics"))
         return list(dict.fromkeys([*ports, *(map(str, options) if isinstance(options, Mapping) else ())]))
 
-    def point(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
+    def point(self, values: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
         """A value for every axis except some: the given value, or the first of the sweep."""
         left_out = set(without)
-        written = self.written(given, path, left_out)
+        written = self.written(values, path, left_out)
         return {name: written.get(name, axis.values[0]) for name, axis in self.axes.items() if name not in left_out}
 
-    def written(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
+    def written(self, values: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
         """The given values of axes except some, each as the sweep writes it."""
         left_out = set(without)
-        for name in given:
+        for name in values:
             self.axis(name, (*path, name))
             if name in left_out:
                 self.fault((*path, name), "is an axis that this runs along", "the other axes")
-        return {name: self._own_value(name, value) for name, value in given.items()}
+        return {name: self._own_value(name, value) for name, value in values.items()}
 
     def first(self, names: Iterable[str]) -> dict[str, Scalar]:
         """The first values of the given axes, if known."""

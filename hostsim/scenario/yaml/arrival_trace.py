@@ -60,8 +60,8 @@ def read_instants(file: Path) -> tuple[int, ...]:
             instants.append(picoseconds)
         if len(faults) == _MOST_FAULTS:
             break
-    if not instants and faults and (seen := format_of(text)):
-        message = f"is {seen}, not an arrival trace"
+    if not instants and faults and (other_format := format_of(text)):
+        message = f"is {other_format}, not an arrival trace"
         faults = [Fault(message, given=faults[0].given, allowed="seconds, one a line", file=name, line=faults[0].line)]
     if not instants and not faults:
         faults.append(Fault("contains no instants", allowed="seconds, one a line", file=name))

@@ -87,8 +87,10 @@ def _blocks_of(text: str, file: str, faults: list[Fault]) -> Iterable[_Block]:
     except (ValueError, RecursionError, csv.Error, expat.ExpatError):
         pass  # the text is not in the format of its beginning
     line = next(line_number for line_number, line in enumerate(lines, 1) if line.strip())
-    seen = format_of(text)
-    message = f"is {seen}, not a list of advanced settings" if seen else "is not a list of advanced settings"
+    other_format = format_of(text)
+    message = (
+        f"is {other_format}, not a list of advanced settings" if other_format else "is not a list of advanced settings"
+    )
     faults.append(Fault(message, "", ascii(lines[line - 1].strip()[:60]), _ALLOWED, file=file, line=line))
     return ()
 

@@ -132,8 +132,8 @@ def read_vmx(text: str, file: str) -> FileSettings:
         if nearest or _is_kept(folded, value):
             settings.append(FileSetting(key, value, line_number, nearest=nearest))
     if not lines and faults:
-        seen = format_of(text)
-        message = f"is {seen}, not a .vmx file" if seen else "is not a .vmx file"
+        other_format = format_of(text)
+        message = f"is {other_format}, not a .vmx file" if other_format else "is not a .vmx file"
         faults = [Fault(message, "", faults[0].given, 'key = "value" on each line', file=file, line=faults[0].line)]
     elif not lines:
         faults.append(Fault("contains no keys", allowed='key = "value" on each line', file=file))
@@ -394,12 +394,12 @@ class Machine:
             if f"{name}.id" in self.group.own or not _is_foreign(_value(entries, "id")):
                 yield from (entry for entry in entries if _key(entry) in ("present", "id"))
                 continue
-            what = _value(entries, "vgpu") or _value(entries, "id") or _value(entries, "allowedDevices")
+            device_text = _value(entries, "vgpu") or _value(entries, "id") or _value(entries, "allowedDevices")
             kind = (
                 "SR-IOV, a virtual function of a NIC"
                 if _value(entries, "pfId")
-                else ascii(what)
-                if what
+                else ascii(device_text)
+                if device_text
                 else "without a name"
             )
             unknown.append(f"{name} ({kind})")

@@ -229,8 +229,8 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
         if error["type"] == "union_tag_invalid" and "x-what" in union:
             message, allowed = f"unknown {union['x-what']}", f"{allowed}; {union['x-plugins']}"
     if error["type"] == "value_error":
-        message, _, named = str(error["ctx"]["error"]).partition("|")
-        allowed = named or allowed
+        message, _, remedy = str(error["ctx"]["error"]).partition("|")
+        allowed = remedy or allowed
         if isinstance(tree.get(path), str) and _TRANSFERS.fullmatch(tree.get(path)):
             allowed += _OF_A_BUS
         given = "" if isinstance(tree.get(path), dict) else None

@@ -220,14 +220,14 @@ def _axis(results: Results, axis: str, texts: list[str]) -> dict[str, Any]:
     table = results.table
     unit = str(table.attrs.get("units", {}).get(axis, ""))
     names = names_of(results.figures).get(axis)
-    named = {} if names is None else names.values  # noqa: PD011  of an axis, not of a frame
-    numbers = None if any(text in named for text in texts) else _numbers_of(table, axis, texts)
+    labels = {} if names is None else names.values  # noqa: PD011  of an axis, not of a frame
+    numbers = None if any(text in labels for text in texts) else _numbers_of(table, axis, texts)
     return {
         "name": axis,
         "label": names.label if names is not None and names.label else spelt(axis).capitalize(),
         "unit": unit,
         "texts": texts,
-        "names": [named.get(text, text) for text in texts],
+        "names": [labels.get(text, text) for text in texts],
         "numbers": numbers,
     }
 

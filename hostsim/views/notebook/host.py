@@ -180,18 +180,18 @@ def _draw_nics(
 ) -> None:
     """Draw NICs below their socket, with a line to the switch or a dashed line to the VM's socket."""
     below = dict.fromkeys(range(len(left)), 0)
-    seen: list[tuple[NicView, float, float]] = []
+    drawn: list[tuple[NicView, float, float]] = []
     for nic in host.nics:
         column = nic.node % len(left)
         down = y + below[column] * (NIC + 8)
-        seen.append((nic, left[column], down))
+        drawn.append((nic, left[column], down))
         below[column] += 1
     # lines first, so that the boxes of NICs cover them
-    for index, (nic, x, down) in enumerate(seen):
+    for index, (nic, x, down) in enumerate(drawn):
         if nic.link:
             end = feet[nic.node] if nic.passed else bars[nic.link]
             paper.line(x + width - 14 - 9 * (index % 6), down, end, dashed=nic.passed)
-    for nic, x, down in seen:
+    for nic, x, down in drawn:
         paper.box(x, down, width, NIC, PORT, faint=not nic.link)
         if not nic.link:
             state = "not used"

@@ -206,9 +206,9 @@ def _names(layers: Sequence[Layer]) -> list[str]:
     if len(layers) == 1:
         return [""]
     measures = len({layer.figure.y for layer in layers}) > 1
-    named = len({layer.name for layer in layers}) > 1
+    are_named = len({layer.name for layer in layers}) > 1
     texts = [
-        ", ".join(filter(None, (layer.name if named else "", label_of(layer.figure.y) if measures else "")))
+        ", ".join(filter(None, (layer.name if are_named else "", label_of(layer.figure.y) if measures else "")))
         for layer in layers
     ]
     if not any(texts):

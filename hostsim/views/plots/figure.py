@@ -240,8 +240,8 @@ def _draw_curves(axes: Axes, layers: Sequence[Layer], inches: float) -> Entries:
     axes.autoscale_view()
     if "y" not in figure.log and not any(curve.is_negative for curve in curves):
         axes.set_ylim(bottom=0)
-    named = any(figure.tick(figure.x, str(value)) != str(value) for value in values)
-    axes.set_xlabel(axis_label(figure.axis_label(figure.x), [] if named else values))
+    has_labels = any(figure.tick(figure.x, str(value)) != str(value) for value in values)
+    axes.set_xlabel(axis_label(figure.axis_label(figure.x), [] if has_labels else values))
     mark = " (partial)" if any(is_partial(layer.table, layer.figure) for layer in layers) else ""
     several = len({layer.figure.y for layer in layers}) > 1
     axes.set_ylabel((y_unit(table, figure) if several else _y_label(table, figure)) + mark)

@@ -69,9 +69,9 @@ def draw_time_series(
             axes.plot(seconds, ends, color=look.colour, linestyle=look.dash, drawstyle="steps-post", label=name)
         if record.cut and not first:
             axes.axvspan(0, float(seconds[record.cut]), color=INK, alpha=0.08, linewidth=0)
-        kind, _, what = counter.partition(".")
+        kind, _, counter_name = counter.partition(".")
         axes.set_xlabel("Simulated time (s)")
-        axes.set_ylabel(with_unit(f"{kind}: {spelt(what.removesuffix('_ps'))}", unit))
+        axes.set_ylabel(with_unit(f"{kind}: {spelt(counter_name.removesuffix('_ps'))}", unit))
         axes.set_ylim(bottom=0)
         _name_lines(axes, is_new=ax is None)
     return axes

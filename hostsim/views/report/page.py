@@ -280,9 +280,13 @@ def _trust(sections: Iterable[Results]) -> tuple[list[tuple[str, str, str]], dic
     lines = [(name, mark, text) for (name, text), mark in zip(topics(judged).items(), _MARKS, strict=True)]
     rows: dict[str, list[dict[str, Any]]] = {}
     for claim, verdict in judged:
-        mark, seen = _MARKS[level(verdict)], over_published(verdict)
-        words = f"{seen.value:.2f}" if seen.value is not None and math.isfinite(seen.value) else number(seen.value)
-        drawn = _markup(gauge(_log(seen), outcome=mark, axis=(-1.0, 1.0)))
+        mark, relative = _MARKS[level(verdict)], over_published(verdict)
+        words = (
+            f"{relative.value:.2f}"
+            if relative.value is not None and math.isfinite(relative.value)
+            else number(relative.value)
+        )
+        drawn = _markup(gauge(_log(relative), outcome=mark, axis=(-1.0, 1.0)))
         row = {"label": claim.label, "id": claim.id, "gauge": drawn, "value": words}
         rows.setdefault(experiment_title(claim.experiment), []).append(row)
     return (lines if judged else []), rows
@@ -327,8 +331,8 @@ def inline(svg: str, prefix: str, words: str) -> str:
     text = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", text)
     for printed, variable in ((INK, "--ink"), (GRID, "--line"), (PAPER, "--paper")):
         text = text.replace(printed, f"var({variable})")
-    named = f'<svg class="figure" role="img" aria-label="{html.escape(words)}" '
-    return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', lambda match: named + match[1], text, count=1)
+    start = f'<svg class="figure" role="img" aria-label="{html.escape(words)}" '
+    return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', lambda match: start + match[1], text, count=1)
 
 
 def section(results: Results, position: int) -> Section:
