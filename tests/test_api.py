@@ -317,7 +317,7 @@ def test_the_version_is_that_of_the_package():
     [
         ({"overrides": {"vms.receiver.cuont": 2}}, r"^overrides\['vms.receiver.cuont'\]: there is no such path"),
         ({"axes": {"receiver": 2}}, r"^axes\['receiver'\]: unknown axis; .*did you mean 'receivers'"),
-        ({"axes": {"traffic.stream.rate": 2000}}, r"is varied already; allowed: values for the axis rate"),
+        ({"axes": {"traffic.stream.rate": 2000}}, r"is already varied; allowed: values for the axis rate"),
         ({"max_memory": "2 parsecs"}, "^max_memory: has the unit 'parsecs'"),
     ],
 )

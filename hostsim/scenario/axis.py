@@ -41,7 +41,7 @@ class Axis:
     paths: tuple[str, ...]
     """Varied dotted paths."""
     values: tuple[Scalar, ...]
-    """Values as written, in order; a step with one value per path is written with commas."""
+    """Values as written, in order; a step with one value for each path is written with commas."""
     steps: tuple[tuple[Scalar, ...], ...]
     """For each value, the values of all paths."""
     places: tuple[Place, ...]
@@ -49,12 +49,12 @@ class Axis:
     index: Mapping[str, int] = field(repr=False, compare=False)
     """Position of each value by canonical text, see `canonical_text`."""
     labels: tuple[Scalar, ...] = ()
-    """Names of all steps, swept or not, if steps have names; other values are refused."""
+    """Names of all steps, swept or not, if steps have names; other values are then refused."""
     names: AxisNames = field(default=AxisNames(), compare=False)
-    """Labels of the axis and its values in figures."""
+    """Labels of the axis and of its values in figures."""
 
     def fault(self, name: str, value: Scalar, place: Place) -> Fault | None:
-        """The fault of a value that the axis ``name`` does not have, or None."""
+        """Fault for a value that the axis ``name`` does not have, or None."""
         if not self.labels or canonical_text(value) in self.index:
             return None
         labels = [str(label) for label in self.labels]
@@ -68,7 +68,7 @@ class Axis:
         return value if index is None else (self.labels or self.values)[index]
 
     def changes(self, value: Scalar, place: Place) -> list[Change]:
-        """Changes that a value of the axis makes to a scenario; an unknown value has the place ``place``."""
+        """Changes that a value of the axis makes to a scenario; ``place`` is reported for an unknown value."""
         step: tuple[Scalar, ...] = (value,) * len(self.paths)
         index = self.index.get(canonical_text(value))
         if index is not None:
@@ -76,7 +76,7 @@ class Axis:
         return [(keys(path), setting, place) for path, setting in zip(self.paths, step, strict=True)]
 
     def only(self, chosen: Iterable[Scalar]) -> Axis:
-        """The axis restricted to some of its labels, in the given order; all must be known."""
+        """The axis restricted to some of its labels, in the given order. All labels must exist."""
         return replace(self, values=tuple(dict.fromkeys(map(self.own_value, chosen))))
 
 
@@ -103,11 +103,11 @@ def make_axis(
     Args:
         name: its name, for faults.
         paths: varied paths.
-        written: each value, or list of one value for each path, with its place.
-        labels: a name for each value; by default the value.
+        written: the values, each a scalar or a list with one value for each path, with their places.
+        labels: a name for each value; by default the value itself.
 
     Returns:
-        The axis (None when there are faults) and faults: lists that do not match the paths, and repeated values.
+        The axis, or None if there are faults; and the faults: lists that do not match the paths, and repeated values.
     """
     index: dict[str, int] = {}
     values: list[Scalar] = []
@@ -153,7 +153,7 @@ def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:
         like: values of the axis in the file; if all are text, numbers are read as text.
 
     Raises:
-        InputError: not a list of values; without path.
+        InputError: the text is not a list of values; the fault has no path.
     """
     as_text = bool(others := list(like)) and all(isinstance(value, str) for value in others)
     values: list[Scalar] = []
@@ -164,7 +164,7 @@ def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:
         if match is None:
             value = parse_value(piece.strip(), "--axis")
             if value == "" or not isinstance(value, Scalar):
-                allowed = "values with commas between, or start..stop:step"
+                allowed = "values separated by commas, or start..stop:step"
                 raise InputError(Fault("is not a list of values", given=repr(text), allowed=allowed, file="--axis"))
             values.append(value)
             continue

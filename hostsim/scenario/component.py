@@ -1,6 +1,7 @@
-"""Components of a scenario: platforms, guests, peers and hardware with NIC models; each is read once.
+"""Components of a scenario: platforms, guests, peers, and hardware with NIC models. Each is read once.
 
-Shipped components are cached per process, and read again if one of their files changes; reading them takes most of the time of loading.
+Shipped components are cached in each process, as reading them takes most of the time of loading; they are read again if
+one of their files changes.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Change = tuple[KeyPath, Any, Place]
 Changes = tuple[Change, ...]
 Model = TypeVar("Model", bound=Spec)
 _EXTENDABLE = {"platforms": "platform", "guests": "guest", "peers": "peer", "nics": "NIC"}
-"""Parts that can extend another: their folder, and their word in messages."""
+"""Parts that can extend another part of their kind: their folder, and their name in messages."""
 _COSTS = ("costs", "applications", "paths")
 """Sections of parts whose numbers have an origin."""
 IN_PLACE = "(in place)"
@@ -45,7 +46,7 @@ MAX_CHAIN = 20
 
 @dataclass(frozen=True)
 class Part(Generic[Model]):
-    """A component of a scenario as it was read, with its faults."""
+    """A component of a scenario, with the faults of its file."""
 
     spec: Model | None
     """None if there are faults."""
@@ -58,11 +59,11 @@ class Parts:
     """The components that one scenario names: its platform, hardware, guests and peers."""
 
     def __init__(self, beside: Path, root: Path | None = None, in_place: Tree | None = None) -> None:
-        """The parts of a scenario, not yet read.
+        """The parts of a scenario. Nothing is read yet.
 
         Args:
             beside: folder that paths are relative to.
-            root: folder that contains all files; by default the same.
+            root: folder that must contain all files; by default ``beside``.
             in_place: hardware that is a mapping in the scenario.
         """
         self._beside, self._root = beside, root or beside
@@ -90,17 +91,17 @@ class Parts:
         return self._part("nics", NicSpec, name, (), ())
 
     def _part(self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: Changes) -> Part[Model]:
-        """Reads a part, or returns the one already read.
+        """Read a part, or return it if it was read before.
 
         Args:
-            kind: folder of the shipped ones.
-            model: of its file.
+            kind: folder of the shipped parts.
+            model: model of its file.
             name: a shipped name or a path.
             prefix: path of the part below the scenario's root.
             changes: values that replace those of its file.
 
         Raises:
-            InputError: no such name or file; without place.
+            InputError: no such name or file; the fault has no place.
         """
         key = (kind, name, prefix, changes)
         if key not in self._read:
@@ -152,11 +153,11 @@ class _Shipped:
     name: str
     """Its name in faults."""
     stamps: tuple[tuple[int, int], ...]
-    """Times and sizes of all parts of the kind; for a server also of NICs, as one may extend the other."""
+    """Times and sizes of the files of all parts of its kind, as one may extend another; for a server, also of NICs."""
 
     @classmethod
     def of(cls, kind: str, file: Path) -> _Shipped | None:
-        """The file, if it belongs to a shipped part."""
+        """The component's file if the component is shipped, else None."""
         files = list(shipped_parts(kind).values())
         if file not in files:
             return None
@@ -172,7 +173,7 @@ def _shipped(part: _Shipped) -> Tree:
 
 @functools.lru_cache(maxsize=256)
 def _untouched(part: _Shipped, model: type[Model], prefix: KeyPath) -> Part[Model]:
-    # a test checks the ranges of shipped parts, as each end takes a validation of the whole part
+    # a test checks the ranges of shipped parts instead, as each end needs a validation of the whole part
     return _checked(model, _shipped(part), prefix, (), ranges=False)
 
 
@@ -180,7 +181,7 @@ def _checked(
     model: type[Model], written: Tree, prefix: KeyPath, changes: Changes, *, ranges: bool = True
 ) -> Part[Model]:
     """A validated component, from its file and the changes to it."""
-    # costs, including those of applications, have their own fields for assumptions
+    # costs, including those of applications, have separate fields for assumptions
     bare, assumptions, faults = unwrap(written, prefix, skip=("costs", "applications"))
     tree = bare.put(changes)
     moved = {path for path, _, _ in changes}
@@ -214,7 +215,7 @@ def _with_chosen_nics(tree: Tree, changes: Changes, beside: Path, root: Path) ->
     A model from an option or an axis replaces all keys of the NIC in the server's file, except its node.
 
     Raises:
-        InputError: there is no such model.
+        InputError: the model does not exist.
     """
     left = []
     for path, value, place in changes:
@@ -234,7 +235,7 @@ def _model_file(model: Any, beside: Path, root: Path) -> Path | None:
     """The file of a model of NIC; None for any other text, such as a name on a data sheet.
 
     Raises:
-        InputError: a path leads to no file below the root; without place.
+        InputError: a path does not lead to a file below the root; the fault has no place.
     """
     name = str(model)  # 82599 is an integer in YAML
     return find_below(name, beside, root) if name.endswith((".yaml", ".yml")) else shipped_parts("nics").get(name)
@@ -251,7 +252,7 @@ def _laid_over_model(tree: Tree, name: str, written: dict[str, Any], beside: Pat
         return tree
     model = _extended(file, "nics", root, ())
     of_model = dict(model.data)
-    if "moderation" in written:  # an interval has priority
+    if "moderation" in written:  # an interval has priority over a rule
         of_model.pop("interrupt_interval", None)
     places = {(*path, *inner): model.place(inner) for inner in model.places}
     delta = Tree({key: value for key, value in written.items() if key != "model"}, {}, tree.file)
@@ -295,30 +296,26 @@ def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tre
         raise InputError(tree.fault(("extends",), "is not a name", f"a {noun}, or a path with a slash"))
     chain = (*chain, file.resolve())
     if len(chain) > MAX_CHAIN:
-        raise InputError(
-            tree.fault(("extends",), "has too long a chain", f"at most {MAX_CHAIN} files, one on the other")
-        )
+        raise InputError(tree.fault(("extends",), "extends too many files", f"a chain of at most {MAX_CHAIN} files"))
     try:
         parent_file = find_part(kind, parent, file.parent, root)
     except InputError as error:
         raise InputError(tree.located(("extends",), error)) from None
     if parent_file.resolve() in chain:
-        raise InputError(tree.fault(("extends",), "extends itself", f"a {noun} that does not lead back here"))
+        raise InputError(tree.fault(("extends",), "extends itself", f"a {noun} that does not extend this one"))
     delta = Tree({key: value for key, value in tree.data.items() if key != "extends"}, tree.places, tree.file)
     return merge(_extended(parent_file, kind, root, chain), delta)
 
 
 def _cost_faults(tree: Tree, spec: Spec | None, moved: Collection[KeyPath]) -> Iterator[Fault]:
-    """Faults of costs, factors and priors outside their ranges, except values of an option or an axis."""
+    """Faults of costs, factors and priors that are outside their ranges; values of an option or an axis are not checked."""
     for path, constant in _constants({key: getattr(spec, key, None) for key in _COSTS}, ()):
         number = next(key for key in NUMBER_KEYS if getattr(constant, key, None) is not None)
         ends = getattr(constant, "range", None)
         for key in (number, "prior"):
             value = getattr(constant, key, None)
             if ends is not None and value is not None and (*path, key) not in moved and not ends[0] <= value <= ends[1]:
-                yield tree.fault(
-                    (*path, key), "lies outside its own range", _within("prior" if key == "prior" else "value")
-                )
+                yield tree.fault((*path, key), "is outside its range", _within("prior" if key == "prior" else "value"))
 
 
 def _constants(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Provenance]]:
@@ -331,7 +328,7 @@ def _constants(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Provenance]
 
 
 def range_faults(model: type[Spec], tree: Tree, assumption: AssumedValue, path: KeyPath) -> list[Fault]:
-    """Check the range of an assumed value: both ends must be valid, and the value within them, or one of the words of a choice."""
+    """Check the range of an assumed value: both ends must be valid and contain the value; a choice must contain it."""
     read = []
     numbers = [assumption.value, *(() if assumption.prior is None else (assumption.prior,))]
     for written in (*numbers, *assumption.range):
@@ -344,9 +341,7 @@ def range_faults(model: type[Spec], tree: Tree, assumption: AssumedValue, path: 
     if not is_word and len(ends) > 2:
         return [tree.fault(path, "has a range of more than two ends", "[low, high]", given=str(assumption.value))]
     return [
-        tree.fault(
-            place, "lies outside its own range", "one of its range" if is_word else _within(what), given=str(given)
-        )
+        tree.fault(place, "is outside its range", "one of its range" if is_word else _within(what), given=str(given))
         for place, what, given, value in zip(
             (path, (*path, "prior")), ("value", "prior"), numbers, values, strict=False
         )

@@ -38,18 +38,18 @@ __all__ = [
 
 
 SPREAD = 0.2
-"""Assumed half-width of the range of a constant without one, as a share of its value."""
+"""Assumed half-width of the range of a constant that has none, as a share of its value."""
 PARTS = ("platforms", "hardware", "guests", "peers")
-"""Kinds of files with constants, besides scenarios."""
+"""Kinds of files, besides scenarios, that contain constants."""
 
 
 class Origin(StrEnum):
     """Origin of a constant: a source or an assumption."""
 
     SOURCE = "source"
-    """Published facts, a paper, a data sheet."""
+    """Published: facts, a paper, a data sheet."""
     ASSUMED = "assumed"
-    """A judgement, with a range."""
+    """Judged, with a range."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Constant:
     """Constant of the cost model, or assumed input of a scenario."""
 
     name: str
-    """File and path: ``esxi.costs.driver_rx``; for an input of a scenario only the path."""
+    """File and path: ``esxi.costs.driver_rx``; only the path for an input of a scenario."""
     file: str
     """Name of a shipped part, or a file as the user named it; empty for the scenario."""
     paths: tuple[str, ...]
-    """Path in the file; several paths if equal ports share one assumption."""
+    """Path in the file; several paths if identical ports share one assumption."""
     value: float
     unit: str
     """Unit as written: ``cycles``, ``us``, ``B``; empty for a plain number."""
@@ -69,7 +69,7 @@ class Constant:
     text: str
     """The source, or the reason of an assumption."""
     range: tuple[float, float] | None = None
-    """Both ends, in ``unit``; for a choice, positions in ``words``. None if a source leaves no range."""
+    """Both ends, in ``unit``; for a choice, positions in ``words``. None if the source states an exact value."""
     prior: float | None = None
     """Median of the prior distribution, in ``unit`` or as a position in ``words``; None if it equals the value."""
     is_whole: bool = False
@@ -79,7 +79,7 @@ class Constant:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Ends of its interval: the range, or a fifth of the value to either side."""
+        """Ends of its interval: the range, or a fifth of the value on either side."""
         return self.range or (self.value * (1 - SPREAD), self.value * (1 + SPREAD))
 
     def places(self) -> Iterator[tuple[KeyPath, str]]:
@@ -91,7 +91,7 @@ class Constant:
             yield (path[:-1], str(path[-1])) if is_key else (path, "value")
 
     def written(self, value: float) -> Scalar:
-        """A value of this constant as text or number for a file."""
+        """A value of this constant as the text or number that a file has."""
         if self.words:
             return self.words[round(value)]
         is_size = _kind(self.unit) == "size"
@@ -101,7 +101,7 @@ class Constant:
         return f"{number} {self.unit}" if _kind(self.unit) else number
 
     def in_spec(self, value: float) -> float:
-        """A value of this constant in the unit of the spec."""
+        """A value of this constant in the spec's unit."""
         written = self.written(value)
         kind = _kind(self.unit)
         if kind:
@@ -113,9 +113,9 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
     """Read the constants of a component, each under the file that defines it.
 
     Args:
-        part: a valid one.
+        part: a valid part.
         key: its place in the scenario.
-        changes: changed values; a changed constant is left out.
+        changes: changed values; constants among them are left out.
     """
     names = _shipped_names(Path.cwd())
     put = {path for path, _, _ in changes}
@@ -127,7 +127,7 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
     shared: dict[Any, list[AssumedValue]] = {}
     for assumption in part.assumptions:
         path = keys(assumption.path)[len(key) :]
-        # an assumption about equal ports counts once
+        # an assumption about identical ports counts once
         inner_path = ("nics", *path[2:]) if path[0] == "nics" else path
         alike = (inner_path, assumption.value, assumption.range, assumption.reason, assumption.prior)
         shared.setdefault(alike, []).append(assumption)
@@ -179,7 +179,7 @@ def _costed(path: KeyPath, body: Mapping[str, Any], file: str) -> Constant:
 
 
 def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant | None:
-    """The constant of an assumption, written once or for several equal ports; None unless it is a number, quantity or choice."""
+    """The constant of an assumption that is written for one or several identical ports; None unless it is a number, quantity or choice."""
     first = group[0]
     if isinstance(first.value, bool):
         return None
@@ -245,7 +245,7 @@ def _as(unit: str, written: Scalar) -> float:
 
 
 _IDEAL = "ideal"
-"""Name of the shipped parts without costs, which serve theory and model no host."""
+"""Name of the shipped parts without costs, which are for comparisons with theory and do not model a host."""
 _NOTHING = object()
 _UNIT = "westmere-ex"
 """The processor family whose cycles are the unit of all costs; its factor is 1."""
@@ -270,10 +270,10 @@ def shipped_constants() -> tuple[Constant, ...]:
 
 
 def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]:
-    """Every constant used at a point: of its platform, server, peer and guests, and the scenario's inputs.
+    """Every constant that a point uses: those of its platform, server, peer and guests, and the scenario's inputs.
 
-    Values that an axis varies or ``--set`` gives are left out, and so are factors of processors that the host does not have and the
-    factor that is 1 by definition.
+    Values that an axis or ``--set`` changes are left out, and so are the factors of other processors and the factor
+    that is 1 by definition.
 
     Args:
         scenario: the scenario.
@@ -362,7 +362,7 @@ def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
 
 
 class _ChangedConstants(Resolver):
-    """Resolver of points with replaced constants."""
+    """Resolver of points whose constants are replaced."""
 
     def __init__(self, scenario: Scenario, constants: Mapping[str, Constant], values: Mapping[str, float]) -> None:
         self._base = scenario.resolver
@@ -377,12 +377,12 @@ class _ChangedConstants(Resolver):
         ]
 
     def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, Changes]]:
-        """Apply changes over the scenario's replaced inputs; a change to the assumed value keeps the replacement."""
+        """Apply changes on top of the scenario's replaced inputs; a change to the assumed value itself keeps the replacement."""
         replaced = {path: self._base.tree.get(path) for path, _, _ in self._inputs}
         return self._base.changed([*self._inputs, *(c for c in changes if replaced.get(c[0], _NOTHING) != c[1])])
 
     def part(self, tree: Tree, key: KeyPath, changes: Changes = ()) -> Part[Any] | None:
-        """The base's part with constants replaced in its spec; reading it again would take a hundred times as long."""
+        """The base's part with constants replaced in its spec, as reading it again would take a hundred times as long."""
         part = self._base.part(tree, key, changes)
         if part is None or part.spec is None:
             return part
@@ -398,7 +398,7 @@ class _ChangedConstants(Resolver):
 
 
 def _put(spec: Any, path: Sequence[str], number: float) -> Any:
-    """A copy of a frozen spec with another number at a path."""
+    """A copy of a frozen spec with a different number at a path."""
     if not path:
         return round(number) if isinstance(spec, int) else number
     key, rest = path[0], path[1:]
@@ -412,5 +412,5 @@ def _part_keys(tree: Tree) -> list[KeyPath]:
 
 
 def _is_own(assumption: AssumedValue) -> bool:
-    """True for an input of the scenario, False for one of a named part."""
+    """True for an input of the scenario, False for a value of a named part."""
     return split_part_path(keys(assumption.path)) is None

@@ -34,11 +34,11 @@ COMPONENTS: Final[Mapping[str, type[Spec]]] = {
     "guest": GuestSpec,
     "peer": PeerSpec,
 }
-"""Components with their own files, and the models of these."""
+"""Components that have files, and the models of these files."""
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ASSUMED = {
     "type": "object",
-    "description": "An input without a published value: the value used, the reason, the range it may lie in, and the median of its prior where a calibration has moved it.",
+    "description": "An input without a published value: the value used, the reason, the range of possible values, and the median of its prior if a calibration has moved the value.",
     "properties": {
         "value": {},
         "assumed": {"type": "string"},
@@ -60,7 +60,7 @@ _INPUTS = (
 )
 """Parts of the file, besides traffic, whose values can be assumptions."""
 _WITH_ORIGIN = {"Assumed", "Cost", "Factor", "CostModel", "SettingSpec"}
-"""Parts of component files whose values have an origin."""
+"""Parts of component files whose values state an origin."""
 _PREFIXES = {"ethernetX.": r"^ethernet[0-9]\.", "pciPassthruX.": r"^pciPassthru[0-9]+\."}
 """Numbered keys of ``.vmx`` files: prefix, and its regular expression."""
 
@@ -190,7 +190,7 @@ def _name_settings(section: dict[str, Any], kind: str) -> None:
         if prefix is None:
             section["properties"][name] = schema
         else:
-            # editors complete property names only, so include those of the first device
+            # editors complete property names only, so the keys of the first device are listed
             section["properties"][name.replace("X.", "0.", 1)] = schema
             section["patternProperties"][_PREFIXES[prefix] + re.escape(name.removeprefix(prefix)) + "$"] = schema
     if kind != "kernel":
@@ -200,7 +200,7 @@ def _name_settings(section: dict[str, Any], kind: str) -> None:
 
 @functools.cache
 def _settings(kind: str) -> dict[str, list[SettingSpec]]:
-    """The settings of shipped platforms, each as in all of them."""
+    """The settings of shipped platforms; each is combined from all platforms that have it."""
     by_name: dict[str, list[SettingSpec]] = {}
     for spec in _platforms():
         for name, setting in getattr(spec, kind).items():
@@ -242,7 +242,7 @@ def _setting(versions: list[SettingSpec]) -> dict[str, Any]:
 
 
 def _public(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without keys that only hostsim uses. Words for a pattern remain for editors that show them."""
+    """The schema without keys that only hostsim uses. Descriptions of patterns remain, as some editors show them."""
     shown = {"patternErrorMessage": schema["x-allowed"]} if {"pattern", "x-allowed"} <= schema.keys() else {}
     kept = {key: value for key, value in schema.items() if key not in ("x-allowed", "x-what", "x-plugins")}
     return {key: _public_value(value) for key, value in kept.items()} | shown

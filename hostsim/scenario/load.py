@@ -1,7 +1,7 @@
 """Loading: from a scenario file and options to a checked `Scenario`, or all faults at once.
 
-Independent of the machine, and runs nothing. Each required point is made and checked, so that a sweep cannot stop halfway at an
-invalid value.
+Loading does not depend on the machine and does not run a simulation. Every required point is made and checked, so that
+a sweep cannot stop halfway at an invalid value.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def load(
     Args:
         scenario: name of a shipped scenario, path of a file, YAML text, a mapping with the keys and values of a file, or a read source.
         overrides: values that replace those of the file, by dotted path (``--set``): text, or numbers of Python in the base unit of
-            the value in the file. An axis that varies such a path keeps this one value.
+            the value in the file. An axis that varies such a path is reduced to this value.
         axes: values of axes that replace those of the file, by name (``--axis``); a dotted path makes a new axis.
         root: folder that contains the scenario and all files that it names; the scenario's folder by default.
         plugins: modules whose policies, traffic and control loops the scenario may name, by path or entry point.
@@ -85,7 +85,7 @@ def reload(
     root: str | Path | None = None,
     plugins: Sequence[str | Path | PluginSpec] = (),
 ) -> Scenario:
-    """Load a scenario again with additional options; its file is not read again.
+    """Load a scenario again with additional options, without reading its file again.
 
     The arguments and errors are those of `load`. A value of a path or an axis replaces an earlier one.
     """
@@ -108,7 +108,7 @@ def options_over(
 
 
 class _Loading:
-    """One file on its way to a scenario."""
+    """Loads one file: collects faults, and makes the scenario."""
 
     def __init__(
         self, source: Source, overrides: Mapping[str, Any], axes: Mapping[str, Any], root: Path, registry: Registry
@@ -172,7 +172,7 @@ class _Loading:
         )
 
     def _run_spec(self, run: RunPart, precision: Iterable[Precision]) -> RunSpec:
-        """Lengths and replications; options for all runs have priority over the file's values for some of them."""
+        """Lengths and replications. Options for all runs have priority over the file's values for some runs."""
 
         def settled(prefix: str, part: QuickPart | SweptPart, wide: RunSize) -> RunSize:
             def value(name: str, own: int | None, of_wide: int) -> int:
@@ -254,7 +254,7 @@ class _Loading:
         return value if isinstance(value, dict) else {}
 
     def _parts(self, key: str, model: Any) -> Iterator[tuple[str | int, Any]]:
-        """The valid entries of a section; faults of other entries are reported with those of the document."""
+        """The valid entries of a section. Faults of other entries are reported with those of the document."""
         section = self._tree.get((key,))
         entries = (
             section.items() if isinstance(section, dict) else enumerate(section) if isinstance(section, tuple) else ()
@@ -281,7 +281,7 @@ class _Loading:
             owner = next((own for own, axis in axes.items() if name in axis.paths), None)
             if owner is not None:
                 self._faults.append(
-                    Fault("is varied already", name, allowed=f"values for the axis {owner}", file="--axis")
+                    Fault("is already varied", name, allowed=f"values for the axis {owner}", file="--axis")
                 )
                 continue
             if name not in self._mapping("sweep"):
@@ -357,15 +357,22 @@ class _Loading:
             if fault is not None:
                 faults.append(fault)
             elif place.file != "--axis" and (".costs." in path or ".applications." in path):
-                allowed = "no cost: one constant has one value for all experiments"
+                allowed = "no cost, as a constant has the same value in all experiments"
                 faults.append(Fault("is a cost", path, "", allowed, "", place.file, place.line))
         pinned = [path for path in paths if path in self._pinned]
         if pinned and len(paths) > 1:
             faults.append(
-                Fault(f"is varied by {name}, with others", pinned[0], "", f"values for the axis {name}", "", "--set")
+                Fault(
+                    f"is varied by {name}, together with other paths",
+                    pinned[0],
+                    "",
+                    f"values for the axis {name}",
+                    "",
+                    "--set",
+                )
             )
         elif pinned and text is not None:
-            faults.append(Fault("is set and varied", pinned[0], "", "one of them", "", "--axis"))
+            faults.append(Fault("is both set and varied", pinned[0], "", "one of them", "", "--axis"))
         elif pinned:
             written = [self._pinned[pinned[0]]]
         axis, value_faults = make_axis(name, paths, written, labels) if not faults else (None, [])
@@ -380,7 +387,7 @@ class _Loading:
                 if owner != name:
                     place = self._tree.place(("sweep", name, "set"))
                     self._faults.append(
-                        Fault(f"is varied by {owner} already", path, "", "each path once", "", place.file, place.line)
+                        Fault(f"is already varied by {owner}", path, "", "each path once", "", place.file, place.line)
                     )
         count = math.prod(len(axis.values) for axis in axes.values())
         if count > MOST_POINTS:
@@ -394,7 +401,7 @@ class _Loading:
     def _check_points(
         self, points: PointResolver, expectations: Mapping[int, Expectation], run: RunPart | None
     ) -> tuple[str, ...]:
-        """Resolves every required point, and the file without axes; returns the warnings."""
+        """Resolve every required point, and the file without axes; return the warnings."""
         length = run.length if run is not None else LONGEST * SECOND
         shortest = length if run is None else self._run_spec(run, ()).shortest_ps
         base = self._resolver.resolve((), length)
@@ -424,7 +431,7 @@ class _Loading:
             earlier.update(new)
             self._faults += new
             if len(self._faults) > MOST_FAULTS:
-                more = "has more faults at other points, which are not looked for"
+                more = "may have more faults at other points, which are not checked"
                 self._faults.append(Fault(more, "sweep", "", "", "", place.file, place.line))
                 break
         return tuple(dict.fromkeys([*without_effect(judged), *warnings]))

@@ -1,4 +1,4 @@
-"""Options: Python values as option text, their paths and points, and names of measures."""
+"""Options: Python values as option text, dotted paths, points, and names of metrics."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def option_texts(
 
     Args:
         values: text, numbers, or lists of these.
-        several: pattern of a list.
-        unit_of: base unit by name, which numbers get; empty without one.
+        several: pattern for a list.
+        unit_of: function from a name to the base unit that is added to numbers; empty without a unit.
     """
     texts = {}
     for name, value in (values or {}).items():
@@ -89,7 +89,7 @@ def _at(tree: Tree, resolver: Resolver, path: str) -> Any:
     try:
         part = resolver.part(tree, split[0])
     except InputError:
-        return None  # reported with the point
+        return None  # the fault is reported with the point
     return None if part is None else part.tree.get(split[1])
 
 
@@ -113,7 +113,7 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
     for name, text in at.items():
         axis = scenario.axes.get(name)
         if axis is None:
-            allowed = "one of " + ", ".join(scenario.axes) if scenario.axes else "nothing: the scenario sweeps nothing"
+            allowed = "one of " + ", ".join(scenario.axes) if scenario.axes else "none: the scenario has no axes"
             faults.append(Fault("unknown axis", "--at", repr(name), allowed, nearest_name(name, list(scenario.axes))))
             continue
         try:
@@ -192,15 +192,15 @@ def _unknown_setting(resolver: Resolver, path: KeyPath) -> Fault | None:
 
 
 def require_measures(scenario: Scenario, names: Iterable[str], option: str) -> None:
-    """Check the measures that an option or argument names, and their subjects, by the names in a scenario.
+    """Check that the metrics and subjects that an option or argument names exist in a scenario.
 
     Args:
         scenario: the scenario.
-        names: of measures, with or without a subject.
+        names: names of metrics, with or without a subject.
         option: location that faults report.
 
     Raises:
-        InputError: all unknown measures, and measures that their subject does not have.
+        InputError: unknown metrics, and metrics that their subject does not have.
     """
     if faults := faults_of(scenario, names, option):
         raise InputError(faults)
@@ -227,16 +227,16 @@ def _lookup(scenario: Scenario, names: Sequence[str], option: str) -> Lookup:
 
 
 def measures_of(scenario: Scenario, subject: str, names: Iterable[str] = (), option: str = "of") -> list[str]:
-    """Names of measures of a subject (``latency_p99 of feed``): the given ones, or all of them.
+    """Names of the metrics of a subject (``latency_p99 of feed``): the given ones, or all.
 
     Args:
         scenario: the scenario.
         subject: its name.
-        names: of measures; one with a subject keeps it.
+        names: names of metrics; a name with a subject keeps it.
         option: location that faults report.
 
     Raises:
-        InputError: an unknown measure or subject, or a subject that does not have a measure.
+        InputError: an unknown metric or subject, or a metric that the subject does not have.
     """
     measures = [name if parsed(name)[1] else of_subject_name(name, subject) for name in names]
     if not measures:

@@ -33,14 +33,14 @@ __all__ = [
 ]
 
 FAR: Final = 3
-"""Length of a short probe of a search, as a share of a run."""
+"""Length of a short probe of a search, as a share of a full run."""
 LEAST_FAR_PS: Final = 500 * 10**9
 """Shortest probe: control loops, TCP and request queues need about half a second to settle."""
 _MS: Final = 10**9
 RecordKey = tuple[str, int]
 """Key of a record of a plan: id of the point, replication."""
 Records: TypeAlias = "Mapping[RecordKey, RunRecord]"
-"""Available records of a plan."""
+"""The available records of a plan."""
 
 
 def simulated(point_id: str) -> str:
@@ -50,10 +50,10 @@ def simulated(point_id: str) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """A design point: one host with its workload, at one value of every axis."""
+    """A point of the plan: one host with its workload, at one value of every axis."""
 
     id: str
-    """Hash of its simulation, with a number as suffix for a further point of the plan that differs only in axes."""
+    """Hash of its simulation; with a number as suffix if an earlier point of the plan differs only in axes."""
     axes: AxisValues
     """Value of every axis, as written."""
     spec: PointSpec
@@ -75,7 +75,7 @@ class Task:
     replication: int
     """0-based."""
     seed: int
-    """Root seed, the same for all points, which are compared on common random numbers."""
+    """Root seed; it is the same for all points, so that they are compared on common random numbers."""
 
     @property
     def key(self) -> RecordKey:
@@ -91,22 +91,22 @@ class Fidelity:
     """True for the scenario's shorter and fewer runs."""
     seed: int = 1
     replications: int | None = None
-    """Number of runs of each point, instead of the scenario's number."""
+    """Number of runs of each point, in place of the scenario's number."""
     thorough: bool = False
-    """True if all runs have their full length and none is shared; see the run option."""
+    """True if all runs have their full length and no search shares runs (run option ``--thorough``)."""
     max_processor_s: float | None = None
-    """Limit of processor time for an expectation's runs; no replications are added beyond it."""
+    """Limit of processor time for an expectation's runs, after which no replications are added."""
     ensemble: Members | None = None
-    """Ensemble whose members the replications run; None for the scenario's host."""
+    """Ensemble whose members the replications simulate; None for the scenario's host."""
 
     @property
     def looks(self) -> bool:
-        """True if open verdicts get more replications; an ensemble adds no runs."""
+        """True if open verdicts get more replications; an ensemble never adds runs."""
         return not (self.thorough or self.replications or self.ensemble)
 
 
 class Members(Protocol):
-    """Interface of an ensemble of hosts for plans."""
+    """Interface through which a plan uses an ensemble of hosts."""
 
     @property
     def name(self) -> str:
@@ -119,20 +119,20 @@ class Members(Protocol):
         ...
 
     def moves(self, scenario: Scenario, axes: AxisValues) -> str:
-        """Text of the values changed at a point, which distinguishes points."""
+        """Text of the values that the ensemble changes at a point, which distinguishes points."""
         ...
 
     def changed(self, scenario: Scenario, replication: int) -> Scenario:
-        """A scenario on the host of a replication's member; raises InputError without a member."""
+        """A scenario on the host of a replication's member; raises InputError if the ensemble has no such member."""
         ...
 
     def refused(self, replication: int, error: InputError) -> InputError:
-        """The faults of an impossible host, with its member."""
+        """The faults of an impossible host, with its member's number."""
         ...
 
 
 class Search(Protocol):
-    """A sequential search: requests runs until it has an answer, as a pure function of the records.
+    """A sequential search: requests runs until it has an answer. It is a pure function of the records.
 
     The order of the records does not matter. Its requests change only when a requested run ends.
     """
@@ -143,11 +143,11 @@ class Search(Protocol):
         ...
 
     def wants(self, done: Records) -> list[Task]:
-        """The missing runs that it needs next; none if it is finished."""
+        """The missing runs that it needs next; empty if it is finished."""
         ...
 
     def most(self) -> int:
-        """Number of runs for estimates, including the first ones: usually the largest possible number."""
+        """Estimated number of runs, including the first ones; usually the largest possible number."""
         ...
 
     def answer(self, done: Records) -> SearchAnswer:
@@ -165,17 +165,17 @@ class Plan:
     """Runs known from the start, without duplicates, in the order of points, with the replications of a point together."""
     searches: tuple[Search, ...]
     swept: tuple[Point, ...] = ()
-    """Points of the sweep in order, which are the rows of the table and the first tasks."""
+    """Points of the sweep in order: the rows of the table, and the first tasks."""
 
 
 class PointMaker:
     """Makes the points and tasks of a scenario at one fidelity, each point once.
 
     Attributes:
-        replications: runs of a point that an expectation needs.
+        replications: number of runs of a point that an expectation needs.
         length_ps: length of these runs.
         thorough: every search makes its own runs, all of this length.
-        starts_at_first: searches of further replications start at the answer of the first.
+        starts_at_first: searches of later replications start at the answer of the first.
     """
 
     def __init__(self, scenario: Scenario, fidelity: Fidelity) -> None:
@@ -199,7 +199,7 @@ class PointMaker:
 
         Args:
             values: of axes.
-            length_ps: of its runs; by default that of a point that an expectation needs.
+            length_ps: length of its runs; by default that of a point that an expectation needs.
         """
         from hostsim.scenario.axis import point_key
 
@@ -217,7 +217,8 @@ class PointMaker:
     def _id(self, digest: str, axes: AxisValues) -> str:
         """Id of a point; an ensemble changes it, because its replications run other hosts.
 
-        A number that the user has set is the same in every replication, so that the point differs even for the shipped number.
+        A number that the user has set is the same in every replication, and so makes a different point even if it
+        equals the shipped number.
         """
         if self._ensemble is None:
             return digest
@@ -228,10 +229,10 @@ class PointMaker:
         ]
 
     def short(self, values: AxisValues) -> Point:
-        """The point at the given values for a short probe, or with its full length if its runs or traffic need that."""
+        """The point at the given values for a short probe; of full length if its runs or traffic need that."""
         from hostsim.errors import InputError
 
-        length_ps = self.length_ps // FAR // _MS * _MS  # a length that a scenario may also use for points of its sweep
+        length_ps = self.length_ps // FAR // _MS * _MS  # a scenario may use the same length for points of its sweep
         if self.thorough or length_ps < LEAST_FAR_PS:
             return self.point(values)
         try:
@@ -256,7 +257,7 @@ class PointMaker:
         return all(value in self._scenario.axes[name].values for name, value in self._axes(values).items())
 
     def alike(self, values: AxisValues, searched: str) -> AxisValues:
-        """The first equal point of the sweep for values on a search's line, or the values themselves.
+        """The values of the first equal point of the sweep for values on a search's line, or the values themselves.
 
         So searches on equal hosts use the same points and have the same answer.
         """
@@ -283,7 +284,7 @@ class PointMaker:
         return {**self._scenario.first(), **values}
 
     def distinct(self, points: Iterable[Point]) -> list[Point]:
-        """The points without duplicates; points that differ only in axes get different ids."""
+        """The points without duplicates; those that differ only in axes get different ids."""
         from hostsim.scenario.axis import point_key
 
         at: dict[str, Point] = {}

@@ -1,8 +1,8 @@
 """The planner: from a scenario to its plan, with a search for each threshold and target precision.
 
-A target precision adds replications to a point until its confidence intervals are narrow enough. A point starts with the replications
-of every other point and stops at a cap. The number of further ones follows from the spread of the existing ones, so that few rounds are
-needed; it does not depend on workers or order.
+A target precision adds replications to a point until its confidence intervals are narrow enough. A point starts with as
+many replications as every other point, and stops at a cap. The number of added replications follows from the spread of
+the existing ones, so that few rounds are needed; it does not depend on workers or order.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
     Args:
         scenario: the scenario.
         fidelity: quick or full, seed and replications.
-        sweep: include every point of the sweep: axes crossed, the last one fastest.
+        sweep: include every point of the sweep: the axes are crossed, and the last one varies fastest.
         expectations: include every point that an expectation needs, and a search for each threshold.
 
     Points of the sweep that no expectation needs may have shorter and fewer runs (``run.swept``). With a target precision, every point has a search for enough replications, unless their number is given,
-    the fidelity is quick or an ensemble is used. Points of a threshold search have none: each replication is an answer.
+    the fidelity is quick or an ensemble is used. Points of a threshold search have no such search, as each of their
+    replications has its own answer.
     """
     maker = PointMaker(scenario, fidelity)
     crossed = itertools.product(*(axis.values for axis in scenario.axes.values())) if sweep else ()
@@ -68,7 +69,7 @@ def searches_of(
 ) -> Iterator[Bisection]:
     """The searches for the thresholds of expectations of a scenario.
 
-    A search uses the runs of the previous one on the same line; which one that is does not depend on the selection.
+    A search uses the runs of the previous search on the same line, which does not depend on the selected expectations.
 
     Args:
         scenario: the scenario.
@@ -106,9 +107,9 @@ def _line(form: Form, maker: PointMaker) -> tuple[object, ...]:
 
 
 MOST_FOR_PRECISION = 30
-"""Cap of replications, unless a point starts with more."""
+"""Largest number of replications, unless a point starts with more."""
 FLAG = "precision"
-"""Flag of the runs of a point that reached the cap of replications."""
+"""Flag of runs of a point that reached the largest number of replications."""
 
 
 class _End(Enum):
@@ -119,7 +120,7 @@ class _End(Enum):
     REACHED = "reached"
     """True if all half-widths are small enough."""
     SHORT = "short"
-    """The cap is reached."""
+    """The largest number of replications is reached."""
     FAILED = "failed"
     """A run failed."""
 
@@ -127,13 +128,13 @@ class _End(Enum):
 @dataclass(frozen=True)
 class _State:
     count: int
-    """Requested replications."""
+    """Number of requested replications."""
     end: _End
     notes: tuple[str, ...] = ()
 
 
 class Replications:
-    """Sequential replications of one point until the interval of every listed metric is narrow enough, or up to the cap."""
+    """Adds replications of one point until the interval of every listed metric is narrow enough, up to the largest number."""
 
     def __init__(self, point: Point, maker: PointMaker, targets: Sequence[Precision], first: int) -> None:
         """A search.
@@ -161,7 +162,7 @@ class Replications:
         return self._most
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The number of replications, none after a failed run; a point at the cap has a flag. See `Search`."""
+        """The number of replications, or none after a failed run; a point with the largest number has a flag. See `Search`."""
         state = self._state(done)
         values = () if state.end is _End.FAILED else (float(state.count),)
         flags = {self._point.id: FLAG} if state.end is _End.SHORT else {}
@@ -181,12 +182,12 @@ class Replications:
                 return _State(count, _End.REACHED)
             if count >= self._most or math.inf in needed:
                 short = [t.metric for t, enough in zip(self._targets, needed, strict=True) if enough > count]
-                return _State(count, _End.SHORT, (f"{', '.join(short)} not known as well as asked for",))
-            # at most twice as many, as the spread of a few runs is uncertain
+                return _State(count, _End.SHORT, (f"{', '.join(short)} less precise than requested",))
+            # at most doubled, as the spread of a few runs is uncertain
             count = min(self._most, 2 * count, int(max(needed)))
 
     def _needed(self, target: Precision, records: Sequence[RunRecord]) -> float:
-        """Sufficient number of replications by the spread of the existing ones; infinite if no number suffices."""
+        """Number of replications that suffices according to the spread of the existing ones; infinite if no number does."""
         values = [CATALOGUE[target.metric].evaluate(record) for record in records]
         if any(math.isnan(value) for value in values):
             return math.inf

@@ -1,4 +1,4 @@
-"""Provenance of settings: every effective setting with its origin, and default service times."""
+"""Provenance: every effective setting with its origin, and the default service times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hostsim.units import MS, NS, SECOND, US
 __all__ = ["default_services", "effective_settings"]
 
 _NOT_SETTINGS = frozenset({"hardware", "guest", "peer", "model", "source", "assumed", "range", "prior"})
-"""Keys of parts that only have names or origins."""
+"""Keys of parts that contain only names or origins."""
 _SECTIONS = ("platform", "hardware", "peer", "host", "network", "vms", "traffic", "policies", "control_loops", "run")
 
 
@@ -59,7 +59,7 @@ def effective_settings(
         *(("vms", group, "guest") for group in tree.get(("vms",))),
     ]
     parts = {key: resolver.part(tree, key, inside.get(key, ())) for key in part_keys}
-    add_part(("peer",))  # every host has the setting, written or not
+    add_part(("peer",))  # every host has the setting, even if the file does not mention it
     for section in _SECTIONS:
         for path, value in _leaves(tree.get((section,)), (section,)):
             add(dotted(path), value, str(tree.place(path)))
@@ -132,6 +132,6 @@ def _range(cost: Cost, hertz: float) -> str:
 
 
 def _words(ps: int) -> str:
-    """A time in a suitable unit, to three digits."""
+    """A time with three digits, in a suitable unit."""
     unit, name = next(((unit, name) for unit, name in ((MS, "ms"), (US, "us")) if ps >= unit), (NS, "ns"))
     return f"{ps / unit:.3g} {name}"

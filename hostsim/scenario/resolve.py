@@ -78,7 +78,7 @@ class Resolution:
     notices: tuple[str, ...] = ()
     """Warnings, except those of settings without effect."""
     simulated: PointSpec | None = None
-    """The spec of runs: settings without effect have their defaults."""
+    """The spec with which it is run: settings without effect have their defaults."""
 
 
 class Resolver:
@@ -93,14 +93,14 @@ class Resolver:
         registry: Registry = SHIPPED,
         in_place: Tree | None = None,
     ) -> None:
-        """A scenario, its assumptions unwrapped.
+        """Make a resolver of a scenario; its assumptions are unwrapped.
 
         Args:
             tree: of the file.
-            changes: changes of options, for every point.
-            folder: that paths are relative to.
-            root: folder that contains all files.
-            registry: allowed names.
+            changes: changes by options, for every point.
+            folder: folder that paths are relative to.
+            root: folder that must contain all files.
+            registry: registry with the allowed names.
             in_place: hardware that is a mapping in the scenario.
         """
         self.tree = tree
@@ -125,7 +125,7 @@ class Resolver:
             try:
                 part = self.part(tree, key, inside.get(key, ()))
             except InputError:
-                return None  # its faults are reported with the component
+                return None  # the component's faults are reported elsewhere
             return part and part.spec
 
         def has_e1000(group: str) -> bool:
@@ -136,7 +136,7 @@ class Resolver:
         return (tree, [], []) if platform is None else self._settings_files.merged_into(tree, platform, has_e1000)
 
     def with_remedy(self, fault: Fault) -> Fault:
-        """A fault in a settings file with a hint on replacing the value; other faults are unchanged."""
+        """A fault in a settings file with a hint how to replace the value; other faults are unchanged."""
         return self._settings_files.with_remedy(fault)
 
     def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, Changes]]:
@@ -161,10 +161,10 @@ class Resolver:
         return DEFAULT_PEER if name is None and key == ("peer",) else name
 
     def part(self, tree: Tree, key: KeyPath, changes: Changes = ()) -> Part[Any] | None:
-        """The component of a key; None if the key has no text.
+        """The component that a key names; None if the value is not text.
 
         Raises:
-            InputError: no such part; placed at the key.
+            InputError: the part does not exist; placed at the key.
         """
         name = self.part_name(tree, key)
         if not isinstance(name, str):
@@ -200,7 +200,7 @@ class Resolver:
         """Instants of a file of arrivals in picoseconds.
 
         Raises:
-            InputError: not below the scenario's root; see `read_instants`.
+            InputError: the file is not below the scenario's root; see `read_instants`.
         """
         if name not in self._instants:
             self._instants[name] = read_instants(find_below(name, self._folder, self.root))
@@ -210,7 +210,7 @@ class Resolver:
         """Phases of a file of rates, as written in a scenario.
 
         Raises:
-            InputError: not below the scenario's root; see `read_profile`.
+            InputError: the file is not below the scenario's root; see `read_profile`.
         """
         if name not in self._profiles:
             self._profiles[name] = read_profile(find_below(name, self._folder, self.root))
@@ -373,7 +373,7 @@ class _PointBuilder:
         return settings
 
     def _groups(self, platform: PlatformSpec | None) -> Iterator[VmGroupSpec]:
-        """The valid groups of VMs; checks stop after too many faults."""
+        """The valid groups of VMs. Checks stop after too many faults."""
         for name in self._vms:
             if len(self.faults) > MOST_FAULTS:
                 self.faults.append(self._tree.fault(("vms",), "has more faults, which are not checked", given=""))
@@ -439,7 +439,7 @@ class _PointBuilder:
             is_profile = arrivals.get("process") == "profile"
             if is_profile and "phases" in arrivals:
                 self.faults.append(
-                    self._tree.fault((*path, "arrivals", "file"), "is given beside phases", "one of file, phases")
+                    self._tree.fault((*path, "arrivals", "file"), "cannot be combined with phases", "file or phases")
                 )
                 return None
             try:
@@ -456,11 +456,11 @@ class _PointBuilder:
         return flow if isinstance(flow, Traffic) else None
 
     def _choices(self, path: KeyPath, roles: Mapping[str, str]) -> dict[str, ChoiceSpec]:
-        """The named choices below a path by key, except shipped policies.
+        """The choices by name below a path, by key, except shipped policies.
 
         Args:
             path: a mapping of the file.
-            roles: by key, the role in which the name is registered.
+            roles: role in which the name is registered, by key.
         """
         choices = {}
         for key, role in roles.items():
@@ -486,11 +486,9 @@ class _PointBuilder:
         return tuple(plugin for plugin in self._registry.plugins if plugin.digest in used)
 
     def _plugin_effects(self, spec: PointSpec) -> dict[str, str]:
-        """Loaded plug-ins, each with the warning that it is unused, or an empty text."""
+        """Loaded plug-ins, each with the warning that it is unused or with an empty text."""
         return {
-            f"--plugin {plugin.file}": ""
-            if plugin in spec.plugins
-            else f"{plugin.file}: nothing of this plug-in is used"
+            f"--plugin {plugin.file}": "" if plugin in spec.plugins else f"{plugin.file}: this plug-in is not used"
             for plugin in self._registry.plugins
         }
 

@@ -40,7 +40,7 @@ __all__ = ["PointResolver", "Precision", "RunSize", "RunSpec", "Scenario"]
 
 @dataclass(frozen=True)
 class Precision:
-    """The target precision of one measure: the half-width of its confidence interval at every point."""
+    """The target precision of one metric: the half-width of its confidence interval at every point."""
 
     metric: str
     target: float
@@ -104,13 +104,15 @@ class Scenario:
     axis_texts: Mapping[str, str] = field(default_factory=dict)
     """Values of options for axes, as written."""
     judged: frozenset[PointKey] = frozenset()
-    """Points that expectations of the file need, except those of searches; all of them even if the scenario is restricted to a few expectations."""
+    """Points that expectations of the file need, except those of searches; complete even if the scenario is restricted
+    to a few expectations.
+    """
     searched: tuple[Expectation, ...] = ()
-    """Expectations of the file that are thresholds; all of them even if the scenario is restricted to a few expectations."""
+    """Expectations of the file that are thresholds; complete even if the scenario is restricted to a few expectations."""
 
     @property
     def file(self) -> Path:
-        """The file; for text and mappings a name in the working folder, which need not exist."""
+        """The file; for text and mappings, a name in the working folder that need not exist."""
         return self.source.file
 
     @property
@@ -121,7 +123,7 @@ class Scenario:
 
     @property
     def changed(self) -> dict[str, str]:
-        """Changes of the host or its traffic from the file."""
+        """Changes of the host or its traffic with respect to the file."""
         varied = {path for name, axis in self.axes.items() if name not in axis.paths for path in axis.paths}
         return {path: value for path, value in self.departures.items() if keys(path)[0] in HOST and path not in varied}
 
@@ -137,7 +139,7 @@ class Scenario:
             axes: values of axes by name (``{"interrupts": [1000, 4000]}``); a dotted path makes an axis.
 
         Raises:
-            InputError: with everything that is wrong.
+            InputError: with all faults.
         """
         try:
             return self.reload(self, set, axes)
@@ -187,7 +189,7 @@ class Scenario:
         return resolution.spec, resolution.warnings
 
     def simulated(self, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
-        """The spec of one point for its runs, and its warnings; settings without effect have their defaults."""
+        """The spec with which one point is run, and its warnings; settings without effect have their defaults."""
         resolution = self._resolved(axes, length_ps)
         assert resolution.simulated is not None
         return resolution.simulated, resolution.warnings
@@ -229,8 +231,8 @@ def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Scalar]]:
 class PointResolver:
     """Resolves the points of a scenario by axis values, each point once.
 
-    Valid points are cached: loading checks them, and every plan uses them again. A point is cached with the length of run of its first
-    request; for a longer run its spec is copied, for a shorter one it is resolved again.
+    Valid points are cached, as loading checks them and every plan uses them again. A point is cached with the run
+    length of its first request; its spec is copied for a longer run, and resolved again for a shorter one.
     """
 
     def __init__(self, resolver: Resolver, axes: Mapping[str, Axis]) -> None:
@@ -244,13 +246,13 @@ class PointResolver:
         Args:
             values: a value for every axis, swept or not.
             length_ps: simulated time of a run.
-            place: of values that an axis does not have; ``--axis`` by default.
+            place: place that is reported for values that an axis does not have; ``--axis`` by default.
         """
         key = point_key(values[name] for name in self.axes)
         resolution = self._sound.get(key)
         if resolution is None or (
             resolution.spec is not None and length_ps < resolution.spec.length
-        ):  # traffic may have no arrivals in that time
+        ):  # traffic may have no arrivals in a shorter run
             resolution = self._resolve(values, length_ps, place or Place("--axis"))
             if resolution.spec is not None:
                 self._sound[key] = resolution

@@ -1,8 +1,9 @@
 """Models of a scenario file, and choices by name in it: kinds of traffic, policies, control loops.
 
-Models of choices are made from the registry, so that additions of plug-ins are checked, completed and listed like shipped ones.
+Models of choices are made from the registry, so that names from plug-ins are checked, completed and listed like shipped
+ones.
 
-These models check one file alone. `hostsim.scenario.resolve` checks its parts against each other and makes a
+These models check one file only. `hostsim.scenario.resolve` checks its parts against each other and makes a
 `hostsim.config.host.PointSpec`. Only service times of applications have fields here; other costs belong to platform and guests.
 """
 
@@ -60,8 +61,10 @@ class ArrivalsPart(ArrivalKeys):
     """The instants at which an open-loop sender puts packets on the wire."""
 
     file: str | None = None
-    """For ``replay``: path of a text file of seconds, one a line, ascending. For ``profile``: of one with two numbers a line, seconds and the arrivals in a
-    second from then on; the last line holds for as long as the one before it."""
+    """For ``replay``: path of a text file with a time in seconds on each line, ascending. For ``profile``: path of a
+    text file with two numbers on each line, a time in seconds and the arrivals per second from then on; the last line
+    lasts as long as the one before it.
+    """
 
 
 class _ByName:
@@ -113,7 +116,7 @@ def choice_of(registry: Registry, role: str) -> Any:
 
 
 def _part(spec: type[Spec]) -> type[BaseModel]:
-    """A kind of traffic as written in a file: with a file of instants instead of the instants of the spec."""
+    """A kind of traffic as written in a file: it names a file of instants, and the spec has the instants."""
     arrivals = spec.model_fields.get("arrivals")
     if not issubclass(spec, Traffic) or arrivals is None:
         return spec
@@ -125,7 +128,7 @@ def _part(spec: type[Spec]) -> type[BaseModel]:
 
 def _named(name: str, settings: type[Spec], role_words: str) -> type[BaseModel]:
     """The settings of a policy or a control loop, including its name."""
-    # with the role: a coalescing scheme and a steering rule may have one name
+    # includes the role, as a coalescing scheme and a steering rule may have the same name
     title = "".join(word.capitalize() for word in f"{name} {role_words}".replace("-", " ").replace("_", " ").split())
     literal: Any = Literal[name]
     field: Any = Field(description=f"Name of the {role_words}.")
@@ -144,26 +147,29 @@ ROOT_POOL = "Resources"
 Length = PositiveDuration
 """Simulated time of a run."""
 PartName = Annotated[
-    str, Field(json_schema_extra={"x-allowed": "the name of a shipped one in text, or a path with a slash"})
+    str, Field(json_schema_extra={"x-allowed": "the name of a shipped one as text, or a path with a slash"})
 ]
 """Name of a part of the host."""
 HardwareName = Annotated[
     str,
     Field(
         json_schema_extra={
-            "x-allowed": "the name of a shipped one in text, a path with a slash, or a mapping as in a hardware file"
+            "x-allowed": "the name of a shipped one as text, a path with a slash, or a mapping as in a hardware file"
         }
     ),
 ]
-"""Name of a server; `hostsim.scenario.component.hardware_in_place` separates a mapping before."""
+"""Name of a server; a mapping was separated before, by `hostsim.scenario.component.hardware_in_place`."""
 Target = Annotated[
-    str, Field(json_schema_extra={"x-allowed": "a percentage of the mean, 2 %, or a quantity and abs, 0.005 % abs"})
+    str,
+    Field(
+        json_schema_extra={"x-allowed": "a percentage of the mean (2 %), or a quantity followed by abs (0.005 % abs)"}
+    ),
 ]
 """Target precision of a metric."""
 
 
 class HostPart(Spec):
-    """The host section: advanced and kernel settings by the names that administrators type."""
+    """The host section: advanced and kernel settings by the names that administrators use."""
 
     advanced: dict[str, Value] = Field(default_factory=dict)
     """Advanced settings: ``Net.MaxPortRxQueueLen: 80``. ``file: host.txt`` takes them from the output of ``esxcli system settings advanced
@@ -189,7 +195,7 @@ class VmGroupPart(Spec):
     """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``. ``file: web.vmx`` reads a real file, with its ``numvcpus`` if the group
     has no ``vcpus``; values beside it override the file."""
     resource_pool: Name = ROOT_POOL
-    """Name of the resource pool of each of them; ``Resources``, the host itself, by default."""
+    """Name of the resource pool of these VMs; ``Resources``, the host itself, by default."""
     uses: tuple[
         Literal[
             "vMotion",
@@ -206,19 +212,19 @@ class VmGroupPart(Spec):
         ],
         ...,
     ] = ()
-    """Features that the VMs must be able to use. They are not simulated, but refused together with DirectPath I/O or SR-IOV."""
+    """Features that the VMs must support. They are not simulated; a combination with DirectPath I/O or SR-IOV is refused."""
     rx_ring: Descriptors | None = None
     """Receive descriptors of each queue of its vNICs, instead of the driver's default."""
     tx_ring: Descriptors | None = None
     """Transmit descriptors of each queue of its vNICs, instead of the driver's default."""
     offloads: OffloadSettings = OffloadSettings()
-    """Offloads of all its NICs that the guest has off: ``{tso: false}``, as ``ethtool -K`` sets them."""
+    """Offloads that the guest disables on all its NICs, as with ``ethtool -K``: ``{tso: false}``."""
     queues: SmallCount | None = None
-    """Queue pairs of each of its NICs at most, as ``ethtool -L`` sets them; the number that drivers ask for by default."""
+    """Largest number of queue pairs of each of its NICs, as with ``ethtool -L``; by default the number that drivers request."""
 
 
 POOL_SHARES = {"low": 2000, "normal": 4000, "high": 8000}
-"""Shares of a resource pool: those of a VM with four vCPUs (vSphere Resource Management, "Resource Allocation Shares")."""
+"""Shares of a resource pool, equal to those of a VM with four vCPUs (vSphere Resource Management, "Resource Allocation Shares")."""
 
 
 def _pool_shares(value: Any) -> Any:
@@ -250,15 +256,15 @@ class ResourcePoolPart(Spec):
     """A resource pool of the host: VMs and other pools share its CPU."""
 
     parent: Name = ROOT_POOL
-    """Name of the pool that it is in; ``Resources``, the host itself, by default."""
+    """Name of the parent pool; ``Resources``, the host itself, by default."""
     shares: PoolShares = POOL_SHARES["normal"]
-    """Shares among its siblings, pools and VMs alike: ``low`` (2000), ``normal`` (4000), ``high`` (8000), or a number."""
+    """Shares among its siblings, both pools and VMs: ``low`` (2000), ``normal`` (4000), ``high`` (8000), or a number."""
     reservation: CpuAmount = 0
-    """CPU that it is guaranteed: ``6 GHz``. Its VMs and pools reserve from it."""
+    """Guaranteed CPU: ``6 GHz``. Its VMs and pools reserve from it."""
     limit: CpuLimit = None
-    """Most CPU that all in it may have together, ``unlimited`` by default."""
+    """Largest CPU of all its VMs and pools together; ``unlimited`` by default."""
     expandable: bool = True
-    """Whether it may also reserve what its parent has not reserved (expandable reservation)."""
+    """True if it may also reserve unreserved CPU of its parent (expandable reservation)."""
 
 
 class PoliciesPart(Spec):
@@ -273,7 +279,7 @@ class PoliciesPart(Spec):
 
 
 class SweptPart(Spec):
-    """Fewer or shorter runs of the points that no expectation needs."""
+    """Fewer or shorter runs for the points that no expectation needs."""
 
     length: Length | None = None
     """Simulated time of a run, including warm-up; by default that of all points."""
@@ -289,7 +295,7 @@ class QuickPart(Spec):
     replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 2
     """Runs of each point."""
     swept: SweptPart = Field(default_factory=SweptPart)
-    """Quick runs of the points that only tables and figures show."""
+    """Quick runs of the points that only tables and figures use."""
 
 
 class RunPart(Spec):
@@ -298,13 +304,14 @@ class RunPart(Spec):
     length: Length = Field(default_factory=lambda: 3 * SECOND)
     """Simulated time of a run, including warm-up; 3 s by default."""
     replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 5
-    """Runs of each point, each with its own random numbers. An open expectation gets twice as many, and then
-    four times as many (hostsim.campaign.interim_analysis); not with ``--quick`` or ``--replications``."""
+    """Number of runs of each point, each with its own random numbers. An open expectation gets twice as many, then four
+    times as many (hostsim.campaign.interim_analysis); not with ``--quick`` or ``--replications``.
+    """
     precision: dict[str, Target] = Field(default_factory=dict)
     """By metric, the largest half-width of its 95 % interval: ``2 %`` of its mean, or ``0.005 % abs`` in the metric's own unit.
     Replications are added at each point until all are met, up to 30; not with ``--quick`` or ``--replications``."""
     swept: SweptPart = Field(default_factory=SweptPart)
-    """Full runs of the points that only tables and figures show; ``run.length`` and ``run.replications`` of ``--set`` have priority."""
+    """Full runs of the points that only tables and figures use; ``run.length`` and ``run.replications`` of ``--set`` have priority."""
     quick: QuickPart = Field(default_factory=QuickPart)
     """Quick runs (``--quick``); ``run.length`` and ``run.replications`` of ``--set`` have priority."""
 
@@ -328,9 +335,11 @@ class AxisPart(Spec):
     @model_validator(mode="after")
     def _label_each(self) -> AxisPart:
         if self.labels and len(self.set) == 1:
-            raise ValueError("has labels although each step has one value|labels with several paths")
+            raise ValueError("has labels, but each step has one value|labels with several paths")
         if self.labels and len(self.labels) != len(self.values):
-            raise ValueError(f"has not one label for each value|{len(self.values)} labels, or none")
+            raise ValueError(
+                f"has a number of labels that differs from that of values|{len(self.values)} labels, or none"
+            )
         return self
 
 
@@ -342,7 +351,7 @@ class PointFile(Spec):
     hardware: HardwareName
     """Name of a shipped server, a path to a hardware file, or a mapping with the keys of one."""
     peer: PartName = DEFAULT_PEER
-    """Peer of its traffic: a shipped kind of peer, or a path to a peer file."""
+    """Peer of its traffic: name of a shipped kind of peer, or path to a peer file."""
     host: HostPart = Field(default_factory=HostPart)
     """Settings of the host."""
     network: dict[Name, VSwitchSpec]
@@ -356,7 +365,7 @@ class PointFile(Spec):
     policies: PoliciesPart = Field(default_factory=PoliciesPart)
     """Scheduler, coalescing and steering instead of the shipped ones."""
     control_loops: dict[Name, choice_of(SHIPPED, "control_loop")] = Field(default_factory=dict)  # type: ignore[valid-type]
-    """Control loops of plug-ins by a name that you choose, each as a name or as a mapping with ``name`` and settings."""
+    """Control loops of plug-ins, by names that you choose; each is a name or a mapping with ``name`` and settings."""
 
 
 class ScenarioFile(PointFile):
@@ -369,7 +378,7 @@ class ScenarioFile(PointFile):
     run: RunPart = Field(default_factory=RunPart)
     """Length and number of the runs of each point."""
     sweep: dict[str, AxisPart] = Field(default_factory=dict)
-    """Axes by name; crossed, the last one fastest."""
+    """Axes by name. They are crossed, and the last one varies fastest."""
     figures: dict[Name, FigurePart] = Field(default_factory=dict)
     """Figures by name."""
     expect: tuple[ExpectPart, ...] = ()

@@ -1,4 +1,4 @@
-"""Selection of scenarios and expectations to check, by names, files and patterns of claim ids."""
+"""Selection of the scenarios and expectations to check, by names, files and patterns of claim ids."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def select(
 ) -> list[tuple[Scenario, frozenset[str]]]:
     """Select the subjects of `check`: scenarios restricted to the requested expectations, and the names of these.
 
-    A scenario also keeps the expectations that these are computed from. Files are loaded with ``root``, and all with ``plugins``, see `load`.
-    Names and patterns are looked up ``among`` these scenarios; by default shipped ones except predictions.
+    A scenario also keeps the expectations from which these are computed. Files are loaded with ``root``, and all
+    scenarios with ``plugins`` (see `load`). Names and patterns are looked up in the scenarios ``among``; by default the
+    shipped ones except predictions.
 
     Raises:
         InputError: a subject is neither a scenario, a file nor a pattern that matches a claim.

@@ -46,11 +46,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Subject:
-    """What publications say about a subject of the model."""
+    """Publications on a subject of the model, and what they say."""
 
     about: str
     facts: tuple[tuple[Citation, str], ...]
-    """Summary of each place of a publication, in our words."""
+    """Our summary of each cited place of a publication."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Bibliography:
     measurements: Mapping[str, Citation]
     """Citations by the first part of a measurement's id."""
     texts: Mapping[str, tuple[Citation, ...]]
-    """Citations by the words that name them in a text; longer words have priority over shorter ones inside them."""
+    """Citations by the words that refer to them in a text; longer words have priority over shorter ones that they contain."""
     subjects: Mapping[str, Subject]
-    """Subjects by their name in texts, such as ``facts 2.1``; `texts` has their publications."""
+    """Subjects by the name that texts use, such as ``facts 2.1``; their publications are in `texts`."""
 
     def of_claim(self, name: str) -> tuple[Citation, ...]:
         """The citation of a claim or a measurement by its id; none for a user's expectation."""
@@ -179,7 +179,7 @@ LEDGER = "first.yaml"
 """File of first predictions, beside their scenarios (`hostsim.lab.prediction`)."""
 
 CALIBRATION: Final = "calibration"
-"""The only event that a known red may await."""
+"""The only event until which a known red may be listed."""
 
 
 @functools.cache
@@ -191,14 +191,14 @@ def data_root() -> Path:
 
 
 def shipped() -> dict[str, Path]:
-    """Shipped scenarios, examples last: name -> file."""
+    """Files of the shipped scenarios by name, examples last."""
     root = data_root()
     files = [*sorted(root.glob("*.yaml")), *sorted((root / "examples").glob("*.yaml"))]
     return {file.stem: file for file in files if file.name != "known_red.yaml"}
 
 
 def predictions() -> dict[str, Path]:
-    """Shipped scenarios that predict measurements, which `shipped` does not include: name -> file."""
+    """Files of the shipped scenarios that predict measurements, by name; `shipped` does not include them."""
     files = sorted((data_root() / PREDICTIONS).glob("*.yaml"))
     return {file.stem: file for file in files if file.name != LEDGER}
 
@@ -209,7 +209,9 @@ def shipped_ensemble() -> Path:
 
 
 def shipped_parts(kind: str) -> dict[str, Path]:
-    """Shipped parts of a kind, ``platforms``, ``hardware``, ``nics``, ``guests``, ``peers`` or ``traffic``, or ``predictions/`` and one of these: name -> file."""
+    """Files of the shipped parts of a kind, by name. Kinds: ``platforms``, ``hardware``, ``nics``, ``guests``,
+    ``peers`` and ``traffic``, also with the prefix ``predictions/``.
+    """
     return {file.stem: file for file in sorted((data_root() / kind).glob("*.yaml"))}
 
 
@@ -275,7 +277,7 @@ def find_part(kind: str, name: str, beside: Path, root: Path) -> Path:
 
 @functools.cache
 def claims() -> dict[str, Claim]:
-    """The published claims by id, in the order of the scoreboard.
+    """The published claims by id, in the order of the score table.
 
     Raises:
         InputError: the shipped table is damaged, or has a claim of an unknown kind.
@@ -302,7 +304,7 @@ def claims() -> dict[str, Claim]:
 
 
 def _claim_labels() -> dict[str, str]:
-    """Labels of the claims for figures, by id, from a table beside that of the claims."""
+    """Labels of the claims for figures, by id, from a separate table."""
     file = data_root() / "claim_labels.csv"
     if not file.exists():
         return {}
@@ -336,11 +338,11 @@ def known_red(*, other_runs: bool = False) -> dict[str, KnownRed]:
     """Claims that are known to fail, by id.
 
     Args:
-        other_runs: with the range for other runs than quick ones of the default root seed.
+        other_runs: True for the ranges of runs other than quick ones with the default root seed.
 
     Raises:
-        InputError: the list names a claim that is not published, gives no range of its value or no reason, or awaits anything but
-            the calibration.
+        InputError: an entry names an unknown claim, lacks the range of its value or the reason, or is listed until an
+            event other than the calibration.
     """
     file = data_root() / "known_red.yaml"
     name = display_name(file)
@@ -390,7 +392,7 @@ def _range(written: object, noun: str) -> Band:
     match written:
         case (int() | float() as low, int() | float() as high) if low <= high:
             return Band(float(low), float(high))
-    raise ValueError(f"has no {noun}, two numbers of which the first is not above the second")
+    raise ValueError(f"has no {noun}: two numbers, the first not above the second")
 
 
 _PLACES = (
@@ -415,14 +417,14 @@ class KnownName:
     changes: str
     """The change that modelling the name would bring."""
     nearest: str
-    """The nearest that works."""
+    """The nearest name that is modelled."""
     source: str
     """The documentation of the name."""
 
 
 @functools.cache
 def known_names() -> dict[str, dict[str, KnownName]]:
-    """The names by section of the table, in lower case."""
+    """Rows by section of the table and lower-case name."""
     file = data_root() / "sources" / "known_names.yaml"
     sections = Tree.of(file, file.name).data
     return {
@@ -436,7 +438,7 @@ def known_names() -> dict[str, dict[str, KnownName]]:
 
 
 def explained(error: InputError) -> InputError:
-    """The error with information on names that are not modelled, and without suggestions of another kind."""
+    """The error with information on names that are not modelled, without suggestions of names of another kind."""
     return InputError(map(_explained, error.faults))
 
 

@@ -31,13 +31,13 @@ class Source:
     """A scenario as it was written, without options."""
 
     file: Path
-    """The file; text and mappings have a name in the working folder, which need not exist: relative paths start there."""
+    """The file. Text and mappings have a name in the working folder that need not exist; relative paths start there."""
     tree: Tree
     name: str
-    """Its name in places: the file from the working folder, `TEXT` or `PYTHON`."""
+    """Its name in places: the file relative to the working folder, `TEXT` or `PYTHON`."""
 
     def located(self, error: InputError) -> InputError:
-        """The error with the Python path (``scenario["vms"]["web"]["count"]``) of each fault in a mapping."""
+        """The error, with a Python path for each fault in a mapping: ``scenario["vms"]["web"]["count"]``."""
         if self.name != PYTHON:
             return error
         return InputError(
@@ -49,7 +49,7 @@ class Source:
 
 
 def is_text(scenario: object) -> bool:
-    """True for YAML text, which has several lines, or one in braces; names and paths do not."""
+    """True for YAML text: several lines, or one line in braces, unlike names and paths."""
     return isinstance(scenario, str) and ("\n" in scenario or scenario.lstrip().startswith("{"))
 
 
@@ -145,7 +145,7 @@ class _Plain:
 
     def _text(self, value: str, path: KeyPath) -> str:
         if len(value) > MAX_TEXT:
-            self._fault("is too long a text", path, value, f"at most {MAX_TEXT} characters")
+            self._fault("is too long", path, value, f"at most {MAX_TEXT} characters")
         elif (odd := unprintable(value)) is not None:
             allowed = "text of letters, digits and signs, with line feeds and tabs"
             self._fault(f"contains the non-printable character {odd!a}", path, value, allowed)

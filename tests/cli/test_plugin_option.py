@@ -141,6 +141,6 @@ def test_a_plug_in_that_nothing_uses_changes_nothing(tiny, cli):
     """It is reported, and the points are those without it."""
     copy_tree(TICKING, tiny.parent / TICKING.name)
     plain, loaded = hostsim.load(tiny), hostsim.load(tiny, plugins=["ticking.py"])
-    assert loaded.warnings == ("ticking.py: nothing of this plug-in is used",)
+    assert loaded.warnings == ("ticking.py: this plug-in is not used",)
     axes = plain.first()
     assert loaded.spec(axes, 10**9)[0].digest() == plain.spec(axes, 10**9)[0].digest()

@@ -237,7 +237,7 @@ def test_counters_without_a_use_are_kept_and_listed() -> None:
 def test_a_spreadsheet_and_a_cut_off_line_do_no_harm() -> None:
     """Cells without quotes, times without seconds; an incomplete last line is reported."""
     assert measured("esxtop-from-a-spreadsheet.csv")["host_cpu"][0] == pytest.approx(24.166667)
-    [note] = [note for note in read("esxtop.csv").notes if "left out, since" in note]
+    [note] = [note for note in read("esxtop.csv").notes if "left out, as they" in note]
     assert "esxtop.csv:7: " in note
 
 

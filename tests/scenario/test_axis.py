@@ -79,7 +79,7 @@ def test_an_option_chooses_among_labels(tmp_path: Path) -> None:
         (
             (AT, ("[few, 2, many]", "[few, many]")),
             {},
-            "small.yaml:17: sweep.receivers: has not one label for each value; allowed: 3 labels, or none",
+            "small.yaml:17: sweep.receivers: has a number of labels that differs from that of values; allowed: 3 labels, or none",
         ),
         (
             (AT, ("[few, 2, many]", "[few, few, many]")),
@@ -90,7 +90,7 @@ def test_an_option_chooses_among_labels(tmp_path: Path) -> None:
             (AT, ("[vms.receiver.count, traffic.stream.rate]", "vms.receiver.count"),
              ("[[1, 10 kpps], [2, 20 kpps], [4, 5 kpps]]", "[1, 2, 4]")),
             {},
-            ("small.yaml:17: sweep.receivers: has labels although each step has one value; "
+            ("small.yaml:17: sweep.receivers: has labels, but each step has one value; "
             "allowed: labels with several paths"),
         ),
     ],

@@ -170,7 +170,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
             SWEPT,
             "platform.costs.context_switch.cycles, v",
             "small.yaml:17: platform.costs.context_switch.cycles: is a cost; "
-            "allowed: no cost: one constant has one value for all experiments",
+            "allowed: no cost, as a constant has the same value in all experiments",
             id="sweep over a cost",
         ),
         pytest.param(
@@ -239,7 +239,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
             "{uplinks: [vmnic0]}",
             "{uplinks: [vmnic0]}\n  vSwitch1: {uplinks: [vmnic0]}",
             "small.yaml:7: network.vSwitch1.uplinks: is already the uplink of vSwitch0; given ['vmnic0']; "
-            "allowed: a NIC of its own",
+            "allowed: a NIC that is not in use",
             id="uplink of two switches",
         ),
         pytest.param(
@@ -252,7 +252,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
             "40 kpps",
             "1.5 Mpps",
             "small.yaml:14: traffic.stream.rate: is more than the wire carries; given '1.5 Mpps'; "
-            "allowed: below 1443418 pps, which is what vmnic0 has left at 866 B a frame",
+            "allowed: below 1443418 pps, the rate that vmnic0 has left for frames of 866 B",
             id="more than the wire carries",
         ),
         pytest.param(
@@ -290,13 +290,13 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         pytest.param(
             "{x: receivers, y: loss, series: split}",
             "{x: receivers, y: loss, kind: bar, stack: [loss_nic, loss]}",
-            "small.yaml:20: figures.loss.stack: names a metric twice; given ['loss_nic', 'loss']; allowed: each metric once, y apart",
+            "small.yaml:20: figures.loss.stack: names a metric twice; given ['loss_nic', 'loss']; allowed: each metric once, and not y",
             id="stack of the same",
         ),
         pytest.param(
             "series: split}",
             "series: split, stack: loss_nic}",
-            "small.yaml:20: figures.loss: stacks on something other than one bar; "
+            "small.yaml:20: figures.loss: has stack without a single bar to add to; "
             "allowed: kind: bar, without series and right",
             id="stack of lines",
         ),
@@ -371,20 +371,20 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         pytest.param(
             "  split: {set: vms.receiver.vmx.ethernet0.emuRxMode, values: [\"0\", \"1\"]}",
             "  split: {set: vms.receiver.count, values: [3, 4]}",
-            "small.yaml:18: vms.receiver.count: is varied by receivers already; allowed: each path once",
+            "small.yaml:18: vms.receiver.count: is already varied by receivers; allowed: each path once",
             id="path varied twice",
         ),
         pytest.param(
             COUNT,
             "count: {value: 2, assumed: no reason, range: [3, 4]}",
-            "small.yaml:9: vms.receiver.count: lies outside its own range; given 2; "
+            "small.yaml:9: vms.receiver.count: is outside its range; given 2; "
             "allowed: low not above the value, high not below it",
             id="assumption outside its range",
         ),
         pytest.param(
             COUNT,
             "count: {value: 2, prior: 5, assumed: no reason, range: [1, 4]}",
-            "small.yaml:9: vms.receiver.count.prior: lies outside its own range; given 5; "
+            "small.yaml:9: vms.receiver.count.prior: is outside its range; given 5; "
             "allowed: low not above the prior, high not below it",
             id="prior outside its range",
         ),
@@ -447,7 +447,7 @@ def test_a_figure_shows_answers_that_stand_on_one_scale(tmp_path: Path) -> None:
     asked = ("expect:\n", f"expect:\n{SEARCH}")
     (told,) = faults(tmp_path, asked, SWEEP, ANSWERS)
     assert told == (
-        "small.yaml:21: figures.loss.answers: has an answer in kpps beside one in %; given 'room'; "
+        "small.yaml:21: figures.loss.answers: has an answer in kpps next to one in %; given 'room'; "
         "allowed: expectations whose answers are in one unit"
     )
     scenario = load_text(tmp_path, asked, SWEEP, (ANSWERS[0], "{answers: room}"))
@@ -510,7 +510,7 @@ def test_a_platform_that_extends_itself_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("platform: a\nextends: ./b.yaml\n", encoding="utf-8")
     (tmp_path / "b.yaml").write_text("platform: b\nextends: ./a.yaml\n", encoding="utf-8")
     assert faults(tmp_path, ("esxi-5.0", "./a.yaml")) == [
-        "b.yaml:2: extends: extends itself; given './a.yaml'; allowed: a platform that does not lead back here"
+        "b.yaml:2: extends: extends itself; given './a.yaml'; allowed: a platform that does not extend this one"
     ]
 
 
@@ -549,7 +549,7 @@ def test_a_guest_is_laid_over_its_parent_and_a_constant_goes_with_its_origin(tmp
     kept = {"guest": "rhel6", "applications": parent.applications}
     assert child.model_copy(update=kept) == parent
     assert faults(tmp_path, ("guest: rhel6", "guest: ./loop.yaml")) == [
-        "loop.yaml:2: extends: extends itself; given './loop.yaml'; allowed: a guest that does not lead back here"
+        "loop.yaml:2: extends: extends itself; given './loop.yaml'; allowed: a guest that does not extend this one"
     ]
 
 
@@ -608,7 +608,7 @@ def test_overrides_win_and_keep_their_origin(tmp_path: Path) -> None:
         ),
         (
             {"traffic.stream.rate": "&x 1"},
-            "--set: traffic.stream.rate: anchors are not read; given '&x 1'; allowed: the value itself",
+            "--set: traffic.stream.rate: anchors are not allowed; given '&x 1'; allowed: the value itself",
         ),
     ],
 )
@@ -643,7 +643,7 @@ def test_axes_can_be_given_anew_or_added(tmp_path: Path) -> None:
             ("--axis: recievers: unknown axis; allowed: an axis of the scenario or a dotted path; axes: receivers, split; "
             "did you mean 'receivers'?"),
         ),
-        ({"vms.receiver.count": "1,2"}, "--axis: vms.receiver.count: is varied already; allowed: values for the axis receivers"),
+        ({"vms.receiver.count": "1,2"}, "--axis: vms.receiver.count: is already varied; allowed: values for the axis receivers"),
         ({"receivers": "0..5000:2500"}, "--axis: vms.receiver.count: is too large; given 5000; allowed: an integer 0..4096"),
         (
             {"receivers": "3..1"},
@@ -658,7 +658,7 @@ def test_axes_can_be_given_anew_or_added(tmp_path: Path) -> None:
         (
             {"receivers": "1,,2"},
             ("--axis: receivers: is not a list of values; given '1,,2'; "
-            "allowed: values with commas between, or start..stop:step"),
+            "allowed: values separated by commas, or start..stop:step"),
         ),
     ],
 )  # fmt: skip
@@ -796,7 +796,7 @@ def test_arrivals_of_an_epoch_are_shifted_by_their_first_instant(tmp_path: Path)
     assert faults(tmp_path, change) == [
         (
             """arrivals.txt:1: is the output of `esxtop -b`, not an arrival trace; given '"(PDH-CSV 4.0) (UTC)(0)","x"'; """
-            "allowed: seconds, one a line"
+            "allowed: a number of seconds on each line"
         )
     ]
 
@@ -886,7 +886,7 @@ def test_ports_of_flows_are_told_apart_by_vm_kind_and_range(tmp_path: Path) -> N
         )
     web = "{kind: web, to: receiver, window: 64 KiB, rate: 10 /s, objects: 1, size: 1 B, write_size: 1 B}"
     http = "{kind: http, to: receiver, method: get, size: 1 B, connections: 1, window: 64 KiB}"
-    with pytest.raises(InputError, match="has ports that connections of one have at the same VMs, receiver"):
+    with pytest.raises(InputError, match="has ports that connections of one already use in the same VMs, receiver"):
         load_text(
             tmp_path,
             (
@@ -913,7 +913,7 @@ def test_traffic_of_no_vm_may_be_slow(tmp_path: Path) -> None:
         ("receivers: 2}", "receivers: 100}"),
     )
     assert load_text(tmp_path, *slow, axes={"receivers": "0,100"}).name == "small"
-    with pytest.raises(InputError, match=r"has no traffic in a run of 1 s; .*from 0\.010101 /s on"):
+    with pytest.raises(InputError, match=r"has no traffic in a run of 1 s; .*at least 0\.010101 /s"):
         load_text(tmp_path, *slow, axes={"receivers": "99"})
 
 
@@ -964,11 +964,11 @@ def test_a_table_has_metrics_or_answers_in_any_units(tmp_path: Path) -> None:
     ("written", "told"),
     [
         ("{x: receivers, y: loss, line: 5 ms}", "figures.loss.line"),
-        ('{x: receivers, y: loss, less: {split: "0"}, to: {split: "1"}}', "is a difference and a ratio"),
-        ("{x: receivers, y: loss, per: host_cpu, right: host_cpu}", "has a second measure beside a derived one"),
+        ('{x: receivers, y: loss, less: {split: "0"}, to: {split: "1"}}', "is both a difference and a ratio"),
+        ("{x: receivers, y: loss, per: host_cpu, right: host_cpu}", "combines a derived metric with right or stack"),
         ("{x: receivers, y: loss, columns: [loss]}", "has columns but is not a table"),
-        ("{kind: table, x: receivers, y: loss}", "is a table of something else"),
-        ("{x: receivers, y: loss, kind: bar, stack: loss_nic, log: y}", "stacks on a logarithmic axis"),
+        ("{kind: table, x: receivers, y: loss}", "has keys that a table does not use"),
+        ("{x: receivers, y: loss, kind: bar, stack: loss_nic, log: y}", "has stack on a logarithmic axis"),
         ("{answers: mine, log: x}", "combines answers with other keys"),
     ],
 )
@@ -1005,11 +1005,11 @@ def test_a_profile_is_read_from_a_file_of_rates(tmp_path: Path) -> None:
     assert faults(tmp_path, change) == [
         *(
             f"day.csv:{line}: is not a rate; given {given!r}; "
-            "allowed: seconds and arrivals in a second from then on, both from 0 on: 3600,25000"
+            "allowed: a time in seconds and the arrivals per second from then on, both at least 0: 3600,25000"
             for line, given in ((2, "1,x"), (3, "2"))
         ),
-        "day.csv:4: is not later; given '0,5'; allowed: seconds above 0, by 997200 at most",
-        "day.csv:5: is not a rate; given '3,-1'; allowed: seconds and arrivals in a second from then on, both from 0 on: 3600,25000",
+        "day.csv:4: is not later than the line before; given '0,5'; allowed: seconds above 0, by 997200 at most",
+        "day.csv:5: is not a rate; given '3,-1'; allowed: a time in seconds and the arrivals per second from then on, both at least 0: 3600,25000",
     ]
     (tmp_path / "day.csv").write_text("0,1\n")
     assert faults(tmp_path, change) == ["day.csv: has 1 lines with a rate; allowed: 2..10000"]

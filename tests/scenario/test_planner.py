@@ -274,7 +274,7 @@ def test_a_point_that_reaches_the_cap_is_flagged(tmp_path: Path) -> None:
     (point,) = {key[0] for key in done}
     assert len(done) == MOST_FOR_PRECISION == search.most()
     assert answer.flags == {point: FLAG}
-    assert answer.notes == ("loss not known as well as asked for",)
+    assert answer.notes == ("loss less precise than requested",)
 
 
 def test_the_worst_of_several_metrics_counts(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_the_worst_of_several_metrics_counts(tmp_path: Path) -> None:
     search = search_of(tmp_path, RUN)
     done, _ = play(search, lambda task: 500, random.Random(1))
     assert len(done) == 5
-    assert search.answer(done).notes == ("host_cpu not known as well as asked for",)
+    assert search.answer(done).notes == ("host_cpu less precise than requested",)
     assert list(search.answer(done).flags.values()) == [FLAG]
 
 

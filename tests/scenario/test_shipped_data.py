@@ -123,7 +123,7 @@ def test_known_red_claims_have_ranges_outside_which_they_are_not_accepted() -> N
         assert known.reason.strip()
 
 
-RANGE = "has no range of its value, two numbers of which the first is not above the second"
+RANGE = "has no range of its value: two numbers, the first not above the second"
 
 
 @pytest.mark.parametrize(
@@ -194,10 +194,10 @@ WARNED = {
         "small-udp.yaml:90: host.advanced.Net.vmxnetThroughputWeight = 128 has no effect: no VM has a vmxnet3",
     ),
     "epyc-numa": (
-        "costs are extrapolated to zen3: no packet path was measured on it; work takes 0.74, 0.54 to 1.1 times the cycles of a Westmere",
+        "costs are extrapolated to zen3, on which no packet path was measured; work takes 0.74, 0.54 to 1.1 times the cycles of a Westmere",
     ),
     "one-or-eight": (
-        "costs are extrapolated to ice-lake-sp: no packet path was measured on it; work takes 0.74, 0.54 to 1 times the cycles of a Westmere",
+        "costs are extrapolated to ice-lake-sp, on which no packet path was measured; work takes 0.74, 0.54 to 1 times the cycles of a Westmere",
     ),
 }
 """Warnings of shipped scenarios: one sets a value without effect, as its source did; two run on processors without measured costs."""

@@ -120,8 +120,7 @@ def test_a_port_group_has_what_its_switch_has(tmp_path: Path) -> None:
         ),
         pytest.param(
             "uplinks: vmnic0, link_down: vmnic0", "uplinks: vmnic0, port_group_of: prod",
-            "small.yaml:8: network.prod.uplinks: have no link, none of them; given 'vmnic0'; allowed: at least one, or one of standby, "
-            "that is not in link_down",
+            "small.yaml:8: network.prod.uplinks: all have no link; given 'vmnic0'; allowed: at least one active or standby uplink that is not in link_down",
             id="no link",
         ),
         pytest.param(
@@ -188,7 +187,7 @@ def test_vms_of_two_port_groups_do_not_reach_each_other(tmp_path: Path) -> None:
         load_text(tmp_path, *text, local)
     (fault,) = str(caught.value).splitlines()
     assert fault.startswith(
-        "small.yaml:15: traffic.local.to: is on another virtual switch, prod, by this vNIC; given 'big'"
+        "small.yaml:15: traffic.local.to: is on another virtual switch, prod, with this vNIC; given 'big'"
     )
 
 

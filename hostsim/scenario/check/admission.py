@@ -1,7 +1,8 @@
-"""Resource pools and CPU admission control: reservations must be available at power-on and when pools are made.
+"""Resource pools and CPU admission control: reservations must be available when VMs are powered on and pools are
+created.
 
 Documented in vSphere Resource Management ("CPU Admission Control", "Expandable Reservations Example", "Admission Control") and, for a VM with
-high latency sensitivity, in "Full CPU Reservation" (8.0). Affinity is not considered, as documented.
+high latency sensitivity, in "Full CPU Reservation" (8.0). As documented, affinity is not considered.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _is_in_itself(file: PointFile, name: str) -> bool:
 
 
 def pools(file: PointFile) -> tuple[ResourcePoolSpec, ...]:
-    """The resource pools of a file without faults, those directly in the host first, then their children."""
+    """The valid resource pools of a file: those directly in the host first, then their children."""
     specs: list[ResourcePoolSpec] = []
     around = [ROOT_POOL]
     while around:
@@ -88,7 +89,7 @@ class _Reserved:
 
 
 class _Admission:
-    """Reservations of a host, in the order in which they are made."""
+    """Reservations of a host, in the order in which they are requested."""
 
     def __init__(self, capacity_mhz: int) -> None:
         self._accounts = {"": _Reserved(None, capacity_mhz)}
@@ -121,16 +122,17 @@ class _Admission:
         return None
 
     def add(self, pool: ResourcePoolSpec) -> None:
-        """Add a pool with its own reservation already made."""
+        """Add a pool whose own reservation has been made."""
         self._accounts[pool.name] = _Reserved(pool, pool.reservation_mhz)
 
 
 def admission_faults(
     tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
 ) -> Iterator[Fault]:
-    """Reservations that admission control refuses: pools are made in order, then VMs are powered on in order.
+    """Reservations that admission control refuses: pools are created in order, then VMs are powered on in order.
 
-    The host's capacity is the nominal clock of all its cores; hyperthreads add nothing. What ESXi reserves for itself is not subtracted.
+    The host's capacity is the nominal clock of all its cores; hyperthreads add nothing. ESXi's own reservations are not
+    subtracted.
     """
     cpu = hardware.cpu
     clock = round(cpu.clock / 1e6)

@@ -40,7 +40,7 @@ __all__ = [
 
 _LAST_PORT = 65535
 _RINGS = {"vmxnet3": (32, 32), "e1000": (80, 8)}
-"""Smallest number of descriptors of each device's driver, and its granularity; the largest number is 4096."""
+"""Smallest number of descriptors and its step, by device; the largest number is 4096."""
 
 
 def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[Fault]:
@@ -58,7 +58,8 @@ def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: Pl
         used_options = [key for key in ("rss_rings", "drss") if getattr(options, key) > 1]
         if used_options and not nic.rss:
             yield from (
-                tree.fault((*path, key), f"is more than {name} has: it does no RSS", "1") for key in used_options
+                tree.fault((*path, key), f"is more than the one ring of {name}, which has no RSS", "1")
+                for key in used_options
             )
             continue
         rings = options.drss + (options.rss_rings if options.rss_rings > 1 else 0)
@@ -73,7 +74,7 @@ def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: Pl
 def _exclusive_faults(
     tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
 ) -> Iterator[Fault]:
-    """Faults of VMs that need exclusive cores, of which each node keeps one for all other worlds."""
+    """Faults of VMs that need exclusive cores. Each node keeps one core for all other worlds."""
     cpu = hardware.cpu
     taken = 0
     for group in groups:
@@ -85,14 +86,14 @@ def _exclusive_faults(
         for pcpus, nodes in ((taken, cpu.nodes), (vcpus, len(group.settings.nodes) or cpu.nodes)):
             most = (cpu.node_cores - 1) * nodes
             if pcpus > most:
-                message = f"needs {pcpus} cores that nothing else runs on, one for each vCPU with this setting"
+                message = f"needs {pcpus} exclusive cores, one for each vCPU with this setting"
                 allowed = f"at most {most} such vCPUs: each NUMA node keeps a core for other worlds"
                 yield tree.fault(path, message, allowed)
                 break
 
 
 def _affinity_faults(tree: Tree, groups: Iterable[VmGroupSpec]) -> Iterator[Fault]:
-    """Faults of affinity: fewer PCPUs than vCPUs, which ESXi also refuses, or VMs with exclusive cores beside it."""
+    """Faults of affinity: fewer PCPUs than vCPUs, which ESXi also refuses, or a combination with exclusive cores."""
     exclusive = [group.name for group in groups if group.settings.exclusive and group.count]
     for group in groups:
         count = len(group.settings.affinity)
@@ -100,7 +101,9 @@ def _affinity_faults(tree: Tree, groups: Iterable[VmGroupSpec]) -> Iterator[Faul
         if count and count < group.vcpus:
             yield tree.fault(path, "names fewer PCPUs than the VM has vCPUs", f"at least {group.vcpus} PCPUs, or all")
         if count and group.count and exclusive:
-            message = f"goes not with the cores that {exclusive[0]} has to itself by sched.cpu.latencySensitivity: not modelled"
+            message = (
+                f"is not modelled together with the exclusive cores of {exclusive[0]} (sched.cpu.latencySensitivity)"
+            )
             yield tree.fault(path, message, "all")
 
 
@@ -145,7 +148,7 @@ class _Host:
     switches: Mapping[str, list[VSwitchSpec]]
     """Switch of each NIC, by group of VMs."""
     load: dict[str, float]
-    """Bits per second of earlier streams on the wire of each NIC."""
+    """Load of earlier streams on the wire of each NIC, in bits per second."""
     groups: Mapping[str, VmGroupSpec]
     """Groups of VMs by name."""
     traffic: Mapping[str, Traffic]
@@ -217,12 +220,14 @@ def _(flow: ForwardedStreamSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
 
 
 def _forward_faults(host: _Host, path: KeyPath, flow: ForwardedStreamSpec) -> Iterator[Fault]:
-    """The NIC that sends the data."""
+    """Faults of the NIC that sends the data."""
     least = min(len(host.switches[group]) for group in flow.to)
     if flow.leaves >= least or flow.leaves == flow.vnic:
-        message = "is the vNIC that data come in by" if flow.leaves == flow.vnic else "is not a vNIC of all its groups"
+        message = (
+            "is also the vNIC that receives the data" if flow.leaves == flow.vnic else "is not a vNIC of all its groups"
+        )
         others = [str(vnic) for vnic in range(least) if vnic != flow.vnic]
-        allowed = " or ".join(others) or "nothing: they have one"
+        allowed = " or ".join(others) or "no value: they have one vNIC"
         yield host.tree.fault((*path, "leaves"), message, allowed, given=str(flow.leaves))
 
 
@@ -235,7 +240,7 @@ def _stream_faults(
     load: dict[str, float],
     pace: str = "rate",
 ) -> Iterator[Fault]:
-    """Faults of a stream of datagrams: frame size, and rate of the first uplink, which has an earlier ``load``."""
+    """Faults of a stream of datagrams: frame size, and rate on the first uplink, which already has a ``load``."""
     if octets + UDP_HEADERS > switch.mtu:
         allowed = f"at most {switch.mtu - UDP_HEADERS} B: one frame at an MTU of {switch.mtu}"
         yield host.tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
@@ -246,9 +251,7 @@ def _stream_faults(
     room = most - load.get(nic, 0.0)
     load[nic] = load.get(nic, 0.0) + rate * frame_bits
     if load[nic] >= most:
-        allowed = (
-            f"below {max(room, 0.0) / frame_bits:.0f} pps, which is what {nic} has left at {frame_bits // 8} B a frame"
-        )
+        allowed = f"below {max(room, 0.0) / frame_bits:.0f} pps, the rate that {nic} has left for frames of {frame_bits // 8} B"
         yield host.tree.fault((*path, pace), "is more than the wire carries", allowed)
 
 
@@ -266,7 +269,9 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
         enters = names[0] or switches[flow.enters].uplinks[0]
         if flow.enters == flow.leaves or (names[0] and names[0] == names[1]):
             message = (
-                "is the vNIC that frames come in by" if flow.enters == flow.leaves else "bridges a switch with itself"
+                "is also the vNIC that receives the frames"
+                if flow.enters == flow.leaves
+                else "bridges a switch with itself"
             )
             yield tree.fault((*path, "leaves"), message, f"a vNIC that is not on {enters}", given=str(flow.leaves))
             return
@@ -283,24 +288,26 @@ def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fa
         room = sum(host.hardware.nics[nic].rate for nic in switch.uplinks)
         bits = 8 * packet_on_wire(flow.packet, vxlan=switch.vxlan, tag=switch.tag) * file.vms[group].count
         if flow.pace.rate * bits >= room:
-            allowed = f"below {room / bits:.0f} pps, which is what the uplinks of {enters} carry for each VM"
+            allowed = f"below {room / bits:.0f} pps, the rate that the uplinks of {enters} carry for each VM"
             yield tree.fault((*path, flow.pace.key), "is more than the wire carries", allowed)
 
 
 def _forwarder_faults(host: _Host, path: KeyPath, flow: BridgedSpec, group: str) -> Iterator[Fault]:
-    """Faults of virtual functions, which do not pass frames with other addresses, and of polling processes."""
+    """Faults of bridges on virtual functions, which drop frames with foreign addresses, and of polling processes."""
     tree, spec = host.tree, host.groups[group]
     for key in ("enters", "leaves"):
         device = spec.settings.devices[getattr(flow, key)].device
         if device == "sriov" and not flow.routed:
-            message = "is a virtual function, whose NIC checks addresses: it takes and sends no frames of others"
+            message = (
+                "is a virtual function: its NIC checks addresses, and neither receives nor sends frames of other hosts"
+            )
             yield tree.fault(
                 (*path, key), message, "routed: true, a vNIC, or a whole NIC", given=str(getattr(flow, key))
             )
         if flow.forwarded_by == "poll" and device == "e1000":
-            message = f"is an e1000 of {group}, which no process polls here"
+            message = f"is an e1000 of {group}; polling an e1000 is not modelled"
             yield tree.fault(
-                (*path, key), message, "a vmxnet3, or what is passed through", given=str(getattr(flow, key))
+                (*path, key), message, "a vmxnet3, or a passed-through device", given=str(getattr(flow, key))
             )
     if flow.forwarded_by == "kernel":
         if flow.vcpu:
@@ -322,9 +329,9 @@ def _forwarder_faults(host: _Host, path: KeyPath, flow: BridgedSpec, group: str)
             and other.enters != flow.enters
             and other.leaves != flow.leaves
         ):
-            continue  # its own process, with its own queues
-        message = f"keeps NICs and a vCPU of {group} to a process that polls, and {name} goes there too"
-        allowed = "groups without other traffic than a process that polls the other way on another vCPU"
+            continue  # the other direction has its own process, with its own queues
+        message = f"needs vNICs and a vCPU of {group} for its polling process alone, and {name} uses them too"
+        allowed = "groups whose only other traffic is a process that polls in the opposite direction on another vCPU"
         yield tree.fault((*path, "forwarded_by"), message, allowed)
 
 
@@ -338,7 +345,7 @@ def _worker_faults(host: _Host, path: KeyPath, flow: WorkSpec) -> Iterator[Fault
 
 
 def _datagram_faults(host: _Host, path: KeyPath, flow: UdpStreamSpec) -> Iterator[Fault]:
-    """Faults of datagrams of each VM: frames and wires; the two directions are independent."""
+    """Faults of datagrams of each VM: frame sizes and wire rates; the two directions are independent."""
     for group in flow.to:
         switch = host.switches[group][flow.vnic]
         share = host.file.vms[group].count / len(switch.uplinks)
@@ -354,7 +361,7 @@ def _number_faults(host: _Host, path: KeyPath, flow: Connected | UdpStreamSpec) 
     if flow.vnic < least:
         return []
     group = next(group for group, count in counts.items() if count == least)
-    allowed = f"an integer 0..{least - 1}" if least > 1 else "0" if least else "nothing: it has none"
+    allowed = f"an integer 0..{least - 1}" if least > 1 else "0" if least else "no value: it has no vNIC"
     return [host.tree.fault((*path, "vnic"), f"is not a vNIC of {group}", allowed, given=str(flow.vnic))]
 
 
@@ -367,28 +374,26 @@ def _connection_faults(host: _Host, path: KeyPath, flow: Connected) -> Iterator[
         for group in flow.to:
             offloads = host.file.vms[group].offloads
             if not (offloads.tso and offloads.tx_checksum):
-                message = (
-                    f"takes several frames, and {group} has TSO off, which is modelled of single frames and of streams"
-                )
+                message = f"needs several frames, and {group} has TSO off: only single frames and streams are modelled without TSO"
                 yield tree.fault((*path, "reply_size"), message, f"at most {least} B, or TSO and checksums on")
     if flow.request > least:
         yield tree.fault((*path, "request_size"), "does not fit in a segment", f"at most {least} B")
     if isinstance(flow, TcpSpec) and flow.window < segment:
-        yield tree.fault((*path, "window"), "is smaller than a segment", f"from {segment} B on")
+        yield tree.fault((*path, "window"), "is smaller than a segment", f"at least {segment} B")
     if flow.port + connections - 1 > _LAST_PORT:
         allowed = f"at most {_LAST_PORT + 1 - connections}: {connections} connections have a port each"
         yield tree.fault((*path, "port"), "leaves too few ports", allowed, given=str(flow.port))
 
 
 def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
-    """Warnings of features that vNICs request and the physical NICs lack."""
+    """Warnings about features that vNICs request and the physical NICs lack."""
     netqueue = "netNetqueueEnabled"
     for name, group in file.vms.items():
         for vnic, switch in enumerate(group.networks):
             key = f"ethernet{vnic}.pnicFeatures"
             value = int(group.vmx.get(key, 0))
             if value & PNIC_LRO:
-                yield f"vms.{name}: {key} asks for LRO, which is not modelled: Net.Vmxnet3HwLRO alone decides"
+                yield f"vms.{name}: {key} requests LRO of the vNIC, which is not modelled: only Net.Vmxnet3HwLRO has an effect"
             if not value & PNIC_RSS:
                 continue
             if not platform.features.vnic_rss:
@@ -396,7 +401,7 @@ def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
             elif _rings(file, switch) == 1:
                 yield f"vms.{name}: {key} asks for RSS, but no uplink of {switch} has rss_rings above 1"
             elif file.host.kernel.get(netqueue, platform.kernel[netqueue].default) == "FALSE":
-                yield f"vms.{name}: {key} asks for RSS, but {netqueue} is FALSE and leaves each NIC its default queue"
+                yield f"vms.{name}: {key} asks for RSS, but {netqueue} is FALSE, so that each NIC has only its default queue"
 
 
 def _rings(file: PointFile, switch: str) -> int:
@@ -406,15 +411,15 @@ def _rings(file: PointFile, switch: str) -> int:
 
 
 _FASTEST = float(SECOND)
-"""Arrivals per second at intervals of one picosecond."""
+"""Largest number of arrivals per second, one in each picosecond."""
 
 
 def load_faults(tree: Tree, file: PointFile, traffic: Mapping[str, Traffic], length_ps: int) -> Iterator[Fault]:
-    """Faults of arrivals (none in a run, or several in a picosecond), and of connections with equal ports.
+    """Faults of arrivals (none in a run, or several in one picosecond), and of connections with equal ports.
 
     Args:
         tree: the scenario.
-        file: the same, read.
+        file: the parsed scenario.
         traffic: its flows, each valid.
         length_ps: simulated time of a run.
     """
@@ -434,7 +439,7 @@ def _words(length_ps: int) -> str:
 
 
 def _pace_faults(tree: Tree, path: KeyPath, flow: Traffic, streams: int, length_ps: int) -> Iterator[Fault]:
-    """Faults of arrivals in a run, of all streams together and of each stream."""
+    """Faults of arrivals in a run, for all streams together and for each."""
     run = _words(length_ps)
     pace = flow.pace
     if pace is None:
@@ -447,24 +452,24 @@ def _pace_faults(tree: Tree, path: KeyPath, flow: Traffic, streams: int, length_
         return  # recorded instants
     least = max(SECOND / (length_ps * streams), 1 / LONGEST)
     if rate < least * (1 - 1e-12):
-        allowed = f"from {least * each:.6g} {unit} on" if key == "rate" else f"up to {1 / least:.6g} s"
+        allowed = f"at least {least * each:.6g} {unit}" if key == "rate" else f"up to {1 / least:.6g} s"
         yield tree.fault((*path, key), f"has no traffic in a run of {run}", allowed)
     elif rate > _FASTEST:
         yield tree.fault((*path, key), "is more than one in a picosecond", f"up to {_FASTEST * each:g} {unit}")
 
 
 def _delay_faults(tree: Tree, path: KeyPath, flow: Connected, vms: int, length_ps: int) -> Iterator[Fault]:
-    """Times that peers and users wait, against the length of a run."""
+    """Waiting times of peers and users, compared with the length of a run."""
     run = _words(length_ps)
     if flow.delay >= length_ps:
         yield tree.fault((*path, "delay"), "has no arrivals in a run", f"below {run}, the length of a run")
     if flow.pause and flow.pause > length_ps * flow.connections * vms:
-        most = f"up to {_words(length_ps * flow.connections * vms)}: a request in a run, of all users together"
+        most = f"up to {_words(length_ps * flow.connections * vms)}: one request of all users together in a run"
         yield tree.fault((*path, "think_time"), f"has no request in a run of {run}", most)
 
 
 def _port_faults(tree: Tree, file: PointFile, traffic: Mapping[str, Traffic]) -> Iterator[Fault]:
-    """Faults of indistinguishable connections of a VM, with equal ports of server and peer."""
+    """Faults of connections of a VM that cannot be distinguished, as their ports at server and peer are equal."""
     taken: dict[tuple[str, int, int], list[tuple[str, range]]] = {}
     for name, flow in traffic.items():
         if not isinstance(flow, Connected):
@@ -479,7 +484,7 @@ def _port_faults(tree: Tree, file: PointFile, traffic: Mapping[str, Traffic]) ->
             )
             others.append((name, ports))
             if clash is not None:
-                message = f"has ports that connections of {clash[0]} have at the same VMs, {group}"
-                free = f"from {max(other.stop for _, other in others[:-1])} on"
+                message = f"has ports that connections of {clash[0]} already use in the same VMs, {group}"
+                free = f"at least {max(other.stop for _, other in others[:-1])}"
                 yield tree.fault(("traffic", name, "port"), message, free, given=str(flow.port))
                 break

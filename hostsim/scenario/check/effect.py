@@ -1,8 +1,9 @@
 """Warnings of settings without effect, and of implicit assumptions that decide a result.
 
-Only settings that the scenario writes with a value other than the default are judged for an effect. A warning names a setting without
-effect at any point of a sweep. Assumptions are default properties of senders, and costs on processors that none was measured on. The
-effect of splitRx depends on the number of packets that arrive together, because they share the wake-up of a context.
+Only settings that the scenario sets to a value other than the default are judged. A warning names a setting that has no
+effect at any point of a sweep. Implicit assumptions are default properties of senders, and costs on processors on which
+no cost was measured. The effect of splitRx depends on the number of packets that arrive together, as they share a
+context's wake-up.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def assumption_warnings(
     traffic: Mapping[str, Traffic],
     settings: HostSettings,
 ) -> Iterator[str]:
-    """Warnings of defaults that decide a result.
+    """Warnings about defaults that decide a result.
 
     Args:
         tree: the scenario.
@@ -91,18 +92,18 @@ def assumption_warnings(
 
 
 def extrapolation_warnings(hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[str]:
-    """The warning of a processor without any measured packet cost.
+    """The warning about a processor on which no packet cost was measured.
 
     Args:
         hardware: the server; the platform has its processor family.
-        platform: whose costs apply.
+        platform: the platform whose costs apply.
     """
     family = hardware.cpu.family
     factor = platform.costs.generations[family]
     if factor.extrapolated:
         ends = "" if factor.range is None else f", {factor.range[0]:g} to {factor.range[1]:g}"
         yield (
-            f"costs are extrapolated to {family}: no packet path was measured on it; work takes {factor.value:g}{ends} times the cycles of a Westmere"
+            f"costs are extrapolated to {family}, on which no packet path was measured; work takes {factor.value:g}{ends} times the cycles of a Westmere"
         )
 
 
@@ -116,16 +117,16 @@ def _rate(flow: MulticastSpec) -> float:
 
 
 Effects: TypeAlias = Mapping[str, str]
-"""Warning for each judged setting at a point, by path; empty if the setting has an effect."""
+"""Warning for each judged setting at a point, by path; an empty text if the setting has an effect."""
 
 _NUMBERED = re.compile(r"(ethernet|pciPassthru)(\d+)\.")
 _LOOKS = 10
-"""Fraction of its period after which dynamic tuning checks first, see `hostsim.model.control.dense_mode`."""
+"""Part of its period after which dynamic tuning makes its first check, see `hostsim.model.control.dense_mode`."""
 
 
 @dataclass(frozen=True)
 class _Vnic:
-    """A vNIC of a group with VMs."""
+    """A vNIC of a group that has VMs."""
 
     group: VmGroupSpec
     number: int
@@ -135,7 +136,7 @@ class _Vnic:
 
 
 class _Point:
-    """Arguments of the rules: a point with its VMs and NICs."""
+    """Argument of the rules: a point with its VMs and NICs."""
 
     def __init__(self, spec: PointSpec, file: PointFile, threads: int) -> None:
         self.spec, self.file, self.threads = spec, file, threads
@@ -219,10 +220,10 @@ _OPEN_SCHEME = _needs(
         and not point.is_written(vnic, "coalescingScheme")
         for vnic in point.vnics
     ),
-    "each vmxnet3 has a scheme of its own",
+    "each vmxnet3 sets its own scheme",
 )
 _NETQUEUE = _needs(lambda point: point.spec.settings.netqueue, "netNetqueueEnabled is FALSE")
-_QUEUES = _needs(_Point.dealt, "no uplink of the VMs has receive queues beside its default one")
+_QUEUES = _needs(_Point.dealt, "no uplink of the VMs has receive queues besides its default one")
 
 
 def _several_queues(vnics: list[_Vnic]) -> bool:
@@ -255,7 +256,7 @@ def _switched(point: _Point, flow: Traffic) -> bool:
 
 
 _LOCAL = _needs(
-    lambda point: any(_switched(point, flow) for flow in point.flows), "no VM sends to a vNIC of another VM by its own"
+    lambda point: any(_switched(point, flow) for flow in point.flows), "no VM sends from a vNIC to a vNIC of another VM"
 )
 
 
@@ -272,7 +273,7 @@ def _first_look(point: _Point) -> bool:
 
 _STATES = _needs(
     lambda point: point.spec.hardware.cpu.family in point.spec.idle.states,
-    "no core states of the processor are known but C1",
+    "the only known core state of the processor is C1",
 )
 _CUSTOM = _needs(
     lambda point: point.file.host.advanced.get("Power.CpuPolicy") == "Custom", "Power.CpuPolicy is not Custom"
@@ -280,7 +281,7 @@ _CUSTOM = _needs(
 
 
 def _looks_beyond(point: _Point) -> bool:
-    """True if the balancer has a separate period for balancing beyond core complexes."""
+    """True if the balancer has a separate period for moves across core complexes."""
     return point.spec.hardware.cpu.core_complex is not None and not point.spec.settings.llc_sched
 
 
@@ -305,7 +306,7 @@ ADVANCED: dict[str, Rule] = {
             vnic.settings.split_rx_auto and not vnic.settings.rss and _gets_multicast(point, vnic)
             for vnic in point.vnics
         ),
-        "no multicast comes to a vmxnet3 that leaves ethernetX.emuRxMode to the host",
+        "no multicast reaches a vmxnet3 that leaves ethernetX.emuRxMode to the host",
     ),
     "Net.CoalesceScheme": _after(_VMXNET3, _OPEN_SCHEME),
     **dict.fromkeys(("Net.CoalesceRBCRate", "Net.CoalesceTxQDepthCap", "Net.CoalesceRxQDepthCap"), _VMXNET3),
@@ -322,7 +323,7 @@ ADVANCED: dict[str, Rule] = {
             or (point.spec.settings.split_rx_rule and vnic.settings.split_rx_auto and _gets_multicast(point, vnic))
             for vnic in point.vnics
         ),
-        'no vNIC has a receive context of its own (ethernetX.emuRxMode = "1")',
+        'no vNIC has its own receive context (ethernetX.emuRxMode = "1")',
     ),
     "Net.NetRxCopyInTx": _LOCAL,
     "Numa.PreferHT": lambda point: min(
@@ -380,17 +381,17 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, vnic_index: int | None) ->
         if all(vnic.queues == 1 for vnic in here):
             return "the vNIC has one queue"
         is_used = any(_unicast_into(flow) == vnic_index for flow in point.flows if group.name in flow.to)
-        return "" if is_used else "no datagrams come to the vNIC by unicast"
+        return "" if is_used else "the vNIC receives no unicast datagrams"
     if key == "numa.nodeAffinity":
         nodes = point.spec.hardware.cpu.nodes
-        return "" if len(settings.nodes) < nodes else f"it names all NUMA nodes of the server, {nodes}"
+        return "" if len(settings.nodes) < nodes else f"it names all NUMA nodes of the server: {nodes}"
     if key.startswith("pciPassthruX.") and key != "pciPassthruX.present":
         is_on = point.file.vms[group.name].vmx.get(f"pciPassthru{vnic_index}.present") == "TRUE"
         return "" if is_on else f"pciPassthru{vnic_index}.present is not TRUE"
     if key.startswith("sched.cpu.") and key != "sched.cpu.latencySensitivity" and settings.exclusive:
         return "sched.cpu.latencySensitivity = high reserves a core for each vCPU"
     if key == "sched.cpu.affinity":
-        return "" if len(settings.affinity) < cpu.pcpus else f"it names all PCPUs of the server, {cpu.pcpus}"
+        return "" if len(settings.affinity) < cpu.pcpus else f"it names all {cpu.pcpus} PCPUs of the server"
     if key == "numa.vcpu.preferHT":
         return _prefers_threads(point, group)
     if key == "numa.vcpu.maxPerVirtualNode":
@@ -403,7 +404,7 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, vnic_index: int | None) ->
         most = group.vcpus * cpu.clock / 1e6
         return f"the vCPUs can use {most:g} MHz at most" if settings.cpu_limit_mhz >= most else ""
     if key == "sched.cpu.latencySensitivity" and not settings.exclusive:
-        return "of its degrees only high is modelled"
+        return "of its values only high is modelled"
     return ""
 
 
@@ -415,7 +416,7 @@ def _unicast_into(flow: Traffic) -> int | None:
 
 
 def _prefers_threads(point: _Point, group: VmGroupSpec) -> str:
-    """The reason if counting hyperthreads changes nothing for the VMs of a group."""
+    """The reason if counting hyperthreads does not change the placement of a group's VMs."""
     cpu = point.spec.hardware.cpu
     if cpu.threads == 1:
         return "the server has no hyperthreads"
@@ -443,9 +444,9 @@ def _offload(point: _Point, group: VmGroupSpec, key: str) -> str:
         return "" if connected or sends or datagrams else "the VMs send nothing"
     if key == "rx_checksum":
         into = [flow for flow in there if not isinstance(flow, WorkSpec | ForwardedStreamSpec | BridgedSpec)]
-        return "" if into else "nothing comes to sockets of the VMs"
+        return "" if into else "the sockets of the VMs receive nothing"
     if not tcp_in:
-        return "no TCP data comes to the VMs"
+        return "the VMs receive no TCP data"
     if key == "gro":
         return "" if group.guest.gro else "its drivers have no GRO"
     nics = point.spec.hardware.nics
@@ -470,7 +471,7 @@ def _queues(group: VmGroupSpec, nics: Mapping[str, NicSpec]) -> str:
 def _nic(point: _Point, name: str, key: str) -> str:
     """The reason if a NIC driver option has no effect."""
     if key == "max_vfs":
-        return "" if name in point.shared else f"no VM has a function of {name} (pciPassthruX.pfId)"
+        return "" if name in point.shared else f"no VM uses a virtual function of {name} (pciPassthruX.pfId)"
     if key == "mtu" and name in point.uplinks and name not in point.shared:
         return f"{name} is an uplink, and has the MTU of its switch"
     if name not in point.uplinks and not (name in point.passed and key in ("interrupt_interval", "mtu")):
@@ -489,28 +490,28 @@ def _nic(point: _Point, name: str, key: str) -> str:
         return "" if point.spec.settings.netqueue else "netNetqueueEnabled is FALSE"
     asking = [vnic for vnic in point.vnics if vnic.settings.rss and name in vnic.uplinks]
     if not asking:
-        return f"no vNIC behind {name} asks for RSS (ethernetX.pnicFeatures) and gets it on this platform"
+        return f"no vNIC with uplink {name} requests RSS (ethernetX.pnicFeatures) on a platform that supports it"
     if all(vnic.queues == 1 for vnic in asking):
-        return "each VM that asks for RSS has one vCPU, and its vNIC no more queues than that"
+        return "each VM that requests RSS has one vCPU, and so its vNIC has one queue"
     return ""
 
 
 def _flow(flow: TcpSpec, key: str) -> str:
     if key == "burst":
-        return "" if flow.receives else "the peer sends no data, the VMs do"
-    return "the peer acknowledges no data, it sends it" if flow.receives else ""
+        return "" if flow.receives else "the peer sends no data; the VMs do"
+    return "the peer sends data and does not acknowledge any" if flow.receives else ""
 
 
 # --- written settings, and their rules
 
 
 def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec, threads: int) -> dict[str, str]:
-    """The judged settings of a valid point, each with the warning that it has no effect, or an empty text.
+    """The judged settings of a valid point, each with the warning that it has no effect, or with an empty text.
 
     Args:
         tree: the scenario with the settings of files that it names.
         file: the same, read.
-        platform: whose settings and defaults apply.
+        platform: the platform whose settings and defaults apply.
         spec: the resolved point.
         threads: PCPUs in each core of the server; side-channel aware scheduling leaves ``spec`` one.
     """
@@ -524,7 +525,7 @@ def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec
 
 
 def depends_on_length(path: str) -> bool:
-    """True if a setting may have an effect in a longer run of the same point."""
+    """True if a setting might have an effect in a longer run of the same point."""
     return path == "host.advanced.Net.NetTuneHostMode"
 
 
@@ -574,7 +575,7 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
     for switch, spec in file.network.items():
         groups = {name for name, other in file.network.items() if other.port_group_of == switch}
         for key in _changed(spec, VSwitchSpec(uplinks=spec.uplinks)):
-            if spec.port_group_of is not None and key in OF_SWITCH:  # judged with the switch's own setting
+            if spec.port_group_of is not None and key in OF_SWITCH:  # judged with the setting of the switch
                 continue
             used = connected if key in _OF_PORTS else connected | ({switch} if groups & connected else set())
             reason = "no link is down" if key == "standby" and not spec.link_down else ""
@@ -612,7 +613,7 @@ _OF_PORTS = ("shaping", "teaming", "standby", "vlan")
 
 
 def _state(setting: SettingSpec, value: object) -> str | None:
-    """None for a default, the reason for a setting that is not modelled, an empty text for a modelled one."""
+    """None for a default; the reason for a setting that is not modelled; an empty text for a modelled one."""
     read = setting.read(value)
     if not setting.modelled:
         return "it is not modelled" if setting.is_missed(read) else None

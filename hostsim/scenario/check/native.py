@@ -1,7 +1,7 @@
 """Checks of a native host: one kernel owns the machine, and hypervisor features are refused.
 
-Its NICs are the uplinks of the virtual switches of its group of VMs; such a switch is only a wire with its MTU. So a scenario of one VM
-changes from a hypervisor to a native host by its platform alone.
+Its NICs are the uplinks of the virtual switches of its group of VMs; such a switch is only a wire with an MTU. So a
+change of the platform alone turns a scenario with one VM into one of a native host.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["kernel_nics", "native_faults"]
 
 _PLACEMENT = "numa.nodeAffinity"
 """The only VM key of a native kernel: the nodes of its processors (``numactl --cpunodebind``)."""
-_NOTHING = "nothing: the platform has no hypervisor"
+_NOTHING = "no value: the platform has no hypervisor"
 
 
 def kernel_nics(file: PointFile, group: str) -> tuple[PassthroughSettings, ...]:
@@ -48,11 +48,11 @@ def native_faults(
         yield from _set(tree, ("host", section), getattr(file.host, section), getattr(platform, section))
     for nic, options in file.host.nics.items():
         if options.max_vfs:
-            message = "makes functions for VMs, of which a native host has none"
+            message = "creates virtual functions for VMs, and a native host has no VMs"
             yield tree.fault(("host", "nics", nic, "max_vfs"), message, "0")
         for key in ("rss_rings", "drss", "tx_queues"):
             if getattr(options, key) != getattr(NicOptions(), key):
-                message = "belongs to NetQueue; a native kernel has a queue for each processor if the NIC has RSS"
+                message = "is a setting of NetQueue; a native kernel has a queue for each processor if the NIC has RSS"
                 yield tree.fault(("host", "nics", nic, key), message, "1")
     for role, shipped in DEFAULT_POLICIES.items():
         policy = getattr(file.policies, role)
@@ -63,16 +63,16 @@ def native_faults(
         path: KeyPath = ("vms", name)
         group = file.vms[name]
         if name != running[0]:
-            message = f"are beside {running[0]}, which is the machine: a native host runs one kernel"
+            message = f"are in addition to {running[0]}, which is the machine: a native host runs one kernel"
             yield tree.fault((*path, "count"), message, "0", given=str(group.count))
             continue
         if group.count > 1:
-            yield tree.fault((*path, "count"), "is more than a native host runs: one kernel", "an integer 0..1")
+            yield tree.fault((*path, "count"), "is more than one: a native host runs one kernel", "an integer 0..1")
         kept = {key: value for key, value in group.vmx.items() if key != _PLACEMENT}
         yield from _set(tree, (*path, "vmx"), kept, vmx_table(platform, len(group.networks)))
         for key in ("rx_ring", "tx_ring"):
             if getattr(group, key) is not None:
-                allowed = "nothing: a NIC has the rings that its hardware file says"
+                allowed = "no value: the hardware file defines the rings of a NIC"
                 yield tree.fault((*path, key), "applies to vNICs only", allowed)
         if group.resource_pool != ROOT_POOL:
             yield tree.fault((*path, "resource_pool"), "is a feature of a hypervisor", _NOTHING)
@@ -87,7 +87,7 @@ def native_faults(
 
 
 def _set(tree: Tree, path: KeyPath, written: Mapping[str, object], table: Mapping[str, SettingSpec]) -> Iterator[Fault]:
-    """Settings with a value other than their default; unknown settings and ranges are checked elsewhere."""
+    """Settings with a value other than their default. Unknown settings and ranges are checked elsewhere."""
     for name, value in written.items():
         setting = table.get(name)
         try:
@@ -102,7 +102,7 @@ def _network_faults(tree: Tree, file: PointFile, group: str) -> Iterator[Fault]:
     """Switches with more than one NIC."""
     networks = file.vms[group].networks
     if len(set(networks)) < len(networks):
-        allowed = "each network once: it is a NIC, which a kernel has once"
+        allowed = "each network once, as it stands for one NIC of the kernel"
         yield tree.fault(("vms", group, "networks"), "names a network twice", allowed)
     for name in dict.fromkeys(networks):
         switch = file.network[name]
@@ -120,5 +120,5 @@ def _processor_faults(tree: Tree, groups: Iterable[VmGroupSpec], cpu: CpuSpec) -
         nodes = group.settings.nodes
         most = len(nodes) * cpu.node_cores * cpu.threads
         if group.count and nodes and group.vcpus > most:
-            message = f"is more processors than {_PLACEMENT} leaves the kernel"
+            message = f"is more processors than {_PLACEMENT} leaves to the kernel"
             yield tree.fault(("vms", group.name, "vcpus"), message, f"an integer 1..{most}")

@@ -1,8 +1,8 @@
 """Uplinks of virtual switches and port groups, and checks of the traffic that shares them.
 
-Teaming gives each switch the uplinks that it uses, from the order of its adapters and the links that are down. Checks concern
-allocations of Network I/O Control, policies of ports, and VM-to-VM traffic: both ends on one virtual switch, guests with the requested
-abilities, devices without other users, calls of tiers that fit.
+Teaming selects the uplinks that each switch uses, by the order of its adapters and the links that are down. Checks
+concern allocations of Network I/O Control, policies of ports, and VM-to-VM traffic: both ends are on one virtual
+switch, guests support the requested path, devices have no other users, and calls of tiers fit in a segment.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OF_SWITCH = ("mtu", "vxlan", "nioc", "link_down")
 
 
 def in_use(switch: VSwitchSpec) -> tuple[str, ...]:
-    """Return the active uplinks: standby adapters replace those with a link down; with explicit failover only the first."""
+    """Return the active uplinks: standby adapters replace those whose link is down; explicit failover uses only the first."""
     up = [name for name in switch.uplinks if name not in switch.link_down]
     spare = [name for name in switch.standby if name not in switch.link_down]
     if switch.teaming == "explicit_failover":
@@ -47,7 +47,7 @@ def in_use(switch: VSwitchSpec) -> tuple[str, ...]:
 
 
 def settled(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
-    """Return the switches with their active uplinks, and port groups with inherited keys; all of them are valid."""
+    """Return the switches with their active uplinks, and the port groups with inherited keys. All must be valid."""
     switches: dict[str, VSwitchSpec] = {}
     for name, switch in network.items():
         if switch.port_group_of is not None:
@@ -59,7 +59,7 @@ def settled(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
 
 
 def without_teaming(network: Mapping[str, VSwitchSpec]) -> dict[str, VSwitchSpec]:
-    """Return settled switches without the keys that determine uplinks, so that hosts with equal uplinks share their runs.
+    """Return settled switches without the keys that determined their uplinks, so that hosts with equal uplinks share runs.
 
     IP hash stays where several uplinks are active, because the model applies it to each port.
     """
@@ -83,7 +83,7 @@ def team_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
 
     Args:
         tree: the scenario.
-        file: the same, read; each part by itself is sound.
+        file: the parsed scenario; each part of it is valid.
     """
     switches = [name for name, switch in file.network.items() if switch.port_group_of is None]
     for name, switch in file.network.items():
@@ -99,7 +99,7 @@ def team_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
         if switch.port_group_of is not None:
             parent = file.network.get(switch.port_group_of)
             if parent is None or parent.port_group_of is not None:
-                allowed = "one of " + ", ".join(switches) if switches else "nothing: there is no virtual switch"
+                allowed = "one of " + ", ".join(switches) if switches else "none: there is no virtual switch"
                 near = nearest_name(switch.port_group_of, switches)
                 yield tree.fault((*path, "port_group_of"), "is not a virtual switch", allowed, near)
                 continue
@@ -128,8 +128,10 @@ def team_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
                 allowed = "one of " + ", ".join(adapters)
                 yield tree.fault((*path, "link_down"), "is not an adapter of the switch", allowed, given=repr(other))
         if all(nic in down for nic in (*switch.uplinks, *switch.standby)):
-            message = "have no link, none of them"
-            yield tree.fault((*path, "uplinks"), message, "at least one, or one of standby, that is not in link_down")
+            message = "all have no link"
+            yield tree.fault(
+                (*path, "uplinks"), message, "at least one active or standby uplink that is not in link_down"
+            )
 
 
 def _gbit(rate: float) -> str:
@@ -143,10 +145,10 @@ def uplink_faults(
 
     Args:
         tree: the scenario.
-        file: the same, read; what it names is there.
+        file: the parsed scenario; the parts that it names exist.
         groups: its groups of VMs.
         hardware: the server.
-        platform: what it runs.
+        platform: the platform that it runs.
     """
     groups = list(groups)
     for name, switch in file.network.items():
@@ -178,32 +180,34 @@ def _reservation_faults(tree: Tree, path: KeyPath, nioc: NiocSpec, rates: list[f
 def _group_faults(
     tree: Tree, path: KeyPath, switch: str, nioc: NiocSpec, here: Mapping[str, tuple[int, int]], uplinks: int
 ) -> Iterator[Fault]:
-    """Faults of allocations: groups without a vNIC on the switch, and reservations that admission control refuses.
+    """Faults of allocations: for groups without a vNIC on the switch, and reservations that admission control refuses.
 
-    ``here`` has the vNICs of a VM on the switch, and the number of VMs, by group.
+    ``here`` contains, by group, the number of a VM's vNICs on the switch and the number of VMs.
     """
     quota = nioc.of_system("virtual_machine").reservation
     reserved = 0.0
     for name, allocation in nioc.vms.items():
         key = (*path, "vms", name)
         if name not in here:
-            allowed = "one of " + ", ".join(here) if here else "nothing: no VM is connected to it"
+            allowed = "one of " + ", ".join(here) if here else "none: no VM is connected to it"
             yield tree.fault(key, f"has no vNIC on {switch}", allowed, nearest_name(name, list(here)), given=repr(name))
             continue
         own = allocation.reservation
         if own > quota:
-            message = "is more than virtual_machine has reserved of an uplink: admission control refuses to power on"
+            message = (
+                "exceeds the reservation of virtual_machine on an uplink: admission control refuses to power the VM on"
+            )
             yield tree.fault((*key, "reservation"), message, f"at most {_gbit(quota)}", given=_gbit(own))
             return
         vnics, count = here[name]
         reserved += own * vnics * count
     if reserved > quota * uplinks:
-        message = "reserve more than virtual_machine has on all uplinks: admission control refuses to power on"
+        message = "exceed together the reservation of virtual_machine on all uplinks: admission control refuses to power the VMs on"
         yield tree.fault((*path, "vms"), message, f"at most {_gbit(quota * uplinks)} together", given=_gbit(reserved))
 
 
 def local_policy(switch: VSwitchSpec, group: str) -> str:
-    """Return the port policy that would slow down VM-to-VM traffic, in words; empty without one."""
+    """Return the port policy that would slow down VM-to-VM traffic, in words; an empty text if there is none."""
     if switch.shaping is not None:
         return "traffic shaping"
     if switch.nioc is not None and switch.nioc.of_group(group).limit is not None:
@@ -226,7 +230,7 @@ def vm_traffic_faults(
 
     Args:
         tree: the scenario.
-        file: the same, read.
+        file: the parsed scenario.
         groups: its groups of VMs by name, each valid.
         hardware: the server.
         traffic: its flows, each valid.
@@ -281,7 +285,7 @@ def _end_faults(tree: Tree, path: KeyPath, flow: VmTraffic, groups: Mapping[str,
             yield tree.fault((*path, key), f"is not {ends} of {name}", allowed, given=str(vnic))
             return
         if vnic >= vnics and isinstance(passed[vnic - vnics], PassthroughSettings):
-            message = f"is a whole NIC that is passed through to {name}: nothing on the host switches its frames"
+            message = f"is a whole NIC that is passed through to {name}: no switch on the host forwards its frames"
             yield tree.fault((*path, key), message, "a vNIC, or a virtual function", given=str(vnic))
             return
 
@@ -295,15 +299,15 @@ def _nic_switch_faults(
     nics_by_name: Mapping[str, NicSpec],
     nics: list[str],
 ) -> Iterator[Fault]:
-    """Faults of ends that the NIC's internal switch does not reach, and of unsupported features."""
+    """Faults of ends that the internal switch of the NIC does not connect, and of unsupported features."""
     nic = nics[0]
     reaches = f"functions of {nic}, and vNICs on a virtual switch that has no other uplink"
     if len(nics) > 1:
-        message = f"has functions of {nic} and of {nics[1]} at its ends, between which no NIC switches frames"
+        message = f"has functions of {nic} and of {nics[1]} at its ends; no NIC switches frames between them"
         yield tree.fault((*path, "to"), message, f"functions of one port: {nic}")
         return
     if nics_by_name[nic].pcie is None:
-        message = f"goes through {nic}, whose slot bounds it and is unknown"
+        message = f"goes through {nic}, whose slot limits the rate and is unknown"
         yield tree.fault((*path, "kind"), message, f"pcie of the NIC {nic} in the hardware file", given=repr(flow.kind))
         return
     options = file.host.nics.get(nic, NicOptions())
@@ -314,17 +318,17 @@ def _nic_switch_faults(
         network = groups[name].networks[vnic]
         switch = file.network[network]
         if in_use(switch) != (nic,):
-            message = f"is on {network} by this vNIC, whose ports do not all use {nic}"
+            message = f"is on {network} with this vNIC, and not all ports of the network use {nic}"
             yield tree.fault((*path, key), message, reaches, given=f"{vnic} of {name}")
             return
         if switch.vlan is not None or switch.vxlan:
             feature = f"VLAN {switch.vlan}" if switch.vlan is not None else "VXLAN"
-            message = f"is on {network} by this vNIC, in {feature}, and functions are in none"
+            message = f"is on {network} with this vNIC, in {feature}; virtual functions are not in one"
             yield tree.fault((*path, key), message, "a network without one", given=f"{vnic} of {name}")
             return
         policy = local_policy(switch, name)
         if policy and key == "vnic":
-            message = f"would be slowed down by {policy} on {network}, which is modelled towards uplinks only"
+            message = f"would be limited by {policy} on {network}, which is modelled for traffic to uplinks only"
             yield tree.fault((*path, "sender"), message, "groups without it; or functions", given=repr(name))
             return
         sizes.add(switch.mtu)
@@ -354,13 +358,13 @@ def _switch_faults(
         for name in names:
             other = groups[name].networks[vnic]
             if other != switch:
-                message = f"is on another virtual switch, {other}, by this vNIC"
+                message = f"is on another virtual switch, {other}, with this vNIC"
                 yield tree.fault((*path, "to"), message, f"groups with a vNIC on {switch}", given=repr(name))
                 return
     for name in flow.sender:
         policy = local_policy(switches[switch], name)
         if policy:
-            message = f"would be slowed down by {policy} on {switch}, which is modelled towards uplinks only"
+            message = f"would be limited by {policy} on {switch}, which is modelled for traffic to uplinks only"
             yield tree.fault((*path, "sender"), message, "groups without it; or another switch", given=repr(name))
             return
     yield from _size_faults(tree, path, flow, switches[switch].mtu)
@@ -372,7 +376,7 @@ def _size_faults(tree: Tree, path: KeyPath, flow: VmTraffic, mtu: int) -> Iterat
         allowed = f"at most {mtu - UDP_HEADERS} B: one frame at an MTU of {mtu}"
         yield tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
     if isinstance(flow, VmTcpStreamSpec) and flow.window < segment_size(mtu):
-        yield tree.fault((*path, "window"), "is smaller than a segment", f"from {segment_size(mtu)} B on")
+        yield tree.fault((*path, "window"), "is smaller than a segment", f"at least {segment_size(mtu)} B")
 
 
 def _guest_faults(
@@ -387,22 +391,24 @@ def _guest_faults(
         elif settings.device != "vmxnet3":
             yield tree.fault((*path, "vnic"), f"is an {settings.device} of {name}", "a vmxnet3", given=str(flow.vnic))
         elif flow.vcpu + flow.streams > group.vcpus:
-            message = f"need a vCPU each of {name}, from number {flow.vcpu} on"
+            message = f"need one vCPU of {name} each, starting with number {flow.vcpu}"
             yield tree.fault((*path, "streams"), message, f"at most {max(0, group.vcpus - flow.vcpu)}")
         elif flow.streams > (queues := group.queue_pairs(settings)):
-            yield tree.fault((*path, "streams"), f"need a transmit queue each of {name}", f"at most {queues}")
+            yield tree.fault((*path, "streams"), f"need one transmit queue of {name} each", f"at most {queues}")
     for name in flow.to if flow.taken_by not in _OF_SOCKETS else ():
         group, key = groups[name], (*path, "taken_by")
         if group.guest.paths is None:
             yield tree.fault(key, f"is not supported by the guest of {name}", "socket, stack")
         elif flow.taken_by == "poll" and group.settings.vnics[flow.to_vnic].device != "vmxnet3":
-            yield tree.fault(key, f"asks for a vmxnet3, which vNIC {flow.to_vnic} of {name} is not", "socket, stack")
+            yield tree.fault(
+                key, f"needs a vmxnet3, and vNIC {flow.to_vnic} of {name} is another device", "socket, stack"
+            )
 
 
 def _device_faults(
     tree: Tree, name: str, flow: VmDatagramsSpec, groups: Mapping[str, VmGroupSpec], traffic: Mapping[str, Traffic]
 ) -> Iterator[Fault]:
-    """Faults of other traffic on the device or vCPU of a polling process."""
+    """Faults of other traffic that uses the device or vCPU of a polling process."""
     ends = (("sent_by", flow.sent_by, flow.sender, flow.vnic), ("taken_by", flow.taken_by, flow.to, flow.to_vnic))
     for key, how, names, vnic in ends:
         if how != "poll":
@@ -413,14 +419,14 @@ def _device_faults(
             used = _uses(rest)
             clash = next((group for group in names if (group, vnic) in used or (group, -1) in used), None)
             if clash is not None and groups[clash].count:
-                message = f"leaves vNIC {vnic} of {clash} to one process, and {other} needs it too"
+                message = f"needs vNIC {vnic} of {clash} for one process alone, and {other} uses it too"
                 if (clash, -1) in used:
-                    message = f"keeps a vCPU of {clash} busy, and {other} is CPU work there"
-                yield tree.fault(("traffic", name, key), message, "groups without other traffic of that vNIC")
+                    message = f"keeps a vCPU of {clash} busy, and {other} is CPU work on it"
+                yield tree.fault(("traffic", name, key), message, "groups without other traffic on that vNIC")
 
 
 def _uses(flow: Traffic) -> set[tuple[str, int]]:
-    """The vNICs with interrupts or vCPUs that traffic needs, by group; -1 for CPU work."""
+    """The vNICs, by group, whose interrupts or vCPUs traffic needs; -1 for CPU work."""
     if isinstance(flow, VmTraffic):
         return {(name, flow.vnic) for name in flow.sender} | {(name, flow.to_vnic) for name in flow.to}
     if isinstance(flow, TiersSpec):
@@ -439,9 +445,9 @@ def tier_faults(
 
     Args:
         tree: the scenario.
-        groups: its groups of VMs by name, sound by themselves.
+        groups: its groups of VMs by name, each valid.
         switches: its virtual switches.
-        traffic: its flows, sound by themselves.
+        traffic: its flows, each valid.
     """
     for name, flow in traffic.items():
         if not isinstance(flow, TiersSpec):
@@ -449,7 +455,7 @@ def tier_faults(
         path: KeyPath = ("traffic", name)
         taken = [other for other in traffic if other in {f"{name}-{n + 2}" for n in range(len(flow.behind))}]
         if taken:
-            message = f"is what calls of a tier of {name} are named"
+            message = f"is already the name of the calls of a tier of {name}"
             yield tree.fault(("traffic", taken[0]), message, "another name", given=repr(taken[0]))
         faults = list(_tier_group_faults(tree, path, flow, groups))
         yield from faults
@@ -486,7 +492,7 @@ def _network_faults(
     groups: Mapping[str, VmGroupSpec],
     switches: Mapping[str, VSwitchSpec],
 ) -> Iterator[Fault]:
-    """Faults of vNICs that do not exist or are on another switch than the previous tier, and of calls longer than a segment."""
+    """Faults of vNICs that do not exist or are not on the previous tier's switch, and of calls longer than a segment."""
     home = groups[flow.to[0]].networks
     if flow.vnic >= len(home):
         yield tree.fault((*path, "vnic"), "is not a vNIC", "the number of a vNIC of all groups", given=str(flow.vnic))
@@ -496,7 +502,7 @@ def _network_faults(
         for group in (*flow.to, *(tier.to or ())):
             networks = groups[group].networks
             if tier.to is not None and (flow.vnic >= len(networks) or networks[flow.vnic] != home[flow.vnic]):
-                message = f"has no vNIC {flow.vnic} on {home[flow.vnic]}, by which the tiers are called"
+                message = f"has no vNIC {flow.vnic} on {home[flow.vnic]}, the switch that connects the tiers"
                 allowed = "groups whose vNICs of this number are on one virtual switch"
                 yield tree.fault((*key, "to"), message, allowed, given=repr(group))
                 return
@@ -506,13 +512,13 @@ def _network_faults(
 
 
 def _join_faults(tree: Tree, path: KeyPath, flow: TiersSpec, groups: Mapping[str, VmGroupSpec]) -> Iterator[Fault]:
-    """Faults of instances that join out of order, or exceed their number."""
+    """Faults of instances that join out of order, or are more than the VMs."""
     tiers = [(path, flow.to, flow.joins)]
     tiers += [((*path, "behind", index), tier.to or (), tier.joins) for index, tier in enumerate(flow.behind)]
     for key, names, joins in tiers:
         vms = sum(groups[name].count for name in names)
         if joins and vms and len(joins) >= vms:
-            allowed = f"at most {vms - 1}: the others of {vms} VMs begin with the run"
+            allowed = f"at most {vms - 1}: the others of the {vms} VMs start with the run"
             yield tree.fault((*key, "joins"), "has an instant for each VM", allowed)
         elif any(later < earlier for earlier, later in pairwise(joins)):
             yield tree.fault((*key, "joins"), "goes back in time", "ascending instants")

@@ -33,7 +33,7 @@ def _unknown(tree: Tree, path: KeyPath, name: str, existing: Iterable[str], noun
 
 
 def _unknown_driver(tree: Tree, name: str, nic: NicSpec, platform: PlatformSpec) -> Fault:
-    """The fault of a NIC without a driver on the platform; for a catalogue model, at the line that names it."""
+    """The fault of a NIC for which the platform has no driver; for a model from the catalogue, at the line that names it."""
     path: KeyPath = ("nics", name, "driver")
     here = tree.place(path[:2])
     if here.file == tree.place(path).file:
@@ -59,7 +59,8 @@ def _names(value: Any) -> list[str]:
 
 
 def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
-    """Faults of the network: unknown groups, switches and NICs; streams that no single switch can replicate.
+    """Faults of the network: unknown groups, switches and NICs; multicast streams whose receivers are on several
+    switches.
 
     Args:
         tree: the scenario, valid or not.
@@ -89,7 +90,9 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
                 if hardware is not None and name not in hardware.nics:
                     faults.append(_unknown(tree, path, name, hardware.nics, "physical NIC"))
                 elif owners.setdefault(name, owner) != owner:
-                    faults.append(tree.fault(path, f"is already the uplink of {owners[name]}", "a NIC of its own"))
+                    faults.append(
+                        tree.fault(path, f"is already the uplink of {owners[name]}", "a NIC that is not in use")
+                    )
     workers: dict[str, str] = {}
     for flow in flows:
         for key in ("sender", "to"):
@@ -104,7 +107,7 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
         kind = tree.get(("traffic", flow, "kind"))
         if kind == "work":
             faults += [
-                tree.fault(path, f"{name} has work from {workers[name]} already", "groups without work")
+                tree.fault(path, f"{name} already has work from {workers[name]}", "groups without work")
                 for name in dict.fromkeys(names)
                 if name in workers
             ]
@@ -183,7 +186,7 @@ def contradictions(tree: Tree, file: PointFile, hardware: HardwareSpec, platform
             yield tree.fault(("vms", name, "vcpus"), message, f"an integer 1..{most}")
         yield from _in_order(tree, path, group.vmx, platform.vmx)
         if _AFFINITY in group.vmx and not _is_affinity(str(group.vmx[_AFFINITY]), hardware.cpu.pcpus):
-            allowed = f"all, or PCPUs 0..{hardware.cpu.pcpus - 1} with commas between: 0,2,4-7"
+            allowed = f"all, or PCPUs 0..{hardware.cpu.pcpus - 1} separated by commas: 0,2,4-7"
             yield tree.fault((*path, _AFFINITY), "names PCPUs that the server does not have", allowed)
 
 
@@ -193,7 +196,7 @@ def _in_order(
     """Invalid limits, and pairs whose first value exceeds the second."""
     for name in dict.fromkeys(high for _, high in ORDERED[path[-1]] if high in written):  # type: ignore[index]
         if _number(written[name]) is None and str(written[name]) not in _OPEN:
-            yield tree.fault((*path, name), "is not a limit", 'a number from 0 on, or "unlimited"')
+            yield tree.fault((*path, name), "is not a limit", 'a number of at least 0, or "unlimited"')
     for low, high in ORDERED[path[-1]]:  # type: ignore[index]
         if low not in table or high not in table or (low not in written and high not in written):
             continue
@@ -203,7 +206,7 @@ def _in_order(
         if low in written:
             yield tree.fault((*path, low), f"is above {high}, which is {most}", f"an integer up to {most}")
         else:
-            yield tree.fault((*path, high), f"is below {low}, which is {least}", f"an integer from {least} on")
+            yield tree.fault((*path, high), f"is below {low}, which is {least}", f"an integer of at least {least}")
 
 
 def _number(value: object) -> int | None:
@@ -241,7 +244,9 @@ def passthrough_faults(
             elif nic in uplinks:
                 yield tree.fault(key, f"is an uplink of {uplinks[nic]}; {sharing}", "a NIC that nothing else uses")
             elif nic in owners:
-                yield tree.fault(key, f"is passed through to {owners[nic]} already; {sharing}", "a NIC of its own")
+                yield tree.fault(
+                    key, f"is already passed through to {owners[nic]}; {sharing}", "a NIC that is not in use"
+                )
             elif group.count > 1:
                 yield tree.fault((*path, "count"), f"VMs would have {nic}; {sharing}", "an integer 0..1")
             owners.setdefault(nic, group.name)
@@ -250,7 +255,7 @@ def passthrough_faults(
             yield tree.fault((*path, "vmx", "sched.mem.min"), message, "as much as memSize")
         for feature in file.vms[group.name].uses:
             message = f"asks for {feature}; {kind} is incompatible with {feature}"
-            yield tree.fault((*path, "uses"), message, "nothing, for a VM that a NIC is passed through to")
+            yield tree.fault((*path, "uses"), message, "no value, for a VM with a passed-through NIC")
     yield from _function_faults(tree, file, groups, hardware, platform, owners)
 
 
@@ -271,10 +276,10 @@ def _function_faults(
     Args:
         tree: the scenario.
         file: the same, read.
-        groups: groups of VMs that something is passed through to.
+        groups: groups of VMs with passed-through devices.
         hardware: the server.
-        platform: whose rules apply.
-        owners: group that has a whole NIC, by its name.
+        platform: the platform whose rules apply.
+        owners: group that has a whole NIC, by name of the NIC.
     """
     rules, nics = platform.features.functions, hardware.nics
     uplinks = {nic: switch for switch, vswitch in file.network.items() for nic in vswitch.uplinks}
@@ -288,24 +293,24 @@ def _function_faults(
             used += group.count
             if rules is None:
                 message = f"asks for SR-IOV, which {platform.platform} does not have"
-                yield tree.fault(key, message, "a platform from esxi-5.1 on, or a whole NIC in pciPassthruX.id")
+                yield tree.fault(key, message, "esxi-5.1 or a later platform, or a whole NIC in pciPassthruX.id")
             elif name not in nics:
                 nic_names = "one of " + ", ".join(nics)
                 yield tree.fault(key, "unknown physical NIC", nic_names, nearest_name(name, list(nics)))
             elif name in owners:
-                allowed = "a NIC that is passed through by functions alone"
+                allowed = "a NIC that is only passed through by functions"
                 yield tree.fault(key, f"is passed through to {owners[name]} as a whole", allowed)
             elif name in uplinks and not rules.beside_uplink:
                 message = f"is an uplink of {uplinks[name]}; on {platform.platform} a port with functions is hidden from switches"
-                yield tree.fault(key, message, "a NIC that is no uplink")
+                yield tree.fault(key, message, "a NIC that is not an uplink")
             elif taken[name] > options.max_vfs:
                 message = f"has {options.max_vfs} virtual functions, and VMs ask for {taken[name]}"
                 yield tree.fault(key, message, _enough(name, nics[name], taken[name]))
             elif used > rules.most:
-                message = f"is virtual function {used} of the host, whose interrupt vectors are enough for {rules.most}"
+                message = f"is virtual function {used} of the host, which has interrupt vectors for {rules.most}"
                 yield tree.fault(key, message, f"at most {rules.most} functions of all NICs together")
             elif name in uplinks and options.mtu > (mtu := file.network[uplinks[name]].mtu):
-                message = f"is more than the port has, which is an uplink of {uplinks[name]}"
+                message = f"is more than that of the port, which is an uplink of {uplinks[name]}"
                 yield tree.fault(("host", "nics", name, "mtu"), message, f"at most {mtu}")
 
 
@@ -314,8 +319,8 @@ def _enough(name: str, nic: NicSpec, count: int) -> str:
     if count <= nic.functions:
         return f"host.nics.{name}.max_vfs: an integer {count}..{nic.functions}"
     if nic.functions:
-        return f"VMs with at most {nic.functions} functions of {name}: those of its model"
-    return f"a NIC whose model has functions; nothing says how many {name} has"
+        return f"VMs with at most {nic.functions} functions of {name}, the number of its model"
+    return f"a NIC whose model has functions; the number of {name} is unknown"
 
 
 def _key(file: PointFile, group: str, nic: str, last: str = "id") -> str:

@@ -1,6 +1,7 @@
-"""Bisection: search for a threshold on an integer axis, separately in each replication on common random numbers.
+"""Bisection: search for a threshold on an integer axis, in each replication separately, with common random numbers.
 
-If the measure is known on both sides, the next step is its interpolated crossing of the limit (docs/design/searches.md).
+If the metric is known on both sides, the next value is its interpolated crossing of the limit
+(docs/design/searches.md).
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ from hostsim.scenario.plan import Point, PointMaker, RecordKey, Records, Task
 __all__ = ["Bisection"]
 
 MOST_SMALL_STEPS = 2
-"""Largest number of consecutive interpolated steps that do not halve the bracket; a bisecting step follows."""
+"""Largest number of consecutive interpolated steps that fail to halve the bracket; a bisecting step follows."""
 CLOSE = 4
-"""Width of a bracket that two bisecting steps close; these use full-length runs."""
+"""Width up to which two bisecting steps close the bracket; these use full-length runs."""
 CLOSE_SHARE = 0.04
-"""Brackets up to this share of their far side use runs of the whole length, too: a short run errs by a percent or two, and an error costs
-more whole runs than it saves."""
+"""Brackets that are narrower than this share of their far side also use full-length runs: a short run has an error of a
+percent or two, and a wrong side costs more full-length runs than short runs save.
+"""
 
 
 @dataclass(frozen=True)
 class _Side:
-    """A probed value of the axis, or an end of the bracket, which needs no run."""
+    """A probed value of the axis, or an end of the bracket, which has no run."""
 
     value: int
     measure: float = math.nan
@@ -50,17 +52,17 @@ class _Step(Enum):
 
 @dataclass(frozen=True)
 class _State:
-    """The bracket of one replication: the condition holds on the near side up to the last of ``near`` and not from the last of ``far`` on."""
+    """The bracket of one replication: the condition holds up to the last of ``near``, and no longer at the last of ``far``."""
 
     near: tuple[_Side, ...]
     far: tuple[_Side, ...]
-    """Both lists are in the order in which the bracket narrowed."""
+    """Both lists are in the order in which the bracket became narrower."""
     small_steps: int = 0
     """Number of preceding steps that did not halve the bracket."""
     is_corrected: bool = False
     """True after a full-length run contradicted a short one; no short runs follow."""
     failed: str | None = None
-    """The reason if the search cannot continue."""
+    """The reason why the search cannot continue, if so."""
 
     @property
     def width(self) -> int:
@@ -86,16 +88,17 @@ class _State:
             return next(((side.value, _Step.CONFIRM) for side in (near, far) if not side.is_whole), None)
         if self.small_steps >= MOST_SMALL_STEPS or not 0 < near.measure < limit < far.measure < math.inf:
             return (near.value + far.value) // 2, _Step.BISECT
-        # near the limit a utilisation grows linearly, and a response time by a constant factor per step: both are
+        # near the limit, a utilisation grows linearly and a response time by a constant factor per step: both are
         # nearly straight on this scale
         share = math.log(limit / near.measure) / math.log(far.measure / near.measure)
         step = min(max(round(share * self.width), 1), self.width - 1)
         return near.value + (step if far.value > near.value else -step), _Step.GUIDED
 
     def at_answer(self, near: int, far: int) -> int | None:
-        """The next probe if the threshold is expected between two adjacent values; None once the bracket needs no such probe.
+        """The next probe if the threshold is expected between two adjacent values; None if no such probe is needed.
 
-        Both sides of the answer are first. If one of them contradicts it, the distance from the answer doubles until the bracket is closed.
+        The two values are probed first. If one of them contradicts the expectation, the distance doubles until the
+        bracket is closed.
         """
         for value in (near, far):
             if self.has(value):
@@ -130,10 +133,10 @@ class Bisection:
     """A bisection for the largest (or smallest) value of an axis at which a metric is below a limit.
 
     The condition is assumed to hold below the threshold and not above it (or the other way round); otherwise the answer has a note.
-    Values far from the threshold are probed with short runs. Runs of the whole length confirm both sides of the answer; if one contradicts
-    a short run, the search continues from there with whole runs. Free information is used first: runs of the previous search on the same
-    line, and points of the sweep near the middle of the bracket. At quick fidelity the first replication searches, and the others start
-    at its answer.
+    Values far from the threshold are probed with short runs. Full-length runs confirm both sides of the answer; if one
+    contradicts a short run, the search continues from there with full-length runs. Existing runs are used first: those
+    of the previous search on the same line, and points of the sweep near the middle of the bracket. At quick fidelity
+    the first replication searches, and the others start at its answer.
     """
 
     def __init__(
@@ -151,7 +154,7 @@ class Bisection:
             name: of the expectation.
             find: the threshold to find.
             maker: makes its points.
-            fixed: points of the plan; those on the line of the search show whether the measure is monotone.
+            fixed: points of the plan; those on the line of the search show whether the metric is monotone.
             before: a search on the same line that completes before this one.
             replications: number of searches; by default that of the maker.
         """
@@ -177,7 +180,7 @@ class Bisection:
         self._swept = [] if maker.thorough else [value for value in swept if maker.is_swept(self._axes(value))]
         self._asked_of: Records = {}
         self._measures: dict[RecordKey, float] = {}
-        """Cache of the latest records: every finished run repeats the search of each replication, and records may be files."""
+        """Cache of the latest records, as every finished run repeats the search of each replication, and records may be files."""
 
     def wants(self, done: Records) -> list[Task]:
         """The next run of each unfinished replication. See `Search`."""
@@ -192,13 +195,15 @@ class Bisection:
         return None if point is None else self._maker.task(point, replication)
 
     def most(self) -> int:
-        """Three times the bisection steps of each replication, as every third step halves the bracket; and two confirmations: see `Search`."""
+        """Two confirmations, and three times the bisection steps of each replication, as at least every third step
+        halves the bracket. See `Search`.
+        """
         steps = (MOST_SMALL_STEPS + 1) * math.ceil(math.log2(self._find.stop - self._find.start + 2))
         own = steps if self._maker.thorough else 2 * steps + 2
         return own * len(self._replications) + (self._before.most() if self._before else 0)
 
     def answer(self, done: Records) -> SearchAnswer:
-        """The threshold of each replication, the points on both sides of it, and notes on doubts. See `Search`."""
+        """The threshold of each replication, the points on both sides of it, and notes on doubtful answers. See `Search`."""
         states = [self._walk(replication, done)[0] for replication in self._replications]
         failures = [f"replication {r}: {state.failed}" for r, state in enumerate(states) if state.failed is not None]
         if failures:
@@ -228,7 +233,7 @@ class Bisection:
         return SearchAnswer(self.name, tuple(values), tuple(cases), noted, bounds=bounds)
 
     def _axes(self, value: int) -> AxisValues:
-        """The axes of the point at a value, or of an equal point in the sweep."""
+        """Values of the axes for the point at a value, or for an equal point of the sweep."""
         if value not in self._values:
             written = {self._find.axis: self._find.written(value)}
             own, alike = {**self._find.at, **written}, {**self._alike, **written}
@@ -257,12 +262,12 @@ class Bisection:
         return CATALOGUE[self._find.metric].evaluate(done[self._point(value).id, replication])
 
     def _raw(self, value: int, replication: int, done: Records) -> dict[str, float]:
-        """The raw measure at a side if the measure is settled; else empty."""
+        """The raw value at a side if the metric has a rule for unbounded growth; else empty."""
         name = CATALOGUE[self._find.metric].raw
         return {"raw": CATALOGUE[name].evaluate(done[self._point(value).id, replication])} if name else {}
 
     def _raw_notes(self, cases: Sequence[AxisValues]) -> tuple[str, ...]:
-        """A note on the raw measure at a side with an infinite settled measure."""
+        """A note with the raw value at a side where the metric counts as infinite."""
         raw = [float(case["raw"]) for case in cases if "raw" in case and case["value"] == math.inf]
         if not raw:
             return ()
@@ -281,7 +286,7 @@ class Bisection:
             self._asked_of, self._measures = done, {}
         first = self._walk(0, done)[0] if replication and self._maker.starts_at_first else None
         looked: dict[int, Point] = {}
-        silent: set[int] = set()  # values whose short run has no metric
+        silent: set[int] = set()  # values whose short run lacks the metric
         while (proposed := state.next(find.below)) is not None:
             is_far = True
             if first is not None and first.failed is None:
@@ -303,10 +308,10 @@ class Bisection:
             if not math.isnan(measure):
                 looked[value] = point
                 after = state.after(_Side(value, measure, is_whole), holds=measure < find.below)
-                # free information and a look at the answer of the first replication are not steps
+                # existing runs and the answer of the first replication do not count as steps
                 is_step = free.pop(value, None) is None and is_far
                 state = after if is_step else replace(after, small_steps=state.small_steps)
-            elif is_whole:  # known to be on neither side of the threshold: continuing would be a guess
+            elif is_whole:  # the side of the threshold is unknown: continuing would be a guess
                 state = replace(state, failed=self._without_value(value))
             else:
                 silent.add(value)
@@ -349,7 +354,7 @@ class Bisection:
         }
 
     def _without_value(self, value: int) -> str:
-        """The reason of a search that ended at a run without the metric."""
+        """The reason if a search ended at a run without the metric."""
         metric, axis = CATALOGUE[self._find.metric], self._find.axis
         at = f"{axis} = {self._find.written(value)}"
         if metric.least > 1:
@@ -360,10 +365,10 @@ class Bisection:
         return f"{metric.name} has no observations at {at}; leave that {axis} out of the bracket"
 
     def _threshold(self, state: _State) -> tuple[int, Bound | None, str]:
-        """The answer of one replication, with a note; a bound if it is outside the bracket.
+        """The answer of one replication, with a note; a bound if the answer is outside the bracket.
 
-        A smallest value is one more than the largest at which the condition does not hold: what is at most the first value of the
-        bracket is less than the next.
+        A smallest value is one more than the largest at which the condition does not hold, so a bound that is at most
+        the first value of the bracket is less than the next one.
         """
         find = self._find
         first, last = (find.start, find.stop) if find.largest else (find.stop, find.start)
@@ -377,14 +382,14 @@ class Bisection:
         return near, None, ""
 
     def _not_monotone(self, replication: int, done: Records, state: _State) -> str:
-        """Points of the plan that contradict the threshold; the search's own probes cannot."""
+        """Points of the plan that contradict the threshold; probes of the search cannot contradict it."""
         wrong = []
         for point in self._line:
             record = done.get((point.id, replication))
             if record is None or record.error is not None:
                 continue
             value = self._find.read(point.axes[self._find.axis])
-            assert value is not None  # every point of the line has a value
+            assert value is not None  # every point on the line has a value
             beyond = value >= state.far[-1].value if self._find.largest else value <= state.far[-1].value
             measure = CATALOGUE[self._find.metric].evaluate(record)
             if not math.isnan(measure) and (measure < self._find.below) == beyond:

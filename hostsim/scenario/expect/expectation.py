@@ -1,4 +1,4 @@
-"""Expectations and figures, read from the file, with their claims looked up."""
+"""Reader of expectations and figures, which looks up their claims."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class Reader(Lookup):
         }
 
     def is_listed(self, path: KeyPath) -> bool:
-        """True if the file has a list."""
+        """True if the file has a list at the path."""
         return isinstance(self._tree.get(path), tuple)
 
     def tried(self, changes: Mapping[str, Any], at: AxisValues, path: KeyPath) -> tuple[str, tuple[str, ...]]:
-        """A change of the scenario in words, and the reason if loading refuses it."""
+        """A change of the scenario in words, and the reason if it cannot be loaded."""
         return self._trial(changes, at, self._tree.place(path))
 
     def figures(
@@ -77,7 +77,7 @@ class Reader(Lookup):
         """Add a fault if no expectation of the file has this name."""
         if answer not in self._named:
             is_asked = "names of expectations of this scenario"
-            allowed = is_asked if self._named else "nothing: the scenario expects nothing"
+            allowed = is_asked if self._named else "none: the scenario has no expectations"
             self._unknown(answer, path, allowed, self._named)
 
     def expectation(self, index: int, part: ExpectPart) -> Expectation | None:
@@ -116,14 +116,16 @@ class Reader(Lookup):
         return expectation if len(self.faults) == before else None
 
     def _check_unit(self, claim: Claim | Measurement, form: Form, unit: str, path: KeyPath) -> None:
-        """Checks that the answer of a form has the unit of the claim; an axis value is a count."""
+        """Check that the answer of a form has the unit of the claim. An axis value is a count."""
         if isinstance(form, Find):
             if claim.unit.partition(" ")[0] in _NO_COUNT:
-                self.fault(path, f"is in {claim.unit}, its answer a value of {form.axis}", "a question in its unit")
+                self.fault(
+                    path, f"is in {claim.unit}, and its answer is a value of {form.axis}", "a question in its unit"
+                )
         elif unit and not is_same_unit(claim.unit, unit):
             fitting = [metric.name for metric in CATALOGUE.values() if is_same_unit(metric.unit, claim.unit)]
             allowed = f"a question in its unit{'; metrics: ' if fitting else ''}{', '.join(fitting)}"
-            self.fault(path, f"is in {claim.unit}, its answer in {unit}", allowed)
+            self.fault(path, f"is in {claim.unit}, and its answer in {unit}", allowed)
 
     def precision(self, name: str, text: str) -> Precision | None:
         """Read the target precision of a metric; None if it has faults."""
@@ -141,7 +143,7 @@ class Reader(Lookup):
         return Precision(name, value / 100 if relative else value, relative)
 
     def names(self, parts: Mapping[int, ExpectPart]) -> None:
-        """Check the names of expectations: unique, and ratios of known ones."""
+        """Check that names of expectations are unique, and that ratios are of known ones."""
         first_index: dict[str, int] = {}
         for index, part in parts.items():
             name = part.label
@@ -155,10 +157,10 @@ class Reader(Lookup):
                     allowed = "the name of another expectation of this scenario"
                     self._unknown(other, (*path, "ratio", side), allowed, sorted(others))
                 elif isinstance(other, str) and any(_sides(below, parts) for below in _sides(other, parts)):
-                    # at most a ratio of ratios, so that no ratio depends on itself
+                    # a ratio of ratios at most, so that no ratio depends on itself
                     self.fault(
                         (*path, "ratio", side),
-                        "is a ratio of ratios itself",
+                        "is itself a ratio of ratios",
                         "an expectation that is not a ratio of ratios",
                     )
 
@@ -170,17 +172,17 @@ class Reader(Lookup):
 
 
 class LoadTrial:
-    """A trial of loading: a scenario at a point of its axes with some values changed, which must be refused or accepted."""
+    """Test of loading: a scenario at a point of its axes with some values changed, which must be refused or accepted."""
 
     def __init__(self, resolver: Resolver, axes: Mapping[str, Axis]) -> None:
         self._resolver, self._axes = resolver, axes
 
     def __call__(self, tried: Mapping[str, Any], at: AxisValues, place: Place) -> tuple[str, tuple[str, ...]]:
-        """The changes in words, and the reason if loading refuses them.
+        """The changes in words, and the reason if they cannot be loaded.
 
         Args:
             tried: values by dotted path.
-            at: values of the axes; impossible values are reported elsewhere.
+            at: values of the axes. Invalid values are reported elsewhere.
             place: of the changes.
         """
         changes = [
@@ -203,7 +205,7 @@ def _written(value: Any) -> str:
 
 
 def _sides(name: str, parts: Mapping[int, ExpectPart]) -> list[str]:
-    """Names of the expectations that an expectation is the ratio of, if any."""
+    """Names of the two expectations of which an expectation is the ratio, if it is one."""
     ratios = [part.ratio for part in parts.values() if name == part.label and part.ratio is not None]
     return [side for ratio in ratios for side in (ratio.of, ratio.to) if isinstance(side, str)]
 

@@ -37,16 +37,16 @@ def _alone(value: Any) -> Any:
 
 
 class FigurePart(Spec):
-    """A measure against an axis (``x`` and ``y``), the answers of expectations side by side (``answers``), or a table (``kind: table``)."""
+    """A metric against an axis (``x`` and ``y``), answers of expectations side by side (``answers``), or a table (``kind: table``)."""
 
     kind: Literal["line", "bar", "table"] = "line"
     """``line``: a line for each series with its 95 % interval as a band; for text values, markers without a line. ``bar``: a group of bars at
-    each value of x, one for each series, with error bars; values of x are equally spaced. ``table``: the ``answers`` beside the published
-    values, or the metrics of ``columns`` with a row for each value of x."""
+    each value of x, one for each series, with error bars; values of x are equally spaced. ``table``: the ``answers``
+    beside the published values, or the metrics in ``columns`` with a row for each value of x."""
     x: str | None = None
     """Name of an axis. Numbers are drawn to scale, other values (``esxi-5.5``) equally spaced. ``time``: the simulated time of the runs, in ``parts``, unless an axis has this name."""
     parts: Annotated[int, Field(ge=2, le=MOST_PARTS)] | None = None
-    """With ``x: time``: equal parts of a run, warm-up included, each with a value of ``y``; 32 by default."""
+    """With ``x: time``: number of equal parts of a run, warm-up included, each with a value of ``y``; 32 by default."""
     y: str | None = None
     """Name of a metric; ``hostsim metrics`` lists them. Published values are drawn as well."""
     of: str | None = None
@@ -55,7 +55,9 @@ class FigurePart(Spec):
     per: str | None = None
     """Name of a metric that ``y`` is divided by, run by run."""
     less: AxisValues = Field(default_factory=dict)
-    """Values of axes of a reference point. The figure shows ``y`` less its value there, paired by replication: ``at: {path: vnic}, less: {path: directpath}``."""
+    """Values of axes of a reference point. The figure shows ``y`` minus its value there, paired by replication: ``at:
+    {path: vnic}, less: {path: directpath}``.
+    """
     to: AxisValues = Field(default_factory=dict)
     """Values of axes of a reference point; the figure shows the ratio of ``y`` to its value there."""
     line: Annotated[tuple[Amount, ...], BeforeValidator(_alone), WithJsonSchema(_AMOUNTS)] = ()
@@ -63,7 +65,7 @@ class FigurePart(Spec):
     right: str | None = None
     """Name of a second metric, drawn in a second panel on the right."""
     stack: Names | tuple[()] = ()
-    """Names of further metrics in the unit of ``y``, stacked on its bar. With ``kind: bar``, without ``series`` and ``right``."""
+    """Names of further metrics in the unit of ``y``, stacked on its bar. Needs ``kind: bar``; not together with ``series`` or ``right``."""
     series: Names | tuple[()] = ()
     """Axes with a line or bar for each combination of their values."""
     at: AxisValues = Field(default_factory=dict)
@@ -78,9 +80,11 @@ class FigurePart(Spec):
     log: Literal["", "x", "y", "xy"] = ""
     """Logarithmic axes, for values that span more than a factor of ten. Bars become markers on a logarithmic ``y``."""
     title: str = ""
-    """Caption in a report and title on the screen; measures and axis by default."""
+    """Caption in a report and title on the screen; by default the metrics and the axis."""
     size: Literal["", "column", "page"] = ""
-    """Width of a ``column`` (89 mm) or ``page`` (183 mm) of a journal, without a title; by default that which the figure needs, with a title."""
+    """Width: a ``column`` (89 mm) or ``page`` (183 mm) of a journal, without a title; by default as wide as the figure
+    needs, with a title.
+    """
 
     @model_validator(mode="after")
     def _one_kind(self) -> FigurePart:
@@ -88,7 +92,7 @@ class FigurePart(Spec):
         if self.kind == "table":
             if given not in ({"kind", "answers"}, {"kind", "x", "columns"}, {"kind", "x", "columns", "at"}):
                 raise ValueError(
-                    "is a table of something else|answers: [NAME, ...]; or x: AXIS, columns: [METRIC, ...], at"
+                    "has keys that a table does not use|answers: [NAME, ...]; or x: AXIS, columns: [METRIC, ...], at"
                 )
         elif self.columns:
             raise ValueError("has columns but is not a table|kind: table")
@@ -101,17 +105,17 @@ class FigurePart(Spec):
     @model_validator(mode="after")
     def _one_stack(self) -> FigurePart:
         if self.stack and (self.kind != "bar" or self.series or self.right is not None):
-            raise ValueError("stacks on something other than one bar|kind: bar, without series and right")
+            raise ValueError("has stack without a single bar to add to|kind: bar, without series and right")
         return self
 
     @model_validator(mode="after")
     def _one_derived_measure(self) -> FigurePart:
         if self.less and self.to:
-            raise ValueError("is a difference and a ratio|less, or to")
+            raise ValueError("is both a difference and a ratio|less, or to")
         if (self.per or self.less or self.to) and (self.stack or self.right is not None):
-            raise ValueError("has a second measure beside a derived one|per, less or to without right and stack")
+            raise ValueError("combines a derived metric with right or stack|per, less or to without right and stack")
         if "y" in self.log and self.stack:
-            raise ValueError("stacks on a logarithmic axis|log: x, or no stack")
+            raise ValueError("has stack on a logarithmic axis|log: x, or no stack")
         return self
 
 
@@ -169,7 +173,7 @@ def read_figure(
     for axis in part.series:
         look.axis(axis, (*path, "series"))
     if len(set(drawn)) < len(drawn):
-        look.fault((*path, "series"), "names an axis twice", "each axis once, x apart")
+        look.fault((*path, "series"), "names an axis twice", "each axis once, and not x")
     at = look.point(part.at, (*path, "at"), without=drawn)
     less, to = (look.written(point, (*path, key)) for key, point in (("less", part.less), ("to", part.to)))
     limits = (look.bound(limit, "ratio" if part.to else unit, (*path, "line")) for limit in part.line)
@@ -214,7 +218,7 @@ def _check_metrics(part: FigurePart, look: Lookup, path: KeyPath) -> str:
         if unit and other and other != unit:
             look.fault((*path, "stack"), f"stacks {metric}, in {other}, on {part.y}", f"metrics in {unit}")
     if len({part.y, *part.stack}) <= len(part.stack):
-        look.fault((*path, "stack"), "names a metric twice", "each metric once, y apart")
+        look.fault((*path, "stack"), "names a metric twice", "each metric once, and not y")
     if part.per is None:
         return unit
     return f"{unit} per {look.metric(part.per, (*path, 'per'))}"
@@ -235,5 +239,5 @@ def _check_answers(
     drawn = [expectations[answer] for answer in part.answers if answer in expectations]
     for other in drawn[1:] if part.kind != "table" else ():
         if not is_comparable(drawn[0], other):
-            message = f"has an answer in {other.counted_in} beside one in {drawn[0].counted_in}"
+            message = f"has an answer in {other.counted_in} next to one in {drawn[0].counted_in}"
             look.fault(path, message, "expectations whose answers are in one unit", given=repr(other.name))

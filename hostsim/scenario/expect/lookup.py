@@ -41,7 +41,7 @@ class Lookup:
         Args:
             tree: of the file.
             axes: of the scenario.
-            scenario: tree of the scenario, if the file is another one.
+            scenario: tree of the scenario, if the names are in another file.
         """
         self._tree = tree
         self._scenario = tree if scenario is None else scenario
@@ -57,7 +57,7 @@ class Lookup:
         """Check that an axis exists."""
         if name not in self.axes:
             axes = list(self.axes)
-            allowed = "one of " + ", ".join(axes) if axes else "nothing: the scenario sweeps nothing"
+            allowed = "one of " + ", ".join(axes) if axes else "none: the scenario has no axes"
             self.fault(path, "unknown axis", allowed, nearest_name(name, axes), given=repr(name))
 
     def metric(self, name: str, path: KeyPath) -> str:
@@ -102,7 +102,7 @@ class Lookup:
             self._own_traffic(candidate, path)
 
     def _own_traffic(self, subject: Subject, path: KeyPath) -> None:
-        """Check that traffic of a group of VMs, or of a VM, has no other participants."""
+        """Check that the traffic of a group of VMs, or of a VM, is not shared with other VMs."""
         group = subject.name.partition("[")[0]
         groups = {name: self._groups_of(name) for name in self._keys("traffic")}
         own = [name for name, members in groups.items() if group in members]
@@ -153,12 +153,12 @@ class Lookup:
         return {name: written.get(name, axis.values[0]) for name, axis in self.axes.items() if name not in left_out}
 
     def written(self, values: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
-        """The given values of axes except some, each as the sweep writes it."""
+        """The given values of axes, except some axes, each as the sweep writes it."""
         left_out = set(without)
         for name in values:
             self.axis(name, (*path, name))
             if name in left_out:
-                self.fault((*path, name), "is an axis that this runs along", "the other axes")
+                self.fault((*path, name), "is the axis that is varied here", "the other axes")
         return {name: self._own_value(name, value) for name, value in values.items()}
 
     def first(self, names: Iterable[str]) -> dict[str, Scalar]:
@@ -167,7 +167,7 @@ class Lookup:
         return {name: axis.values[0] for name, axis in self.axes.items() if name in chosen_axes}
 
     def values(self, axis: str, values: Sequence[Scalar], path: KeyPath, key: str) -> tuple[Scalar, ...]:
-        """Values of an axis that is named under ``key``, each as the sweep writes it."""
+        """Values under ``key`` for an axis, each as the sweep writes it."""
         self.axis(axis, (*path, key))
         own_values = tuple(self._own_value(axis, value) for value in values)
         if len(set(own_values)) < len(own_values):
@@ -184,8 +184,8 @@ class Lookup:
         word = unit.partition(" ")[0]
         kind = next((kind for kind, units in UNITS.items() if word in units), None)
         if kind is None:
-            allowed = "a number, or nothing for an open end"
-            self.fault(path, "has a unit where there is none", allowed, given=repr(written))
+            allowed = "a number, or no value for an open end"
+            self.fault(path, "has a unit, and the quantity has none", allowed, given=repr(written))
             return None
         try:
             # 12 digits hide rounding errors of the conversion

@@ -18,7 +18,7 @@ __all__ = ["read_instants", "read_profile"]
 
 _MOST_FAULTS = 5
 _LATEST = 1e11
-"""Largest number of seconds since an epoch, about a thousand years."""
+"""Largest time since an epoch in seconds, about a thousand years."""
 
 
 def read_instants(file: Path) -> tuple[int, ...]:
@@ -44,7 +44,7 @@ def read_instants(file: Path) -> tuple[int, ...]:
             seconds = math.nan
         if not instants and LONGEST < seconds <= _LATEST:
             first = Decimal(written)
-        # an exact difference, as a capture has nanoseconds
+        # the difference is exact, as captures have nanoseconds
         picoseconds = _picoseconds(seconds) if first is None else _since(first, written, seconds)
         if picoseconds is None:
             allowed = f"seconds, 0..{LONGEST}" if first is None else f"seconds, {first}..{first + LONGEST}"
@@ -62,19 +62,28 @@ def read_instants(file: Path) -> tuple[int, ...]:
             break
     if not instants and faults and (other_format := format_of(text)):
         message = f"is {other_format}, not an arrival trace"
-        faults = [Fault(message, given=faults[0].given, allowed="seconds, one a line", file=name, line=faults[0].line)]
+        faults = [
+            Fault(
+                message,
+                given=faults[0].given,
+                allowed="a number of seconds on each line",
+                file=name,
+                line=faults[0].line,
+            )
+        ]
     if not instants and not faults:
-        faults.append(Fault("contains no instants", allowed="seconds, one a line", file=name))
+        faults.append(Fault("contains no instants", allowed="a number of seconds on each line", file=name))
     if faults:
         raise InputError(faults)
     return tuple(instants)
 
 
 def read_profile(file: Path) -> tuple[dict[str, str], ...]:
-    """Read the phases of a file of rates: lines of an instant in seconds and the arrivals in a second from then on, with a comma or blanks between.
+    """Read the phases of a file of rates. Each line has a time in seconds and the arrivals per second from then on,
+    separated by a comma or blanks.
 
-    Empty lines and lines that start with ``#`` are skipped. The first instant is the start, whatever it counts from; the last line holds for as long as the one
-    before it.
+    Empty lines and lines that start with ``#`` are skipped. The first time is the start of the run, whatever its value;
+    the last line lasts as long as the one before it.
 
     Returns:
         Phases as a scenario writes them, with ``rate`` and ``length``.
@@ -84,7 +93,7 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
     """
     name = display_name(file)
     text = read_text(file, name)
-    allowed = "seconds and arrivals in a second from then on, both from 0 on: 3600,25000"
+    allowed = "a time in seconds and the arrivals per second from then on, both at least 0: 3600,25000"
     rates: list[tuple[Decimal, float]] = []
     faults: list[Fault] = []
     for line_number, line in enumerate(text.splitlines(), 1):
@@ -99,7 +108,13 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
         elif rates and not 0 < entry[0] - rates[-1][0] <= LONGEST:
             increase = f"seconds above {rates[-1][0]}, by {LONGEST} at most"
             faults.append(
-                Fault("is not later", given=repr(written[:40]), allowed=increase, file=name, line=line_number)
+                Fault(
+                    "is not later than the line before",
+                    given=repr(written[:40]),
+                    allowed=increase,
+                    file=name,
+                    line=line_number,
+                )
             )
         else:
             rates.append(entry)
@@ -108,7 +123,7 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
     if not faults and not 2 <= len(rates) <= MOST_PHASES:
         faults.append(Fault(f"has {len(rates)} lines with a rate", allowed=f"2..{MOST_PHASES}", file=name))
     elif not faults and not any(rate for _, rate in rates):
-        faults.append(Fault("has no rate above 0", allowed="one at least", file=name))
+        faults.append(Fault("has no rate above 0", allowed="at least one", file=name))
     if faults:
         raise InputError(faults)
     lengths = [later[0] - earlier[0] for earlier, later in pairwise(rates)]

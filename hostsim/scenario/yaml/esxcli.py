@@ -1,7 +1,8 @@
 """Reader of a real host's advanced settings: output of ``esxcli system settings advanced list`` or PowerCLI.
 
-Only settings of ``/Net``, ``/Cpu`` and ``/Numa`` are kept; the rest of a host's list speaks of disks, memory and users. A list is written
-in blocks of lines, or by ``--formatter`` as CSV, JSON or XML; PowerCLI's ``Get-AdvancedSetting`` gives names with dots, by ``Export-Csv``.
+Only settings of ``/Net``, ``/Cpu`` and ``/Numa`` are kept; the others concern disks, memory and users. A list consists
+of blocks of lines or, with ``--formatter``, of CSV, JSON or XML; PowerCLI's ``Get-AdvancedSetting`` with ``Export-Csv``
+writes names with dots.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _KEYS = (*_TEXTS, "Type", "Int Value", "Default Int Value", "Min Value", "Max Va
 _DOCUMENT = re.compile(r"\s*(?:<\?xml|<output|\[\s*(?:\{|\]|$)|\{)")
 """Beginnings of XML and JSON documents."""
 _COLUMN = re.compile(r"(?<=[a-z])(?=[A-Z])")
-"""Places of blanks in column names of blocks of lines: ``IntValue`` is ``Int Value``."""
+"""Positions of blanks that turn a column name into a key of a block: ``IntValue`` is ``Int Value``."""
 
 
 @dataclass
@@ -51,7 +52,7 @@ def read_advanced(text: str, file: str) -> FileSettings:
 
     Args:
         text: of the file.
-        file: what faults call it.
+        file: its name in faults.
     """
     faults: list[Fault] = []
     settings: dict[str, FileSetting] = {}
@@ -85,7 +86,7 @@ def _blocks_of(text: str, file: str, faults: list[Fault]) -> Iterable[_Block]:
         if table is not None:
             return table
     except (ValueError, RecursionError, csv.Error, expat.ExpatError):
-        pass  # the text is not in the format of its beginning
+        pass  # the text is not in the format that its beginning suggests
     line = next(line_number for line_number, line in enumerate(lines, 1) if line.strip())
     other_format = format_of(text)
     message = (
@@ -110,7 +111,7 @@ def _blocks(lines: Iterable[str], file: str, faults: list[Fault]) -> Iterator[_B
         if block is None and key != "Path":
             if key in _KEYS:
                 given = repr((match["value"] or "").strip()) if match is not None else ""
-                faults.append(Fault("comes before the first Path", key, given, _ALLOWED, file=file, line=line_number))
+                faults.append(Fault("is above the first Path", key, given, _ALLOWED, file=file, line=line_number))
             continue
         if match is None or has_controls(line):
             if not has_controls(line) and (last in _TEXTS or _PROMPT.fullmatch(line)):
@@ -133,7 +134,7 @@ def _blocks(lines: Iterable[str], file: str, faults: list[Fault]) -> Iterator[_B
 
 
 def _record(record: Iterable[tuple[Any, Any]], line: int) -> _Block | None:
-    """The block of a record; None if it is not one of a setting."""
+    """The block of a record; None if the record is not a setting."""
     values = {_COLUMN.sub(" ", str(key)): _plain(value) for key, value in record if key and value is not None}
     if "Path" not in values and "Name" in values and "Value" in values:  # PowerCLI
         values["Path"] = "/" + values["Name"].replace(".", "/")
@@ -186,7 +187,7 @@ def _json(text: str, line: int) -> Iterator[_Block]:
         line: number of its first line.
 
     Raises:
-        ValueError: not JSON, or not of settings.
+        ValueError: the text is not JSON, or not a list of settings.
     """
     records = json.loads(text)
     start = 0
@@ -208,8 +209,8 @@ def _xml(text: str, first: int) -> list[_Block]:
         first: number of its first line.
 
     Raises:
-        ExpatError: not XML.
-        ValueError: not of settings, or with a document type, which could declare entities without end.
+        ExpatError: the text is not XML. ValueError: it is not a list of settings, or has a document type, which could
+            declare endless entities.
     """
     blocks: list[_Block] = []
     record: dict[str, str] = {}

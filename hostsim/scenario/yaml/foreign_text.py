@@ -14,7 +14,7 @@ _DECLARED = re.compile(rb'^\s*\.encoding\s*=\s*"?([\w.:-]{1,40})"?\s*$', re.IGNO
 _SPELLINGS = ((r"^windows-31j$", "cp932"), (r"^windows-", "cp"), (r"^x-mac-", "mac"))
 """Names of encodings with another spelling in Python."""
 _PLAIN = b'memSize = "\\x41+AGE-"\xe9'
-"""Letters that an encoding must preserve so that keys are found, and one further byte."""
+"""Letters that an encoding must preserve so that keys are found, and one more byte."""
 _HEAD = 4096
 """Number of bytes searched for that line."""
 _FORMATS = (
@@ -41,13 +41,14 @@ _FORMATS = (
     (r'"?[\w .]+"?(?:,"?[^",\n]*"?){2,}\s*$', "CSV"),
     (r"\w[\w-]*:(?: .*)?$", "YAML"),
 )
-"""Beginnings of texts in other formats, the more specific first."""
+"""Beginnings of texts in other formats, the more specific ones first."""
 
 
 def decoded(data: bytes) -> str:
     """The text of a file, in the encoding of its byte order mark or its line ``.encoding``, else UTF-8.
 
-    Invalid bytes become U+FFFD: relevant names and values have none, and others, such as notes, are ignored.
+    Invalid bytes become U+FFFD: relevant names and values do not contain any, and other text, such as notes, is
+    ignored.
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):

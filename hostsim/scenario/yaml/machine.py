@@ -1,7 +1,7 @@
 """A ``.vmx`` file: its keys, and its machine as a group of VMs with vNICs and devices.
 
-Keys without effect on networks are ignored: disks, displays, addresses, slots. Relevant keys are kept, even if unknown to the platform.
-Warnings name what is not simulated.
+Keys without effect on networks (disks, displays, addresses, slots) are ignored. Other keys are kept, even if the
+platform does not know them; warnings list those that are not simulated.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KEPT = ("sched.cpu.", "sched.mem.", "numa.", "cpuid.corespersocket", "cpuid.num
 _WORDS = {
     word.casefold(): word for word in ("ethernet", "pciPassthru", "sched", "numa", "cpuid", "memSize", "numvcpus")
 }
-"""First words of relevant keys, by lower case."""
+"""First words of relevant keys, by their lower-case form."""
 _NAMED = frozenset(
     [
         "address",
@@ -80,7 +80,7 @@ _USUAL = {
     "numa.nodeaffinity": ("all", ""),
     "virtualdev": ("",),
 }
-"""Values of keys of a vNIC or a VM that request nothing."""
+"""Values with which a key of a vNIC or a VM has no effect."""
 _OWN_NOTES = "numa.autosize.vcpu.maxpervirtualnode"
 """Keys that the hypervisor writes for its own use, such as those with the suffix ``.cookie``."""
 
@@ -95,7 +95,7 @@ class FileSetting:
     is_default: bool = False
     """True if the file marks the value as the default."""
     nearest: str = ""
-    """The probable name, if the first word is unknown."""
+    """The probable intended name, if the first word is unknown."""
 
 
 FileSettings = tuple[tuple[FileSetting, ...], tuple[Fault, ...]]
@@ -153,13 +153,13 @@ def _is_kept(key: str, value: str) -> bool:
 
 
 def _spelt(text: str) -> str:
-    """A value in the spelling of the platform's choices: upper-case booleans, escaped characters (``|22``) decoded."""
+    """A value in the spelling of the platform's choices: booleans in upper case, escaped characters (``|22``) decoded."""
     plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
     return plain.upper() if plain.upper() in ("TRUE", "FALSE") else plain
 
 
 def _meant(key: str) -> str:
-    """The probable key, if its first word resembles a relevant one; else empty."""
+    """The probable intended key, if its first word resembles a relevant one; else empty."""
     head, dot, rest = key.partition(".")
     word = head.rstrip("0123456789").casefold()
     if word == "ethernet":  # without number and name
@@ -185,12 +185,12 @@ _OF_VMXNET3 = ("pnicFeatures", "coalescingScheme", "coalescingParams", "udpRSS")
 _SHOWN = 8
 """Largest number of names in a warning."""
 _NEAR = 0.9
-"""Smallest similarity of a mistyped name to a known one; product names differ more."""
+"""Smallest similarity of a mistyped name to a known one; different names of products are less similar."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Values of the scenario for the VM group of a file."""
+    """Values that the scenario has for the VM group of a file."""
 
     name: str
     networks: int
@@ -202,7 +202,7 @@ class Group:
 
 
 def canonical(setting: SettingSpec, value: int | str) -> int | str:
-    """A value of a file in the spelling of the platform, as products ignore case."""
+    """A value of a file in the platform's spelling, as products ignore case."""
     words = setting.choices or ((setting.default,) if isinstance(setting.default, str) else ())
     return next((word for word in words if word.casefold() == str(value).casefold()), value)
 
@@ -223,7 +223,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def without_effect_warning(file: str, entries: list[FileSetting], names: Collection[str]) -> Iterator[str]:
-    """One warning of all settings in a file without effect.
+    """One warning that lists all settings of a file that have no effect.
 
     Args:
         file: its name in warnings.
@@ -312,7 +312,7 @@ class Machine:
         networks = f"{group.networks} network" + ("" if group.networks == 1 else "s")
         if left_out:
             names = _vnic_names(sorted(left_out))
-            self.warnings.append(f'{self.file}: {names} left out: no line says ethernetX.present = "TRUE" of it')
+            self.warnings.append(f'{self.file}: {names} left out: no line sets its ethernetX.present to "TRUE"')
         if len(there) > group.networks:
             names = _vnic_names(there[group.networks :])
             self.warnings.append(f"{self.file}: {names} left out: vms.{group.name}.networks names {networks}")
@@ -332,7 +332,7 @@ class Machine:
         if bare:
             self.warnings.append(
                 f"{self.file}: {_vnic_names(bare, 'has', 'have')} no virtualDev: ESXi makes it a flexible adapter or an e1000, "
-                f"and a vmxnet3 is simulated; {self._path(f'ethernet{there.index(bare[0])}.virtualDev')} in the scenario wins over the file"
+                f"and a vmxnet3 is simulated; {self._path(f'ethernet{there.index(bare[0])}.virtualDev')} in the scenario has priority over the file"
             )
         for index, vnic in enumerate(there):
             yield from self._vnic(by_number[vnic], index, vnic)
@@ -374,7 +374,7 @@ class Machine:
             reason = "the guest has no driver for an e1000" if device == "e1000" else "is not modelled"
             self.warnings.append(
                 f"{self.file}:{entry.line}: {entry.name} = {entry.value!r}: {reason}, and {article} {value} is simulated; "
-                f"{self._path(name)} in the scenario wins over the file"
+                f"{self._path(name)} in the scenario has priority over the file"
             )
         return replace(entry, value=value)
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-_PLAIN = "text in quotes where it begins with a sign such as @ ` % or holds a colon and a space"
+_PLAIN = "text in quotes if it begins with a sign such as @ ` % or contains a colon and a space"
 
 
 def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
@@ -45,7 +45,7 @@ def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     mark = error.problem_mark or error.context_mark
     end = min(mark.index, len(text)) if mark else 0
     if text[end : end + 1] in ("", "\n"):
-        end = max(len(text[:end].rstrip()) - 1, 0)  # at the end, the parser is beyond the last line
+        end = max(len(text[:end].rstrip()) - 1, 0)  # at the end of the text, the parser reports the line after the last
     start = text.rfind("\n", 0, end) + 1
     line_number, here = text.count("\n", 0, start) + 1, _line_at(text, start)
     opened = error.context_mark.line + 1 if error.context_mark else line_number
@@ -53,7 +53,7 @@ def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
         before = text.rfind("\n", 0, start - 1) + 1
         if _has_no_colon(_line_at(text, before)):  # this line was parsed as part of the same text
             given = repr(_line_at(text, before).strip()[:60])
-            message = "is not a key: the colon, or the space behind it, is missing"
+            message = "is not a key: the colon, or the space after it, is missing"
             return Fault(message, given=given, allowed="key: value", file=file, line=line_number - 1)
     message, allowed = _words(error.problem or "", error.context or "", here, opened)
     if not message:
@@ -78,25 +78,28 @@ def _words(problem: str, context: str, here: str, opened: int) -> tuple[str, str
     if "\t" in here[: len(here) - len(here.lstrip())]:
         return "is indented with a tab", "spaces"
     if "flow sequence" in context:
-        return f"does not go on with the list that opens on line {opened}", "a comma or ]"
+        return f"does not continue the list that opens on line {opened}", "a comma or ]"
     if "flow mapping" in context:
-        return f"does not go on with the mapping that opens on line {opened}", "a comma or }"
+        return f"does not continue the mapping that opens on line {opened}", "a comma or }"
     if "flow node" in context:
         return "lacks a value", "a value, or the bracket that closes"
     if "quoted scalar" in context and "end of" in problem:
         return f"ends inside the quotes that open on line {opened}", "a closing quote"
     if "escape" in problem:
-        return "has a backslash that escapes nothing", r"text in single quotes, or \\ for a backslash"
+        return (
+            "has a backslash before a character that cannot be escaped",
+            r"text in single quotes, or \\ for a backslash",
+        )
     if "cannot start any token" in problem:
-        return "begins a value with a sign that YAML keeps for itself", _PLAIN
+        return "begins a value with a sign that YAML reserves", _PLAIN
     if "mapping values are not allowed" in problem:
-        return "has a misplaced colon", "one key: value a line, indented like its neighbours"
+        return "has a misplaced colon", "one key: value on each line, indented like its neighbours"
     if "could not find expected ':'" in problem:
         return "is not a key: the colon is missing", "key: value"
     if "block mapping" in context or "block collection" in context:
         return (
             "is not indented like its neighbours",
-            f"the keys, or the entries with -, of what begins on line {opened}",
+            f"keys, or entries with -, of the block that begins on line {opened}",
         )
     return "", ""
 
@@ -118,7 +121,7 @@ KeyPath = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Text:
-    """A parsed text: its tree and the line of every place."""
+    """A parsed text: its tree, and the line of every value."""
 
     tree: Any
     """Mappings as dict, lists as tuple, and text, numbers, booleans or None."""
@@ -179,16 +182,19 @@ class _Reader:
             raise InputError(self.faults)
         if len(self.lines) > MAX_VALUES:
             self.fault(
-                "is one value too many", path[:3], event, allowed=f"at most {MAX_VALUES} keys and entries in a file"
+                "is more than the allowed number of values",
+                path[:3],
+                event,
+                allowed=f"at most {MAX_VALUES} keys and entries in a file",
             )
             raise InputError(self.faults)
         if isinstance(event, yaml.AliasEvent):
-            self.fault("aliases are not read", path, event, f"*{event.anchor}", "the value itself")
+            self.fault("aliases are not allowed", path, event, f"*{event.anchor}", "the value itself")
             return None
         if event.anchor is not None:
-            self.fault("anchors are not read", path, event, f"&{event.anchor}", "the value itself")
+            self.fault("anchors are not allowed", path, event, f"&{event.anchor}", "the value itself")
         if event.tag is not None:
-            self.fault("tags are not read", path, event, event.tag, "a value without a tag")
+            self.fault("tags are not allowed", path, event, event.tag, "a value without a tag")
         if isinstance(event, yaml.SequenceStartEvent):
             return self.sequence(path)
         if isinstance(event, yaml.MappingStartEvent):
@@ -221,7 +227,12 @@ class _Reader:
                 self.lines[inner] = first
                 continue
             if len(entries) == MAX_KEYS:
-                self.fault("is one key too many", inner[:3], event, allowed=f"at most {MAX_KEYS} keys of a mapping")
+                self.fault(
+                    "is more than the allowed number of keys",
+                    inner[:3],
+                    event,
+                    allowed=f"at most {MAX_KEYS} keys of a mapping",
+                )
                 raise InputError(self.faults)
             self.lines[inner] = _line(event)
             entries[key] = self.node(inner)
@@ -247,11 +258,11 @@ class _Reader:
         if kind not in ("int", "float"):
             return text
         if len(text) > 40 or not math.isfinite(value := float(text)):
-            self.fault("is not a number of a usable size", path, event, text[:40], "a number of at most 40 characters")
+            self.fault("has too many digits", path, event, text[:40], "a number of at most 40 characters")
             return 0
         if kind == "int":
             return int(text)
-        # 1e5 is an integer, like 100000; 2.0 is not
+        # 1e5 counts as an integer, like 100000; 2.0 does not
         return int(value) if "." not in text and value.is_integer() and abs(value) < 2**53 else value
 
 
@@ -298,7 +309,7 @@ def parse(text: str, file: str) -> Text:
 
 
 def parse_value(text: str, origin: str) -> Any:
-    """Parse a value of the command line: a number, text, or a list in brackets; faults name ``origin``."""
+    """Parse a value of the command line: a number, a text, or a list in brackets. Faults name ``origin``."""
     return parse(text, origin).tree if text.strip() else ""
 
 

@@ -1,7 +1,7 @@
 """Settings files of products in a scenario: ``vmx: {file: web.vmx}``, ``advanced: {file: settings.txt}``.
 
-The settings of a file are merged below those of the scenario; faults and tables have the lines of the file. A name in a product's file is
-never a fault: one warning lists the settings without effect.
+The settings of a file are merged below those of the scenario; faults and tables have the lines of the file. A name in a
+product's file is never a fault: one warning lists all settings without effect.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from hostsim.scenario.yaml.validation import MOST_FAULTS
 __all__ = ["FILE", "SettingsFiles"]
 
 FILE = "file"
-"""The key with the file's name, beside the settings."""
+"""The key for the file's name, among the settings."""
 _ADVANCED: KeyPath = ("host", "advanced")
 MOST_LINES_OF_A_VM = 5_000
 """Largest number of lines of a ``.vmx`` file; a real one has a few hundred."""
@@ -70,11 +70,11 @@ class SettingsFiles:
         return tree, faults, warnings
 
     def with_remedy(self, fault: Fault) -> Fault:
-        """A fault of a value in a file with a hint on replacing it in the scenario; other faults are unchanged."""
+        """A fault of a value in a file, with a hint how to replace it in the scenario; other faults are unchanged."""
         files = map(display_name, (*self._vmx, *self._advanced))
         if not fault.path.startswith(("vms.", "host.advanced.")) or fault.file not in files:
             return fault
-        remedy = f"{fault.path} in the scenario wins over the file"
+        remedy = f"{fault.path} in the scenario has priority over the file"
         return replace(fault, allowed=f"{fault.allowed}; {remedy}" if fault.allowed else remedy)
 
     def _file(self, tree: Tree, path: KeyPath, faults: list[Fault]) -> Path | None:
@@ -161,7 +161,7 @@ def _read(file: Path, reader: Callable[[str, str], FileSettings], most: int) -> 
         return (), (Fault("has too many lines", given=str(lines), allowed=f"at most {most}", file=name),)
     entries, faults = reader(text, name)
     if len(faults) > MOST_FAULTS:
-        more = f"has {len(faults) - MOST_FAULTS} faults more, which are not listed"
+        more = f"has {len(faults) - MOST_FAULTS} more faults, which are not listed"
         faults = (*faults[:MOST_FAULTS], Fault(more, file=name, line=faults[MOST_FAULTS].line))
     return entries, faults
 

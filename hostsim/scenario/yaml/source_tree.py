@@ -1,6 +1,6 @@
-"""Source trees: plain values with their places, which are lines of a file or options of the command line.
+"""Source trees: plain values with their places (lines of a file, or options of the command line), and dotted paths.
 
-Also dotted paths: ``vms.receiver.vmx.ethernet0.emuRxMode`` is three keys and then one, as names of settings contain dots.
+The dotted path ``vms.receiver.vmx.ethernet0.emuRxMode`` has four keys, as names of settings contain dots.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 NUMBER_KEYS = ("cycles", "time", "value")
 """Keys whose value is the number of a constant."""
 SETTINGS = frozenset({"vmx", "advanced", "kernel"})
-"""Keys after which the rest of a path is one key."""
+"""Keys after which the remaining path is a single key."""
 _NAMED = ("vms", "resource_pools", "traffic", "network")
 """Keys below which the user chooses the names, which may equal a section of settings."""
 
@@ -74,7 +74,7 @@ class Place:
     """A file as the user named it, or an option: ``--set``, ``--axis``."""
     line: int | None = None
     whole_path: KeyPath | None = None
-    """The path from the scenario's root, for a value that an option changed inside a part, and in a Python mapping."""
+    """The path from the scenario's root; only for a value that an option changed inside a part, and in a Python mapping."""
 
     def __str__(self) -> str:
         return self.file if self.line is None else f"{self.file}:{self.line}"
@@ -116,11 +116,11 @@ class Tree:
         return cls(text.tree, {path: Place(name, line) for path, line in text.lines.items()}, name)
 
     def place(self, path: KeyPath) -> Place:
-        """The source place of a path, or else of the nearest mapping around it."""
+        """The source place of a path, or else of the nearest enclosing mapping."""
         return self._placed(path)[0]
 
     def _placed(self, path: KeyPath) -> tuple[Place, KeyPath]:
-        """The source place of a path, or of the nearest mapping around it and the rest of the path."""
+        """The source place of a path; or that of the nearest enclosing mapping, and the rest of the path."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.places:
                 return self.places[path[:length]], path[length:]
@@ -167,7 +167,7 @@ class Tree:
 
 
 def over(upper: Mapping[KeyPath, Place], lower: Mapping[KeyPath, Place]) -> Mapping[KeyPath, Place]:
-    """Places of both trees, the upper ones first, without a copy: a file may have thousands, and every point changes it."""
+    """Places of both trees, the upper ones first; not copied, as a file may have thousands and every point changes it."""
     layers = [
         layer for places in (upper, lower) for layer in (places.maps if isinstance(places, ChainMap) else [places])
     ]
@@ -183,7 +183,7 @@ def _put(data: Any, path: KeyPath, value: Any) -> Any:
 
 
 def merge(parent: Tree, delta: Tree) -> Tree:
-    """Merge a delta over its parent, key by key down to the values; a constant is replaced with its origin.
+    """Merge changes over a parent, key by key down to the values; a constant is replaced together with its origin.
 
     ``~`` for a key removes the parent's value.
     """
@@ -207,7 +207,7 @@ def unwrap(tree: Tree, prefix: KeyPath = (), skip: Sequence[str] = ()) -> tuple[
         skip: top-level keys that are not changed.
 
     Returns:
-        The tree of bare values, the assumptions found (without a check that values fit), and faults of their form.
+        The tree of bare values, the assumptions (their values are not checked), and faults of their form.
     """
     assumptions: list[AssumedValue] = []
     faults: list[Fault] = []

@@ -1,6 +1,6 @@
 """Validation by pydantic models, with errors as faults of the YAML file.
 
-Allowed values come from the JSON Schema of the model, so faults and editors agree.
+Allowed values are taken from the JSON Schema of the model, so that faults and editors agree.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _branches(node: JsonSchema) -> list[JsonSchema]:
 
 
 def _schema_of_error(root: JsonSchema, loc: KeyPath) -> JsonSchema | None:
-    """The schema at a location of pydantic, which includes the member of a union."""
+    """The schema at pydantic's location of an error, which includes the member of a union."""
     node: JsonSchema | None = _resolved(root, root)
     for key in loc:
         if node is None:
@@ -146,7 +146,7 @@ MOST_FAULTS = 100
 """Largest number of reported faults of a file or part, as the search for nearest names takes time."""
 
 _UNTOLD = ("union_tag_invalid", "union_tag_not_found")
-"""Errors of a union's key, which pydantic locates at the union."""
+"""Errors about a union's key; pydantic locates them at the union."""
 
 _TRANSFERS = re.compile(rf"\s*{NUMBER}\s*[MG]T/s\s*")
 """A transfer rate of a bus, with the unit used in data sheets."""
@@ -185,7 +185,7 @@ def _faults(model: type[BaseModel], tree: Tree, at: KeyPath, errors: Sequence[An
     listed = [_fault(model, tree, at, path, group) for path, group in itertools.islice(by_path.items(), MOST_FAULTS)]
     if len(by_path) > MOST_FAULTS:
         place = tree.place(at)
-        more = f"has {len(by_path) - MOST_FAULTS} faults more, which are not listed"
+        more = f"has {len(by_path) - MOST_FAULTS} more faults, which are not listed"
         listed.append(Fault(more, dotted(at), file=place.file, line=place.line))
     return listed
 
@@ -195,7 +195,7 @@ def _is_inside(loc: KeyPath, outer: KeyPath) -> bool:
 
 
 def _path(tree: Tree, at: KeyPath, error: Any) -> KeyPath:
-    """Path of an error in the tree: pydantic's location without the names of union members and the like."""
+    """Path of an error in the tree: pydantic's location without the names of union members and similar parts."""
     path = at
     missing = error["type"] == "missing"
     for i, key in enumerate(error["loc"]):
@@ -204,7 +204,7 @@ def _path(tree: Tree, at: KeyPath, error: Any) -> KeyPath:
         there = (isinstance(here, dict) and key in here) or (isinstance(here, tuple) and isinstance(key, int))
         if there or (missing and last):
             path = (*path, key)
-    if error["type"] in _UNTOLD and not isinstance(tree.get(path), str):  # a text alone is the name
+    if error["type"] in _UNTOLD and not isinstance(tree.get(path), str):  # a plain text is the name
         return (*path, error["ctx"]["discriminator"].strip("'"))
     return path
 
@@ -263,7 +263,7 @@ def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:
 _OPEN = (*SETTINGS, "precision")
 """Mappings to which ``--set`` may add keys; their readers check the key."""
 _OPTIONS: KeyPath = ("host", "nics")
-"""Mappings to which keys may be added only in this place: the NICs of a hardware file are fixed."""
+"""Mappings to which keys may be added only at this path: the NICs of a hardware file are fixed."""
 
 
 def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ()) -> Fault | None:
@@ -277,7 +277,7 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
     """
     here = tree.get(path)
     if here is not None and not isinstance(here, dict):
-        return None  # the value exists; the schema, which takes 0.1 s, is needed only for other paths
+        return None  # the value exists, so the schema, which takes 0.1 s, is not needed
     root = schema_of(model)
     node = root
     for i, key in enumerate(path):
@@ -295,12 +295,12 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
             )
         node = inner
     if isinstance(here, dict):
-        allowed = "a path to one of its values" + (f": one of {', '.join(here)} behind it" if here else "")
+        allowed = "a path to one of its values" + (f", followed by one of {', '.join(here)}" if here else "")
         return Fault("is a mapping, not a value", dotted((*shown, *path)), allowed=allowed)
     return None
 
 
 def in_order(faults: list[Fault], first_file: str) -> list[Fault]:
-    """Sort faults and remove repetitions: faults of the file by line, then of components, then of options."""
+    """Sort faults without repetitions: those of the file by line, then of components, then of options."""
     unique = list(dict.fromkeys(faults))
     return sorted(unique, key=lambda f: (f.file != first_file, f.file.startswith("--"), f.file, f.line or 0))

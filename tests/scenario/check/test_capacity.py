@@ -73,8 +73,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         ),
         pytest.param(
             "networks: vSwitch1,", "networks: vSwitch1, vcpus: 8, vmx: {sched.cpu.latencySensitivity: high},",
-            "small.yaml:12: vms.small.vmx.sched.cpu.latencySensitivity: needs 16 cores that nothing else runs on, one for each vCPU "
-            "with this setting; given 'high'; allowed: at most 10 such vCPUs: each NUMA node keeps a core for other worlds",
+            "small.yaml:12: vms.small.vmx.sched.cpu.latencySensitivity: needs 16 exclusive cores, one for each vCPU with this setting; given 'high'; allowed: at most 10 such vCPUs: each NUMA node keeps a core for other worlds",
             id="more vCPUs than PCPUs that can be spared",
         ),
         pytest.param(
@@ -118,7 +117,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         ),
         pytest.param(
             STREAM_OF_FILES, ROUTED + ", leaves: 0}",
-            "small.yaml:15: traffic.files.leaves: is the vNIC that data come in by; given 0; allowed: 1",
+            "small.yaml:15: traffic.files.leaves: is also the vNIC that receives the data; given 0; allowed: 1",
             id="a router that sends back where data came from",
         ),
         pytest.param(
@@ -128,7 +127,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         ),
         pytest.param(
             STREAM_OF_FILES, BRIDGE + ", leaves: 0}",
-            "small.yaml:15: traffic.frames.leaves: is the vNIC that frames come in by; given 0; "
+            "small.yaml:15: traffic.frames.leaves: is also the vNIC that receives the frames; given 0; "
             "allowed: a vNIC that is not on vSwitch0",
             id="bridge between a vNIC and itself",
         ),
@@ -161,7 +160,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         ),
         pytest.param(
             WINDOW, "direction: receive, window: 8 kB",
-            "small.yaml:14: traffic.netperf.window: is smaller than a segment; given '8 kB'; allowed: from 8948 B on",
+            "small.yaml:14: traffic.netperf.window: is smaller than a segment; given '8 kB'; allowed: at least 8948 B",
             id="window smaller than a segment",
         ),
         pytest.param(
@@ -189,7 +188,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         pytest.param(
             "uplinks: vmnic1", "uplinks: [vmnic1, vmnic0]",
             "small.yaml:9: network.vSwitch1.uplinks: is already the uplink of vSwitch0; given ['vmnic1', 'vmnic0']; "
-            "allowed: a NIC of its own",
+            "allowed: a NIC that is not in use",
             id="uplink shared by two switches",
         ),
         pytest.param(
@@ -219,7 +218,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         pytest.param(
             "traffic:", "traffic:\n" + STREAM.replace("40 kpps", "1.4 Mpps"),
             "small.yaml:14: traffic.stream.rate: is more than the wire carries; given '1.4 Mpps'; "
-            "allowed: below 1364629 pps, which is what vmnic1 has left at 916 B a frame",
+            "allowed: below 1364629 pps, the rate that vmnic1 has left for frames of 916 B",
             id="stream that VXLAN makes too much for the wire",
         ),
     ],
@@ -251,8 +250,8 @@ def test_a_nic_without_rss_has_one_ring(tmp_path: Path) -> None:
         ("networks: vSwitch1", "networks: vSwitch0"),
         ("vnic: 1, ", ""),
     ) == [
-        "small.yaml:6: host.nics.vmnic0.rss_rings: is more than vmnic0 has: it does no RSS; given 4; allowed: 1",
-        "small.yaml:6: host.nics.vmnic0.drss: is more than vmnic0 has: it does no RSS; given 2; allowed: 1",
+        "small.yaml:6: host.nics.vmnic0.rss_rings: is more than the one ring of vmnic0, which has no RSS; given 4; allowed: 1",
+        "small.yaml:6: host.nics.vmnic0.drss: is more than the one ring of vmnic0, which has no RSS; given 2; allowed: 1",
     ]
 
 
@@ -264,7 +263,7 @@ def test_frames_may_be_jumbo(tmp_path: Path) -> None:
     assert told == [
         (
             "small.yaml:14: traffic.stream.rate: is more than the wire carries; given '600 kpps'; "
-            "allowed: below 553220 pps, which is what vmnic0 has left at 9038 B a frame"
+            "allowed: below 553220 pps, the rate that vmnic0 has left for frames of 9038 B"
         )
     ]
 
@@ -294,12 +293,12 @@ def test_a_bus_that_is_slower_than_the_wire_is_what_a_stream_must_fit_on(tmp_pat
         ),
         pytest.param(
             "host:\n", "host:\n  kernel: {netNetqueueEnabled: \"FALSE\"}\n",
-            "vms.big: ethernet0.pnicFeatures asks for RSS, but netNetqueueEnabled is FALSE and leaves each NIC its default queue",
+            "vms.big: ethernet0.pnicFeatures asks for RSS, but netNetqueueEnabled is FALSE, so that each NIC has only its default queue",
             id="NetQueue off",
         ),
         pytest.param(
             'pnicFeatures: "4"', 'pnicFeatures: "1"',
-            "vms.big: ethernet0.pnicFeatures asks for LRO, which is not modelled: Net.Vmxnet3HwLRO alone decides",
+            "vms.big: ethernet0.pnicFeatures requests LRO of the vNIC, which is not modelled: only Net.Vmxnet3HwLRO has an effect",
             id="LRO by vNIC",
         ),
     ],
@@ -326,6 +325,6 @@ def test_one_uplink_with_rings_is_enough(tmp_path: Path) -> None:
 def test_pcpus_of_ones_own_are_whole_cores(tmp_path: Path) -> None:
     """Twice as many PCPUs per core do not fit more of them."""
     changes = (("networks: vSwitch1,", "networks: vSwitch1, vcpus: 8, vmx: {sched.cpu.latencySensitivity: high},"),)
-    with pytest.raises(InputError, match=r"needs 16 cores that nothing else runs on.* at most 10 such vCPUs"):
+    with pytest.raises(InputError, match=r"needs 16 exclusive cores.* at most 10 such vCPUs"):
         load_text(tmp_path, *changes, overrides={"hardware.cpu.threads": "2"})
     load_text(tmp_path, *changes, overrides={"hardware.cpu.threads": "2", "vms.small.vcpus": "5"})

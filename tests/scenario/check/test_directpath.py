@@ -51,8 +51,8 @@ SHARING = "DirectPath I/O is incompatible with NIC sharing"
         ),
         pytest.param(
             OTHER, OTHER + ', vmx: {pciPassthru1.present: "TRUE", pciPassthru1.id: vmnic0, sched.mem.min: 1024}',
-            f"direct.yaml:8: vms.other.vmx.pciPassthru1.id: is passed through to direct already; {SHARING}; given 'vmnic0'; "
-            "allowed: a NIC of its own",
+            f"direct.yaml:8: vms.other.vmx.pciPassthru1.id: is already passed through to direct; {SHARING}; given 'vmnic0'; "
+            "allowed: a NIC that is not in use",
             id="NIC of two groups",
         ),
         pytest.param(
@@ -64,13 +64,13 @@ SHARING = "DirectPath I/O is incompatible with NIC sharing"
         pytest.param(
             "networks: []", "networks: [], uses: [vMotion]",
             "direct.yaml:7: vms.direct.uses: asks for vMotion; DirectPath I/O is incompatible with vMotion; given ['vMotion']; "
-            "allowed: nothing, for a VM that a NIC is passed through to",
+            "allowed: no value, for a VM with a passed-through NIC",
             id="vMotion",
         ),
         pytest.param(
             "networks: []", "networks: [], uses: [Network I/O Control]",
             "direct.yaml:7: vms.direct.uses: asks for Network I/O Control; DirectPath I/O is incompatible with Network I/O Control; "
-            "given ['Network I/O Control']; allowed: nothing, for a VM that a NIC is passed through to",
+            "given ['Network I/O Control']; allowed: no value, for a VM with a passed-through NIC",
             id="Network I/O Control",
         ),
         pytest.param(
@@ -108,7 +108,7 @@ SHARING = "DirectPath I/O is incompatible with NIC sharing"
         pytest.param(
             "rate: 5 kpps", "interval: 1 us, burst: 6",
             "direct.yaml:10: traffic.stream.interval: is more than the wire carries; given '1 us'; "
-            "allowed: below 4699248 pps, which is what vmnic0 has left at 266 B a frame",
+            "allowed: below 4699248 pps, the rate that vmnic0 has left for frames of 266 B",
             id="more than the wire carries",
         ),
     ],

@@ -27,7 +27,7 @@ sweep:
   platform: {set: platform, values: [esxi-6.0, native]}
 """
 EEVDF = Path(__file__).parents[3] / "docs" / "examples" / "eevdf.py"
-NOTHING = "allowed: nothing: the platform has no hypervisor"
+NOTHING = "allowed: no value: the platform has no hypervisor"
 SERVER = "server: {count: 1, vcpus: 4, guest: rhel6, networks: net"
 
 
@@ -75,12 +75,12 @@ def test_costs_of_the_kernel_are_those_of_a_guest_but_for_exits() -> None:
     [
         pytest.param(
             SERVER, SERVER.replace("count: 1", "count: 2"),
-            "alone.yaml:8: vms.server.count: is more than a native host runs: one kernel; given 2; allowed: an integer 0..1",
+            "alone.yaml:8: vms.server.count: is more than one: a native host runs one kernel; given 2; allowed: an integer 0..1",
             id="several VMs",
         ),
         pytest.param(
             "traffic:", "  other: {count: 1, guest: rhel6, networks: []}\ntraffic:",
-            "alone.yaml:9: vms.other.count: are beside server, which is the machine: a native host runs one kernel; given 1; allowed: 0",
+            "alone.yaml:9: vms.other.count: are in addition to server, which is the machine: a native host runs one kernel; given 1; allowed: 0",
             id="several groups",
         ),
         pytest.param(
@@ -105,7 +105,7 @@ def test_costs_of_the_kernel_are_those_of_a_guest_but_for_exits() -> None:
         ),
         pytest.param(
             SERVER, SERVER + ", rx_ring: 512",
-            "alone.yaml:8: vms.server.rx_ring: applies to vNICs only; given 512; allowed: nothing: a NIC has the rings that its hardware file says",
+            "alone.yaml:8: vms.server.rx_ring: applies to vNICs only; given 512; allowed: no value: the hardware file defines the rings of a NIC",
             id="ring of a vNIC",
         ),
         pytest.param(
@@ -115,12 +115,12 @@ def test_costs_of_the_kernel_are_those_of_a_guest_but_for_exits() -> None:
         ),
         pytest.param(
             SERVER, SERVER.replace("networks: net", "networks: [net, net]"),
-            "alone.yaml:8: vms.server.networks: names a network twice; given ['net', 'net']; allowed: each network once: it is a NIC, which a kernel has once",
+            "alone.yaml:8: vms.server.networks: names a network twice; given ['net', 'net']; allowed: each network once, as it stands for one NIC of the kernel",
             id="one NIC twice",
         ),
         pytest.param(
             SERVER, SERVER.replace("vcpus: 4", "vcpus: 9") + ", vmx: {numa.nodeAffinity: '1'}",
-            "alone.yaml:8: vms.server.vcpus: is more processors than numa.nodeAffinity leaves the kernel; given 9; allowed: an integer 1..8",
+            "alone.yaml:8: vms.server.vcpus: is more processors than numa.nodeAffinity leaves to the kernel; given 9; allowed: an integer 1..8",
             id="processors of a node",
         ),
         pytest.param(
@@ -147,7 +147,7 @@ def test_teaming_and_rings_of_netqueue_are_refused() -> None:
     assert [(fault.path, fault.message) for fault in caught.value.faults] == [
         (
             "host.nics.vmnic0.rss_rings",
-            "belongs to NetQueue; a native kernel has a queue for each processor if the NIC has RSS",
+            "is a setting of NetQueue; a native kernel has a queue for each processor if the NIC has RSS",
         ),
         (
             "network.net.uplinks",

@@ -71,7 +71,7 @@ HERE = "functions.yaml:13: vms.part.vmx.pciPassthru0.pfId: "
         pytest.param(
             "pfId: vmnic0", "pfId: vmnic1",
             HERE + "has 0 virtual functions, and VMs ask for 2; given 'vmnic1'; allowed: a NIC whose model has functions; "
-            "nothing says how many vmnic1 has",
+            "the number of vmnic1 is unknown",
             id="model without a number",
         ),
         pytest.param(
@@ -94,12 +94,12 @@ HERE = "functions.yaml:13: vms.part.vmx.pciPassthru0.pfId: "
         pytest.param(
             "networks: []", "networks: [], uses: [Fault Tolerance]",
             "functions.yaml:13: vms.part.uses: asks for Fault Tolerance; SR-IOV is incompatible with Fault Tolerance; given ['Fault Tolerance']; "
-            "allowed: nothing, for a VM that a NIC is passed through to",
+            "allowed: no value, for a VM with a passed-through NIC",
             id="Fault Tolerance",
         ),
         pytest.param(
             "max_vfs: 4", "max_vfs: 4, mtu: 9000",
-            "functions.yaml:10: host.nics.vmnic0.mtu: is more than the port has, which is an uplink of vSwitch0; given 9000; allowed: at most 1500",
+            "functions.yaml:10: host.nics.vmnic0.mtu: is more than that of the port, which is an uplink of vSwitch0; given 9000; allowed: at most 1500",
             id="frames longer than those of the port",
         ),
     ],
@@ -144,7 +144,7 @@ def test_a_release_has_the_rules_of_its_documentation(tmp_path: Path, platform: 
 def test_a_host_of_the_time_has_vectors_for_43_functions(tmp_path: Path) -> None:
     """128 interrupt vectors, three for each, on 5.5; 6.0 and later have more."""
     many = [("max_vfs: 4", "max_vfs: 63"), ("count: 2", "count: 44"), ("vcpus: 2", "vcpus: 1"), *OLD, *GUEST]
-    with pytest.raises(InputError, match="virtual function 44 of the host, whose interrupt vectors are enough for 43"):
+    with pytest.raises(InputError, match="virtual function 44 of the host, which has interrupt vectors for 43"):
         load_text(tmp_path, ("esxi-7.0", "esxi-5.5"), *many)
     load_text(tmp_path, ("esxi-7.0", "esxi-6.0"), *many)
 
@@ -159,7 +159,7 @@ def test_functions_that_no_vm_has_are_told(tmp_path: Path) -> None:
         ("to: part", "to: other"),
     ).warnings
     assert told.endswith(
-        "host.nics.vmnic0.max_vfs = 4 has no effect: no VM has a function of vmnic0 (pciPassthruX.pfId)"
+        "host.nics.vmnic0.max_vfs = 4 has no effect: no VM uses a virtual function of vmnic0 (pciPassthruX.pfId)"
     )
 
 
@@ -183,15 +183,15 @@ def test_the_switch_of_a_nic_reaches_functions_of_its_port_and_vnics_behind_it(t
     [
         ([("window", "vnic: 1, window")], "vnic: is not a vNIC or a virtual function of part; given 1; allowed: 0"),
         ([("pfId: vmnic0, memSize: 2048, sched.mem.min: 2048}}\n  other", "id: vmnic1, memSize: 2048, sched.mem.min: 2048}}\n  other")],
-         "to_vnic: is a whole NIC that is passed through to peer: nothing on the host switches its frames; given 0; allowed: a vNIC, or a virtual function"),
+         "to_vnic: is a whole NIC that is passed through to peer: no switch on the host forwards its frames; given 0; allowed: a vNIC, or a virtual function"),
         ([("to: peer", "to: other, to_vnic: 1")], "to_vnic: is not a vNIC of other; given 1; allowed: 0"),
-        ([TO_VNIC, ("uplinks: vmnic0", "uplinks: vmnic0, vlan: 7")], "to_vnic: is on vSwitch0 by this vNIC, in VLAN 7, and functions are in none; given 0 of other"),
-        ([TO_VNIC, ("uplinks: vmnic0", "uplinks: [vmnic0, vmnic1]")], "to_vnic: is on vSwitch0 by this vNIC, whose ports do not all use vmnic0; given 0 of other"),
+        ([TO_VNIC, ("uplinks: vmnic0", "uplinks: vmnic0, vlan: 7")], "to_vnic: is on vSwitch0 with this vNIC, in VLAN 7; virtual functions are not in one; given 0 of other"),
+        ([TO_VNIC, ("uplinks: vmnic0", "uplinks: [vmnic0, vmnic1]")], "to_vnic: is on vSwitch0 with this vNIC, and not all ports of the network use vmnic0; given 0 of other"),
         ([TO_VNIC, ("uplinks: vmnic0", "uplinks: vmnic0, mtu: 9000")], "to: has an MTU of 1500 at one end and of 9000 at the other"),
-        ([("max_vfs: 4", "max_vfs: 4, mtu: 9000"), ("uplinks: vmnic0", "uplinks: vmnic0, mtu: 9000"), ("window: 64 KiB", "window: 4 KiB")], "window: is smaller than a segment; given '4 KiB'; allowed: from 8948 B on"),
+        ([("max_vfs: 4", "max_vfs: 4, mtu: 9000"), ("uplinks: vmnic0", "uplinks: vmnic0, mtu: 9000"), ("window: 64 KiB", "window: 4 KiB")], "window: is smaller than a segment; given '4 KiB'; allowed: at least 8948 B"),
         ([("vm_tcp_stream, sender: part", "vm_datagrams, packet_size: 1 kB, sent_by: poll, sender: part"), (", window: 64 KiB", "")],
          "sent_by: is modelled between vNICs only, and one end is a virtual function"),
-        ([("model: X710}", "model: X710, pcie: null}")], "kind: goes through vmnic0, whose slot bounds it and is unknown"),
+        ([("model: X710}", "model: X710, pcie: null}")], "kind: goes through vmnic0, whose slot limits the rate and is unknown"),
     ],
 )  # fmt: skip
 def test_what_the_switch_of_a_nic_does_not_do_is_refused(

@@ -72,8 +72,7 @@ def faults(tmp_path: Path, *changes: tuple[str, str]) -> list[str]:
         ),
         pytest.param(
             SWITCH + ", nioc: {vms: {big: {reservation: 1 Gbit/s}}}",
-            "small.yaml:8: network.vSwitch0.nioc.vms.big.reservation: is more than virtual_machine has reserved of an uplink: admission "
-            "control refuses to power on; given 1 Gbit/s; allowed: at most 0 Mbit/s",
+            "small.yaml:8: network.vSwitch0.nioc.vms.big.reservation: exceeds the reservation of virtual_machine on an uplink: admission control refuses to power the VM on; given 1 Gbit/s; allowed: at most 0 Mbit/s",
             id="reservation without a quota",
         ),
     ],
@@ -91,8 +90,7 @@ def test_reservations_of_vms_together_are_within_those_of_all_uplinks(tmp_path: 
     load_text(tmp_path, (old, new + "{small: {reservation: 1.5 Gbit/s}}}"))
     (fault,) = faults(tmp_path, (old, new + "{small: {reservation: 2 Gbit/s}}}"))
     assert fault == (
-        "small.yaml:9: network.vSwitch1.nioc.vms: reserve more than virtual_machine has on all uplinks: admission control refuses to "
-        "power on; given 4 Gbit/s; allowed: at most 3 Gbit/s together"
+        "small.yaml:9: network.vSwitch1.nioc.vms: exceed together the reservation of virtual_machine on all uplinks: admission control refuses to power the VMs on; given 4 Gbit/s; allowed: at most 3 Gbit/s together"
     )
 
 
@@ -117,7 +115,7 @@ def test_policies_of_a_port_do_not_reach_traffic_within_the_host(policy: str, wo
     load_text(tmp_path, *LOCAL, (SWITCH, SWITCH + ", nioc: {vms: {other: {shares: 10}}}"))
     (fault,) = faults(tmp_path, *LOCAL, (SWITCH, SWITCH + policy))
     assert fault == (
-        f"small.yaml:16: traffic.local.sender: would be slowed down by {words} on vSwitch0, which is modelled towards uplinks only; "
+        f"small.yaml:16: traffic.local.sender: would be limited by {words} on vSwitch0, which is modelled for traffic to uplinks only; "
         "given 'other'; allowed: groups without it; or another switch"
     )
 

@@ -43,11 +43,11 @@ def test_the_scenario_is_sound_without_changes(tmp_path: Path) -> None:
         ("sender: tester, to: taker, packet", "sender: testers, to: taker, packet", "unknown group of VMs; given 'testers'"),
         ("sender: tester, to: taker, packet", "sender: taker, to: taker, packet", "also receives: taker"),
         ("sent_by: poll", "sent_by: poll, to_vnic: 2", "is not a vNIC of taker; given 2; allowed: an integer 0..1"),
-        ("sent_by: poll", "sent_by: poll, to_vnic: 1", "is on another virtual switch, vSwitch1, by this vNIC"),
+        ("sent_by: poll", "sent_by: poll, to_vnic: 1", "is on another virtual switch, vSwitch1, with this vNIC"),
         ("300 B", "2000 B", "does not fit in a frame; given '2000 B'; allowed: at most 1472 B"),
         ("to: taker, packet", "to: old, packet", "taken_by: is not supported by the guest of old"),
-        ("sent_by: poll", "sent_by: poll, streams: 2", "need a vCPU each of tester, from number 0 on; given 2; allowed: at most 1"),
-        ("vnic: 1, window", "window", "leaves vNIC 0 of tester to one process, and data needs it too"),
+        ("sent_by: poll", "sent_by: poll, streams: 2", "need one vCPU of tester each, starting with number 0; given 2; allowed: at most 1"),
+        ("vnic: 1, window", "window", "needs vNIC 0 of tester for one process alone, and data uses it too"),
         ("sent_by: poll", "sent_by: poll, rate: 1 kpps", "sends at its maximum rate"),
         ("sent_by: poll", "sent_by: process", "needs exactly one pace"),
     ],
@@ -66,4 +66,4 @@ def test_a_window_is_held_against_the_segments_of_its_switch(tmp_path: Path) -> 
 def test_cpu_work_and_a_process_that_polls_do_not_share_a_vcpu(tmp_path: Path) -> None:
     """CPU work would never run."""
     work = "  load: {kind: work, to: tester, rate: 10 /s, service: {mean: 10 us}}\nrun:"
-    assert "keeps a vCPU of tester busy, and load is CPU work there" in faults(tmp_path, ("run:", work))
+    assert "keeps a vCPU of tester busy, and load is CPU work on it" in faults(tmp_path, ("run:", work))

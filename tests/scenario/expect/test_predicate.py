@@ -98,7 +98,7 @@ def test_every_point_that_a_condition_looks_at_is_run(tmp_path: Path) -> None:
         ),
         (
             "{metric: loss, below: 1 %, of: {split: 0}, to: {split: 1}}",
-            "below: has a unit where there is none; given '1 %'",
+            "below: has a unit, and the quantity has none; given '1 %'",
         ),
         ("{metric: loss, below: 1, of: {split: 0}, to: {split: '0'}}", "to: is the point that of is; given"),
     ],
@@ -185,15 +185,19 @@ def test_an_axis_that_is_no_number_is_no_threshold(tmp_path: Path) -> None:
         (
             "splitrx.split.30k",
             "metric: delivered",
-            "is in %, its answer in pps; given 'splitrx.split.30k'; allowed: a question in its unit; metrics: host_cpu, ",
+            "is in %, and its answer in pps; given 'splitrx.split.30k'; allowed: a question in its unit; metrics: host_cpu, ",
         ),
         (
             "splitrx.split.30k",
             "find: {largest: receivers, from: 1, to: 4, where: {metric: loss, below: 1}}",
-            "is in %, its answer a value of receivers; given 'splitrx.split.30k'",
+            "is in %, and its answer is a value of receivers; given 'splitrx.split.30k'",
         ),
-        ("splitrx.gain.40k", "always: {metric: loss, below: 1}", "is in ratio, its answer in boolean; given"),
-        ("80gbe.send.linear", "ratio: {metric: loss, of: {split: 1}, to: {split: 0}}", "is in R2, its answer in ratio"),
+        ("splitrx.gain.40k", "always: {metric: loss, below: 1}", "is in ratio, and its answer in boolean; given"),
+        (
+            "80gbe.send.linear",
+            "ratio: {metric: loss, of: {split: 1}, to: {split: 0}}",
+            "is in R2, and its answer in ratio",
+        ),
     ],
 )
 def test_a_claim_is_asked_in_its_own_unit(tmp_path: Path, claim: str, question: str, expected: str) -> None:
@@ -231,6 +235,6 @@ def test_bounds_are_written_in_any_unit_of_the_metrics_kind(
 def test_a_claim_in_kpps_is_not_asked_of_a_metric_in_pps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A factor of a thousand is not a spelling variant."""
     (told,) = faults(tmp_path, "metric: delivered", "claim: 80gbe.send.ack_rate")
-    assert "is in kpps, its answer in pps; given '80gbe.send.ack_rate'; allowed: a question in its unit" in told
+    assert "is in kpps, and its answer in pps; given '80gbe.send.ack_rate'; allowed: a question in its unit" in told
     monkeypatch.setitem(CATALOGUE, "acks", Metric("acks", "kpps", "of something", "rate", lambda _: 0.0))
     assert load(written(tmp_path, "metric: acks", "claim: 80gbe.send.ack_rate")).expectations

@@ -77,7 +77,7 @@ def test_a_difference_is_taken_at_every_point_of_a_mean(tmp_path: Path) -> None:
         ("metric: loss, cases: [{split: 1}, {splt: 1}]", ".cases[1].splt: unknown axis; given 'splt'; allowed: one of"),
         ("metric: loss, cases: [{split: 1}, {split: '1'}]", ".cases: has a case twice; given"),
         ("metric: loss, cases: [{split: 0}, {receivers: 1}]", ".cases: has a case twice; given"),  # both are the first
-        ("metric: loss, cases: [{split: 1}], at: {split: 0}", ".at.split: is an axis that this runs along; given 0"),
+        ("metric: loss, cases: [{split: 1}], at: {split: 0}", ".at.split: is the axis that is varied here; given 0"),
         ("metric: loss, over: receivers, values: [1, 1]", ".values: has a value twice; given [1, 1]"),
         (
             "metric: loss, of: {split: 1}, cases: [{receivers: 1}]",
@@ -85,7 +85,7 @@ def test_a_difference_is_taken_at_every_point_of_a_mean(tmp_path: Path) -> None:
         ),
         (
             "metric: loss, of: {split: 1}, to: {split: 0}, cases: [{split: 1}]",
-            ".of.split: is an axis that this runs along; given 1; allowed: the other axes",
+            ".of.split: is the axis that is varied here; given 1; allowed: the other axes",
         ),
         (
             "metric: loss, of: {receivers: 1}, to: {}, over: split, values: [0]",

@@ -25,7 +25,7 @@ vms:
 traffic:
   f: {kind: tcp_stream, direction: receive, to: vm, window: 64 KiB}
 """
-WINS = "in the scenario wins over the file"
+WINS = "in the scenario has priority over the file"
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +123,7 @@ WARNED = {
     ),
     "leftovers of a vNIC": (
         VNIC + 'ethernet1.ctxPerDev = "1"\n',
-        'a.vmx: ethernet1 is left out: no line says ethernetX.present = "TRUE" of it',
+        'a.vmx: ethernet1 is left out: no line sets its ethernetX.present to "TRUE"',
     ),
     "more vNICs than networks": (
         VNIC + VNIC.replace("t0", "t1") + VNIC.replace("t0", "t2"),
@@ -209,7 +209,8 @@ def test_what_the_scenario_states_wins_and_silences_the_file() -> None:
     own = 'ethernet0.virtualDev: vmxnet3, pciPassthru0.present: "FALSE", sched.cpu.min: 0'
     assert machine(content, own).warnings == ()
     with pytest.raises(
-        InputError, match=r"a\.vmx:3: .*allowed: an integer 4\.\.\d+ MB; vms\.vm\.vmx\.memSize in the scenario wins"
+        InputError,
+        match=r"a\.vmx:3: .*allowed: an integer 4\.\.\d+ MB; vms\.vm\.vmx\.memSize in the scenario has priority",
     ):
         machine(VNIC + 'memSize = "1"\n')
     assert machine(VNIC + 'memSize = "1"\n', "memSize: 64").warnings == ()
