@@ -90,7 +90,7 @@ def load(
         InputError: with every fault, each with file and line, or for a mapping with the Python path
         (``scenario["vms"]["receiver"]["count"]``).
     """
-    return _chosen(scenario, overrides, axes, root, plugins)
+    return _loaded(scenario, overrides, axes, root, plugins)
 
 
 @overload
@@ -154,9 +154,9 @@ def run(
     chosen_options = run_options(run, options, given)
     fidelity, execution = chosen_options.fidelity(), chosen_options.execution(_shown(progress))
     if isinstance(scenario, list | tuple):
-        several = [_chosen(path, overrides, axes, root, chosen_options.plugins) for path in scenario]
+        several = [_loaded(path, overrides, axes, root, chosen_options.plugins) for path in scenario]
         return list(run_sweeps(several, fidelity, execution, expectations=expectations))
-    chosen = _chosen(scenario, overrides, axes, root, chosen_options.plugins)
+    chosen = _loaded(scenario, overrides, axes, root, chosen_options.plugins)
     return run_sweep(chosen, fidelity, execution, expectations=expectations)
 
 
@@ -310,7 +310,7 @@ def calibrate(
     from hostsim.lab.calibration.host_calibration import Calibration, calibrate_own, read_budget
 
     chosen_options = run_options(calibrate, options, given, _CALIBRATES)
-    chosen = _chosen(scenario, overrides, axes, root, chosen_options.plugins)
+    chosen = _loaded(scenario, overrides, axes, root, chosen_options.plugins)
     execution, spent = chosen_options.execution(_shown(progress)), read_budget(budget, members)
     fitted = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=chosen_options.seed)
     return Calibration(*fitted)
@@ -423,7 +423,7 @@ def _shown(progress: ProgressListener | None) -> ProgressListener | None:
     return progress or (NotebookProgress() if is_notebook() else None)
 
 
-def _chosen(
+def _loaded(
     scenario: AnyScenario,
     overrides: Changes | None,
     axes: Changes | None,

@@ -38,7 +38,7 @@ class Costs:
         self._left: Counter[str] = Counter()  # remaining runs, by point
         self._runs_left = 0
         self._means = 0.0  # sum of the points' means
-        self._known = 0.0  # remaining seconds of points with a mean
+        self._known_s = 0.0  # remaining seconds of points with a mean
         self._unknown = 0  # remaining runs of points without a mean
 
     def expect(self, task: Task) -> None:
@@ -53,7 +53,7 @@ class Costs:
         self._left[point] += more
         self._runs_left += more
         if point in self._took:
-            self._known += more * self._mean(point)
+            self._known_s += more * self._mean(point)
         else:
             self._unknown += more
 
@@ -69,7 +69,7 @@ class Costs:
         self._took[point] = seconds + float(record.facts["wall_s"]), count + 1
         rise = self._mean(point) - before
         self._means += rise
-        self._known += left * rise
+        self._known_s += left * rise
 
     def left_s(self) -> float | None:
         """Estimated seconds of the remaining runs; None without any finished run."""
@@ -77,7 +77,7 @@ class Costs:
             return None
         if not self._runs_left:
             return 0.0  # no rounding error
-        return max(self._known + self._unknown * self._means / len(self._took), 0.0)
+        return max(self._known_s + self._unknown * self._means / len(self._took), 0.0)
 
     def _mean(self, point: str) -> float:
         seconds, count = self._took.get(point, (0.0, 1))
@@ -302,7 +302,7 @@ class _Sweep:
         self.running: dict[RecordKey, Task] = {}
         self.reused = self.ran = self.failed = 0
         self._store = store
-        self._known: dict[RecordKey, Task] = {}
+        self._tasks: dict[RecordKey, Task] = {}
         self._done = CondensedRecords(store)  # only searches read a record again
         self._wall_s: dict[RecordKey, float] = {}
         self._open = set(range(len(plan.searches)))  # unfinished searches, by their position in the plan
@@ -373,9 +373,9 @@ class _Sweep:
     def _admit(self, tasks: Iterable[Task], waiting: deque[Task]) -> None:
         """Adds tasks: stored ones as done, others to the queue."""
         for task in tasks:
-            if task.key in self._known:
+            if task.key in self._tasks:
                 continue
-            self._known[task.key] = task
+            self._tasks[task.key] = task
             record = self._store.get(run_of(task))
             if record is None or record.error is not None:
                 waiting.append(task)
@@ -403,7 +403,7 @@ class _Sweep:
     @property
     def total(self) -> int:
         """Number of known runs."""
-        return len(self._known)
+        return len(self._tasks)
 
     def outcome(self, *, interrupted: bool = False) -> Outcome:
         """The outcome so far, independent of workers: the searches are repeated on the stored records."""
@@ -419,7 +419,7 @@ class _Sweep:
             if index not in self._open:
                 answers[search.name] = search.answer(self._done)
         order += sorted(self._done.keys() - set(order))
-        tasks = {key: self._known[key] for key in dict.fromkeys(order) if key in self._done}
+        tasks = {key: self._tasks[key] for key in dict.fromkeys(order) if key in self._done}
         flags = {point: flag for answer in answers.values() for point, flag in answer.flags.items()}
         records = StoredRecords(self._store, tasks, flags, self._wall_s)
         return Outcome(records, answers, interrupted, self.ran, self.reused)

@@ -82,7 +82,7 @@ class Ensemble:
         Raises:
             InputError: a name of the ensemble does not exist; or the scenario's platform has constants, and the members have none of them.
         """
-        own, names = _known(scenario), self.members[0]
+        own, names = _constants_of(scenario), self.members[0]
         others = (*(f"{name}." for name in {**shipped(), **predictions()} if name != scenario.name), f"{PREDICTIONS}/")
         all_known = [*own, *_constants()]
         movable = frozenset(all_known)
@@ -129,7 +129,7 @@ class Ensemble:
 
 def own_values(scenario: Scenario, values: Mapping[str, float]) -> dict[str, float]:
     """The values of a scenario's inputs by path, and those of all constants of parts by name."""
-    prefix, own, shared = f"{scenario.name}.", _known(scenario), _constants()
+    prefix, own, shared = f"{scenario.name}.", _constants_of(scenario), _constants()
     return {
         name.removeprefix(prefix) if name in own and not own[name].file else name: value
         for name, value in values.items()
@@ -137,7 +137,7 @@ def own_values(scenario: Scenario, values: Mapping[str, float]) -> dict[str, flo
     }
 
 
-def _known(scenario: Scenario) -> dict[str, Constant]:
+def _constants_of(scenario: Scenario) -> dict[str, Constant]:
     """The constants at the first point of a scenario, and its inputs, by their names in an ensemble."""
     parts = {constant.name: constant for constant in constants_at(scenario, scenario.first()) if constant.file}
     return parts | {f"{scenario.name}.{path}": constant for path, constant in scenario_inputs(scenario).items()}

@@ -53,7 +53,7 @@ def explore(
     from hostsim.views.explorer.data import write_explorer
 
     changes = pairs(overrides, "--set"), pairs(axes, "--axis")
-    sides = [entry for subject in subjects for entry in _found(subject, options, changes, root)]
+    sides = [entry for subject in subjects for entry in _results_of(subject, options, changes, root)]
     if output is not None and len(sides) > 1:
         names = ", ".join(results.scenario for _, results in sides)
         raise InputError(Fault("is one file for several scenarios", "--output", str(output), f"one of {names}"))
@@ -67,7 +67,7 @@ def explore(
         raise typer.Exit(Status.FAILED_RUNS)
 
 
-def _found(
+def _results_of(
     subject: str, options: RunOptions, changes: tuple[dict[str, str], dict[str, str]], root: Path | None
 ) -> list[tuple[Path, Results]]:
     """The results of a subject with their folders: a folder is read; a scenario is run and its folder written.

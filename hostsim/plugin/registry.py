@@ -58,7 +58,7 @@ class Registry:
 
     def __init__(self) -> None:
         self.plugins: tuple[PluginSpec, ...] = ()
-        self._known: dict[str, dict[str, Registered]] = {role: {} for role in ROLES}
+        self._entries: dict[str, dict[str, Registered]] = {role: {} for role in ROLES}
         for spec in TRAFFIC:
             self._add("traffic", kind_of(spec), spec)
         for role, name in DEFAULT_POLICIES.items():
@@ -67,7 +67,7 @@ class Registry:
 
     def of(self, role: str) -> Mapping[str, Registered]:
         """The entries of a role of `ROLES`, by name."""
-        return self._known[role]
+        return self._entries[role]
 
     def load(self, plugin: PluginSpec, register: Callable[[Registry], object]) -> None:
         """Let a plug-in register its entries."""
@@ -133,7 +133,7 @@ class Registry:
         self._add("control_loop", name, settings, loop)
 
     def _add(self, role: str, name: str, settings: type[Spec], factory: Callable[..., object] | None = None) -> None:
-        role_words, plugin, entries = ROLES[role], self._loading if factory is not None else None, self._known[role]
+        role_words, plugin, entries = ROLES[role], self._loading if factory is not None else None, self._entries[role]
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             allowed = "letters, digits, _ and -, at most 100"
             raise InputError(Fault(f"is not a name of a {role_words}", given=repr(name), allowed=allowed))

@@ -134,12 +134,12 @@ def subject_frame(results: MeasuredRuns, kind: str, at: AxisValues | None = None
                 {**own, "subject": name, **esxtop(record, Subject(kind, name)), **values, "point": row["point"]}
             )
     columns = [*axes, "replication", "subject", *_esxtop_columns(kind), *(metric.name for metric in measures), "point"]
-    by_point = _made(pd.DataFrame(cells, columns=columns), results, kind, measures)
+    by_point = _in_units(pd.DataFrame(cells, columns=columns), results, kind, measures)
     by_point.attrs |= {"of": kind} | ({"notes": list(notes)} if notes else {})
     return by_point
 
 
-def _made(frame: pd.DataFrame, results: MeasuredRuns, kind: str, measures: Iterable[Metric]) -> pd.DataFrame:
+def _in_units(frame: pd.DataFrame, results: MeasuredRuns, kind: str, measures: Iterable[Metric]) -> pd.DataFrame:
     from hostsim.results.table import as_numbers, axes_of
 
     units = {}

@@ -157,7 +157,7 @@ def json_digest(content: Mapping[str, Any]) -> str:
 
 def with_digest(file: bytes) -> bytes:
     """A Parquet file with a blank digest, filled with the SHA-256 of its bytes."""
-    start, end = _place(file)
+    start, end = _digest_span(file)
     assert file[start:end] == BLANK.encode()
     return file[:start] + hashlib.sha256(file).hexdigest().encode() + file[end:]
 
@@ -171,7 +171,7 @@ def require_whole(file: bytes) -> bool:
     Raises:
         ValueError: it has one that does not match.
     """
-    start, end = _place(file)
+    start, end = _digest_span(file)
     if start < 0:
         return False
     digest = hashlib.sha256(file[:start] + BLANK.encode() + file[end:]).hexdigest()
@@ -207,7 +207,7 @@ def _warn(results: Path) -> None:
     )
 
 
-def _place(file: bytes) -> tuple[int, int]:
+def _digest_span(file: bytes) -> tuple[int, int]:
     """Position of the digest; negative without one."""
     start = file.rfind(_LEAD) + len(_LEAD)
     return (start, start + len(BLANK)) if start >= len(_LEAD) else (-1, -1)

@@ -177,7 +177,7 @@ class Runs:
         self._level = level
         self._only: int | None = None
         self._most = math.inf
-        self._asked: set[frozenset[tuple[str, Scalar]]] = set()
+        self._used_points: set[frozenset[tuple[str, Scalar]]] = set()
         self._metrics = set(metrics)
         self._sources: dict[frozenset[tuple[str, Scalar]], dict[int, RunSource]] = {}
         self._wall_s: dict[frozenset[tuple[str, Scalar]], list[float]] = {}
@@ -252,12 +252,12 @@ class Runs:
             lines: axis values of searches, all of whose runs count.
         """
         searched = [at for line in lines for at in self._wall_s if frozenset(line.items()) <= at]
-        points, self._asked = self._asked.union(searched), set()
+        points, self._used_points = self._used_points.union(searched), set()
         return math.fsum(wall_s for at in points for wall_s in self._wall_s.get(at, ()))
 
     def _finished(self, at: Case) -> dict[int, _Run]:
         axes = frozenset(at.items())
-        self._asked.add(axes)
+        self._used_points.add(axes)
         if axes not in self._sources:
             raise MissingError(f"no run at {point_text(at)}")
         if axes not in self._runs:

@@ -73,7 +73,7 @@ class _ByName:
     def __init__(
         self, key: str, role_words: str, models: Mapping[str, type[BaseModel]], plugins: Iterable[PluginSpec]
     ) -> None:
-        self._key, self._what, self._models = key, role_words, models
+        self._key, self._role_words, self._models = key, role_words, models
         loaded = ", ".join(plugin.name for plugin in plugins)
         self._plugins = f"plug-ins loaded: {loaded}" if loaded else "no plug-in is loaded"
         self._is_short = key == "name"
@@ -89,7 +89,7 @@ class _ByName:
         if not self._models:
             return {"not": {}, "x-allowed": self._plugins}
         json_schema = handler(schema)
-        extra = {"x-what": self._what, "x-plugins": self._plugins}
+        extra = {"x-what": self._role_words, "x-plugins": self._plugins}
         if not self._is_short:
             return {**json_schema, **extra}
         alone = {"type": "string", "enum": list(self._models)}
@@ -99,7 +99,7 @@ class _ByName:
         return {self._key: value} if isinstance(value, str) else value
 
     def _refuse(self, value: Any) -> Any:
-        raise ValueError(f"unknown {self._what}|one of a plug-in; {self._plugins}")
+        raise ValueError(f"unknown {self._role_words}|one of a plug-in; {self._plugins}")
 
 
 def traffic_of(registry: Registry) -> Any:

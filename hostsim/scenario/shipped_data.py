@@ -446,7 +446,7 @@ def _explained(fault: Fault) -> Fault:
     if not (fault.message.startswith("unknown") or fault.message == "is not one of the choices"):
         return fault
     given = fault.given.strip("'\"")
-    for section, name in _asked(fault, given):
+    for section, name in _looked_up(fault, given):
         if (row := known_names()[section].get(name.casefold())) is not None:
             message = f"{name} is known and not modelled: it would change {row.changes}"
             if row.changes.startswith("nothing"):
@@ -459,7 +459,7 @@ def _explained(fault: Fault) -> Fault:
     return fault
 
 
-def _asked(fault: Fault, given: str) -> Iterator[tuple[str, str]]:
+def _looked_up(fault: Fault, given: str) -> Iterator[tuple[str, str]]:
     """Sections of the table, with the name to look up."""
     if fault.message == "unknown setting" and (setting := _SETTING.fullmatch(fault.path)) is not None:
         yield "settings", _NUMBERED.sub(r"\1X.", setting[1])

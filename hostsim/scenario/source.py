@@ -65,15 +65,17 @@ def read_source(scenario: str | Path | Mapping[str, Any] | Source) -> Source:
     if isinstance(scenario, Source):
         return scenario
     if isinstance(scenario, Mapping):
-        return _named(_Plain().tree(scenario), PYTHON)
+        return _without_file(_Plain().tree(scenario), PYTHON)
     if is_text(scenario):
         text = parse(str(scenario), TEXT)
-        return _named(Tree(text.tree, {path: Place(TEXT, line) for path, line in text.lines.items()}, TEXT), TEXT)
+        return _without_file(
+            Tree(text.tree, {path: Place(TEXT, line) for path, line in text.lines.items()}, TEXT), TEXT
+        )
     file = find_scenario(scenario)
     return Source(file, Tree.of(file, display_name(file)), display_name(file))
 
 
-def _named(tree: Tree, name: str) -> Source:
+def _without_file(tree: Tree, name: str) -> Source:
     """A source without a file."""
     written = tree.get(("scenario",))
     stem = written if isinstance(written, str) and _NAME.fullmatch(written) else "scenario"

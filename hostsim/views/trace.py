@@ -222,14 +222,14 @@ class _Counted:
 
     def __init__(self, marks: Marks, names: Sequence[str], read: Callable[[], tuple[int, ...]]) -> None:
         self.marks, self._names, self._read = marks, names, read
-        self._seen = read()
+        self._counts = read()
 
     def look(self, now: int) -> None:
         counts = self._read()
-        if counts != self._seen:
-            for name, before, after in zip(self._names, self._seen, counts, strict=True):
+        if counts != self._counts:
+            for name, before, after in zip(self._names, self._counts, counts, strict=True):
                 self.marks.points.extend([(now, name)] * (after - before))
-            self._seen = counts
+            self._counts = counts
 
 
 def _counted(host: Host) -> list[_Counted]:

@@ -141,12 +141,12 @@ class Runs:
         self._execution = execution
         self._behind = [_behind(host) for host in self.hosts]
         self.seeds = tuple(map(_seeds, self.hosts))
-        self._known: dict[str, dict[str, float]] = {}
+        self._measures: dict[str, dict[str, float]] = {}
         self.processor_s = 0.0
         if log.exists():
             for line in log.read_text(encoding="utf-8").splitlines():
                 entry = json.loads(line)
-                self._known[entry["key"]] = entry["claims"]
+                self._measures[entry["key"]] = entry["claims"]
                 self.processor_s += entry["processor_s"]
 
     def values(self, variables: FloatArray) -> dict[str, float]:
@@ -173,11 +173,13 @@ class Runs:
             The claims of each host, by id.
         """
         keys = [self._key(variables, seed, host, short) for variables, seed, host in simulations]
-        missing = {key: simulation for key, simulation in zip(keys, simulations, strict=True) if key not in self._known}
+        missing = {
+            key: simulation for key, simulation in zip(keys, simulations, strict=True) if key not in self._measures
+        }
         entries = list(missing.items())
         for start in range(0, len(entries), AT_ONCE):
             self._run(entries[start : start + AT_ONCE], short)
-        return [self._known[key] for key in keys]
+        return [self._measures[key] for key in keys]
 
     def _run(self, entries: Sequence[tuple[str, tuple[FloatArray, int, int]]], short: bool) -> None:
         plans = []
@@ -210,7 +212,7 @@ class Runs:
                 self._keep(key, measures, spent)
 
     def _keep(self, key: str, claims: Mapping[str, float], spent: float) -> None:
-        self._known[key] = dict(claims)
+        self._measures[key] = dict(claims)
         self.processor_s += spent
         line = json.dumps({"key": key, "claims": dict(claims), "processor_s": round(spent, 3)})
         with self._log.open("a", encoding="utf-8") as file:

@@ -295,7 +295,7 @@ class _Reader:
         if not self._cpus:
             return
         name, first = next(iter(self._cpus.items()))
-        sockets = list(self._known("Package Id"))
+        sockets = list(self._values_of("Package Id"))
         numbers = [int(name.partition(":")[2]) for name in self._cpus]
         if not packages and sockets:
             line_number, _ = first.get("Package Id", (0, ""))
@@ -303,7 +303,7 @@ class _Reader:
                 self._add(line_number, "CPU", "Package Id", ", ".join(sockets), "cpu.sockets", len(sockets))
             note = f"list of {len(numbers)} PCPUs; `esxcli hardware cpu global get` states sockets, cores and threads"
             self._contents.note(f"{self._file}:{line_number}: {note}")
-        nodes = list(self._known("Node"))
+        nodes = list(self._values_of("Node"))
         if nodes and len(nodes) != len(sockets):
             line_number = next(values["Node"][0] for values in self._cpus.values() if "Node" in values)
             per_socket = len(nodes) // len(sockets) if sockets and len(nodes) % len(sockets) == 0 else 0
@@ -314,7 +314,7 @@ class _Reader:
                 self._contents.note(f"{self._file}:{line_number}: {note}")
         self._generation(name, first)
 
-    def _known(self, key: str) -> Iterator[str]:
+    def _values_of(self, key: str) -> Iterator[str]:
         yield from dict.fromkeys(values[key][1] for values in self._cpus.values() if key in values)
 
     def _generation(self, name: str, first: dict[str, tuple[int, str]]) -> None:

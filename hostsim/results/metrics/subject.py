@@ -142,18 +142,18 @@ KINDS = {
 """Kinds of subjects by name, in the order of look-up."""
 
 
-class _Asked(Mapping[str, Series]):
+class _RecordingSeries(Mapping[str, Series]):
     """Series of one entity for any name; records the counters that a measure reads."""
 
     def __init__(self, names: set[str]) -> None:
-        self._asked = names
+        self._names = names
 
     def __getitem__(self, name: str) -> Series:
-        self._asked.add(name)
+        self._names.add(name)
         return Series(("one",), np.array([[0], [1]]))
 
     def __contains__(self, name: object) -> bool:
-        self._asked.add(str(name))
+        self._names.add(str(name))
         return True
 
     def __iter__(self) -> Iterator[str]:
@@ -163,14 +163,14 @@ class _Asked(Mapping[str, Series]):
         return 0
 
 
-class _AskedHistograms(Mapping[str, Histogram]):
+class _RecordingHistograms(Mapping[str, Histogram]):
     """Histograms of one entity for any name; records those that a measure reads."""
 
     def __init__(self, names: set[str]) -> None:
-        self._asked = names
+        self._names = names
 
     def __getitem__(self, name: str) -> Histogram:
-        self._asked.add(f"time {name}")
+        self._names.add(f"time {name}")
         return Histogram(("one",), np.array([0, 1]), np.array([[[0]], [[1]]]), np.array([[0], [1]]))
 
     def __iter__(self) -> Iterator[str]:
@@ -184,7 +184,7 @@ class _AskedHistograms(Mapping[str, Histogram]):
 def _reads(metric: Metric) -> frozenset[str]:
     """Counters that a measure reads, and ``time`` before the names of histograms."""
     names: set[str] = set()
-    series, histograms = _Asked(names), _AskedHistograms(names)
+    series, histograms = _RecordingSeries(names), _RecordingHistograms(names)
     metric.evaluate(RunRecord("", 0, 0, {}, np.array([0, 10**12]), series, histograms, 0))
     return frozenset(names)
 

@@ -42,7 +42,7 @@ class Reader(Lookup):
         written = tree.get(("expect",))
         entries = [entry for entry in written if isinstance(entry, dict)] if isinstance(written, tuple) else []
         # their faults are reported at their own place
-        self._named = [str(entry.get("claim", entry.get("measurement", entry.get("name")))) for entry in entries]
+        self._labels = [str(entry.get("claim", entry.get("measurement", entry.get("name")))) for entry in entries]
         tables = {"claim": claims().keys(), "measurement": measurements().keys()}
         self._misspelt = {
             str(entry[key])
@@ -75,10 +75,10 @@ class Reader(Lookup):
 
     def _require(self, answer: str, path: KeyPath) -> None:
         """Add a fault if no expectation of the file has this name."""
-        if answer not in self._named:
+        if answer not in self._labels:
             is_asked = "names of expectations of this scenario"
-            allowed = is_asked if self._named else "none: the scenario has no expectations"
-            self._unknown(answer, path, allowed, self._named)
+            allowed = is_asked if self._labels else "none: the scenario has no expectations"
+            self._unknown(answer, path, allowed, self._labels)
 
     def expectation(self, index: int, part: ExpectPart) -> Expectation | None:
         """Read one expectation; None if it has faults."""
@@ -152,8 +152,8 @@ class Reader(Lookup):
                 self.fault((*path, part.named_by), "is given twice", "each expectation once")
             first_index.setdefault(name, index)
             for side, other in (("of", part.ratio.of), ("to", part.ratio.to)) if part.ratio else ():
-                if isinstance(other, str) and (other not in self._named or other == name):
-                    others = [entry for entry in self._named if entry != name]
+                if isinstance(other, str) and (other not in self._labels or other == name):
+                    others = [entry for entry in self._labels if entry != name]
                     allowed = "the name of another expectation of this scenario"
                     self._unknown(other, (*path, "ratio", side), allowed, sorted(others))
                 elif isinstance(other, str) and any(_sides(below, parts) for below in _sides(other, parts)):

@@ -142,7 +142,8 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
         "columns": columns,
         "differences": differences,
         "known": [
-            _packed_json(_known(runs, keys, side.results.bottlenecks)) for runs, side in zip(rows, sides, strict=True)
+            _packed_json(_run_properties(runs, keys, side.results.bottlenecks))
+            for runs, side in zip(rows, sides, strict=True)
         ],
         "claims": [_claim(verdict, texts, quick=now.results.quick) for verdict in now.results.verdicts],
         "details": details,
@@ -347,7 +348,7 @@ def _packed_json(value: Any) -> str:
     return _packed(json.dumps(value, separators=(",", ":")))
 
 
-def _known(side_runs: _Runs, keys: Sequence[_Key], limits: pd.DataFrame) -> dict[str, Any]:
+def _run_properties(side_runs: _Runs, keys: Sequence[_Key], limits: pd.DataFrame) -> dict[str, Any]:
     """Properties of each point besides measures: numbers of runs and failed runs, bottlenecks, flags.
 
     Args:

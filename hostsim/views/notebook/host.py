@@ -120,13 +120,13 @@ def draw_host(host: HostView) -> str:
     height = paper.bottom + MARGIN - 4
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:.0f}" width="{WIDTH:g}" height="{height:.0f}" '
-        f'style="max-width:100%;height:auto" role="img" aria-label="{escape(_said(host))}" '
+        f'style="max-width:100%;height:auto" role="img" aria-label="{escape(_description(host))}" '
         f'font-family="system-ui, sans-serif" font-size="11">'
         f'<rect width="{WIDTH:g}" height="{height:.0f}" rx="8" fill="{PAPER}"/>{"".join(paper.parts)}</svg>'
     )
 
 
-def _said(host: HostView) -> str:
+def _description(host: HostView) -> str:
     vms = sum(group.count for group in host.groups)
     return f"host with {len(host.nodes)} {host.node_word}s, {len(host.nics)} NIC ports and {vms} VMs"
 

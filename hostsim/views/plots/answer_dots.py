@@ -205,14 +205,14 @@ def _label(figure: AnswersSpec, expectations: Sequence[Expectation]) -> str:
         return with_unit(figure.label, "" if unit == "ratio" or isinstance(expectations[0].form, Find) else unit)
     searches = [form for entry in expectations if isinstance(form := entry.form, Find)]
     if len(searches) == len(expectations) and len({search.axis for search in searches}) == 1:
-        return _place(searches)
+        return _axis_words(searches)
     metrics = {metric for entry in expectations for metric in entry.form.metrics}
     if len(metrics) == 1 and not searches and is_same_unit(CATALOGUE[(metric := metrics.pop())].unit, unit):
         return metric_label(metric)
     return {"ratio": "Ratio"}.get(unit, unit)
 
 
-def _place(searches: Sequence[Find]) -> str:
+def _axis_words(searches: Sequence[Find]) -> str:
     ends = {"largest" if search.largest else "smallest" for search in searches}
     words = " or ".join(sorted(ends)).capitalize() + " " + searches[0].axis.replace("_", " ")
     words += f" ({searches[0].unit})" if searches[0].unit else ""
