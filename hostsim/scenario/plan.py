@@ -228,12 +228,22 @@ class PointMaker:
             : len(digest)
         ]
 
+    def probe(self, values: AxisValues) -> Point:
+        """The point for a short probe; of full length if its traffic needs that or the probe is hardly shorter."""
+        # a length that scenarios also use for points of their sweeps
+        length_ps = max(self.length_ps // FAR // _MS * _MS, LEAST_FAR_PS)
+        return self.point(values) if 2 * length_ps > self.length_ps else self._shortened(values, length_ps)
+
     def short(self, values: AxisValues) -> Point:
-        """The point at the given values for a short probe; of full length if its runs or traffic need that."""
+        """The point with a third of the length, as the calibration uses it; of full length if its runs or traffic need that."""
+        length_ps = self.length_ps // FAR // _MS * _MS
+        return self.point(values) if length_ps < LEAST_FAR_PS else self._shortened(values, length_ps)
+
+    def _shortened(self, values: AxisValues, length_ps: int) -> Point:
+        """The point with a shorter length; of full length if its traffic needs that, or with ``--thorough``."""
         from hostsim.errors import InputError
 
-        length_ps = self.length_ps // FAR // _MS * _MS  # a scenario may use the same length for points of its sweep
-        if self.thorough or length_ps < LEAST_FAR_PS:
+        if self.thorough:
             return self.point(values)
         try:
             return self.point(values, length_ps)

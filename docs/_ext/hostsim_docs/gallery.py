@@ -24,7 +24,7 @@ _ROW = re.compile(r"\| (?P<title>[^|`]+) \| (?P<scenarios>`[^|]+`) \| (?P<page>\
 HEAD = """\
 # Gallery
 
-The figures of the published experiments, at quick fidelity, as `hostsim run NAME --quick` draws them. Filled marks, lines and bars are simulated, with 95 % intervals. A hollow diamond is a published value, with the accepted range as a line or an arrow; its number is in {doc}`../reference/claims`. `make gallery` writes this page.
+The figures of the published experiments, at quick fidelity, as `hostsim run NAME --quick` draws them. Points of some sweeps that no claim uses have shorter and fewer runs (`run.quick.swept` in their files). Filled marks, lines and bars are simulated, with 95 % intervals. A hollow diamond is a published value, with the accepted range as a line or an arrow; its number is in {doc}`../reference/claims`. `make gallery` writes this page.
 """
 
 

@@ -249,7 +249,7 @@ class Bisection:
 
     def _probe(self, value: int, replication: int) -> Point:
         """The point for a short probe."""
-        return self._swept_point(value, replication) or self._maker.short(self._axes(value))
+        return self._swept_point(value, replication) or self._maker.probe(self._axes(value))
 
     def _swept_point(self, value: int, replication: int) -> Point | None:
         """A point of the sweep with enough replications, or None."""

@@ -39,10 +39,10 @@ LIMIT = 100
 
 
 @functools.lru_cache(maxsize=16)
-def scenario_with(side: str, start: int, stop: int) -> Scenario:
+def scenario_with(side: str, start: int, stop: int, length: tuple[str, str] = LONG) -> Scenario:
     text = FIND.replace("SIDE", side).replace("START", str(start)).replace("STOP", str(stop))
     with tempfile.TemporaryDirectory() as folder:
-        return load_text(Path(folder), ("expect:\n", f"expect:\n{text}"), LONG)
+        return load_text(Path(folder), ("expect:\n", f"expect:\n{text}"), length)
 
 
 def run(
@@ -367,6 +367,17 @@ def test_far_probes_are_short_and_the_answer_rests_on_whole_runs() -> None:
         search.wants({task.key: record(task.key, task.point.axes, 0) for task in ran[:1]})[0].point.id
         == ran[1].point.id
     )
+
+
+@pytest.mark.parametrize(("length", "probe"), [(3000, 1000), (1200, 500), (1000, 500), (999, 999)])
+def test_short_runs_last_half_a_second_if_that_is_at_most_half_of_a_run(length: int, probe: int) -> None:
+    """Control loops and request queues settle in half a second; a run of nearly the whole length would save little."""
+    scenario = scenario_with("largest", 1, 63, (LONG[0], f"length: {length} ms"))
+    (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
+    (first,) = search.wants({})
+    assert first.point.spec.length == probe * MS
+    (thorough,) = make_plan(scenario, Fidelity(replications=1, thorough=True), sweep=False).searches
+    assert [task.point.spec.length for task in thorough.wants({})] == [length * MS]
 
 
 def test_probes_are_whole_in_a_bracket_of_some_percent() -> None:
