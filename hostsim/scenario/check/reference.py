@@ -28,7 +28,7 @@ __all__ = [
 
 def _unknown(tree: Tree, path: KeyPath, name: str, existing: Iterable[str], noun: str) -> Fault:
     names = list(existing)
-    allowed = "one of " + ", ".join(names) if names else f"nothing: there is no {noun}"
+    allowed = "one of " + ", ".join(names) if names else f"none: there is no {noun}"
     return tree.fault(path, f"unknown {noun}", allowed, nearest_name(name, names), given=repr(name))
 
 
