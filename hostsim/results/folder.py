@@ -28,9 +28,8 @@ from hostsim.config.files import write_whole
 from hostsim.errors import StoreError
 from hostsim.results.claim import Citation, Publication
 from hostsim.results.estimate import NOT_ESTIMABLE
-from hostsim.results.expect import Band, Expectation, KnownRed, PredictionInterval, Verdict, VerdictState
+from hostsim.results.expect import TAGGED, Band, Expectation, KnownRed, PredictionInterval, Verdict, VerdictState
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
-from hostsim.results.form import TAGGED
 from hostsim.results.integrity import FORMAT, confined, json_digest, require_digest, sweep_unfinished
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results

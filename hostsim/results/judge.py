@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from hostsim.engine.record import RunRecord
 from hostsim.results.curve import deterministic_note
 from hostsim.results.estimate import Interval, noise_share, prediction_interval, span
-from hostsim.results.expect import Expectation, KnownRed, PredictionInterval, Verdict, VerdictState
-from hostsim.results.form import Band, Find, Form
+from hostsim.results.expect import Band, Expectation, Find, Form, KnownRed, PredictionInterval, Verdict, VerdictState
 from hostsim.results.point_estimate import Case, MissingError, PointEstimate, Runs, RunSource, opened
 from hostsim.results.search_answer import Bound, Look, SearchAnswer, look_name
 

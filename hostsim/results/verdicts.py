@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
 from hostsim.results.claim import CLAIM_KINDS
-from hostsim.results.estimate import DETERMINISTIC
-from hostsim.results.expect import NOT_ESTIMABLE, Band, Expectation, KnownRed, Verdict, VerdictState
+from hostsim.results.estimate import DETERMINISTIC, NOT_ESTIMABLE
+from hostsim.results.expect import Band, Expectation, KnownRed, Verdict, VerdictState
 from hostsim.results.metrics.catalogue import NO_BOUND
 from hostsim.results.rich_view import rich_view
 

@@ -21,9 +21,8 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import Registry
 from hostsim.plugin.source import read_plugins
-from hostsim.results.expect import Expectation, Find
+from hostsim.results.expect import Expectation, ExpectPart, Find
 from hostsim.results.figure import AxisNames, Figure
-from hostsim.results.form import ExpectPart
 from hostsim.results.metrics.catalogue import RESERVED
 from hostsim.scenario.axis import Axis, make_axis, point_key, read_values, written_text
 from hostsim.scenario.check.effect import without_effect

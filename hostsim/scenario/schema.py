@@ -34,7 +34,7 @@ from hostsim.config.quantity import CpuAmount, CpuLimit, PositiveDuration
 from hostsim.config.traffic import Traffic
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import DEFAULT_POLICIES, ROLES, Registry
-from hostsim.results.form import ExpectPart
+from hostsim.results.expect import ExpectPart
 from hostsim.scenario.expect.figure import FigurePart
 from hostsim.units import MOST_REPLICATIONS, SECOND
 

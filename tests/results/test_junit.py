@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.results.compare import Coverage, PairedDifference
-from hostsim.results.estimate import Interval
-from hostsim.results.expect import NOT_ESTIMABLE, VerdictState
+from hostsim.results.estimate import NOT_ESTIMABLE, Interval
+from hostsim.results.expect import VerdictState
 from hostsim.results.junit import Case, Suite, comparison_suite, document, verdict_suites
 from tests.sample_results import VERDICTS, verdict
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from hostsim.results.expect import NOT_ESTIMABLE, Band, VerdictState
+from hostsim.results.estimate import NOT_ESTIMABLE
+from hostsim.results.expect import Band, VerdictState
 from hostsim.results.junit import verdict_suites
 from hostsim.results.metrics.catalogue import NO_BOUND
 from hostsim.results.search_answer import Bound

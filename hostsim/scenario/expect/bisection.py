@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from hostsim.engine.record import AxisValues
-from hostsim.results.expect import NOT_ESTIMABLE, Find
+from hostsim.results.estimate import NOT_ESTIMABLE
+from hostsim.results.expect import Find
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.search_answer import Bound, SearchAnswer
 from hostsim.scenario.plan import Point, PointMaker, RecordKey, Records, Task

@@ -9,9 +9,8 @@ from typing import Any
 from hostsim.engine.record import AxisValues
 from hostsim.errors import nearest_name
 from hostsim.results.claim import Claim, Measurement
-from hostsim.results.expect import Expectation
+from hostsim.results.expect import Band, Expectation, ExpectPart, Find, Form, is_same_unit
 from hostsim.results.figure import Figure
-from hostsim.results.form import Band, ExpectPart, Find, Form, is_same_unit
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.expect.figure import FigurePart, read_figure

@@ -16,7 +16,7 @@ from hostsim.results.by_subject import SHOWN
 from hostsim.results.context import IDLE
 from hostsim.results.curve import figure_rows, rows_at
 from hostsim.results.distribution import TIMES
-from hostsim.results.expect import NOT_ESTIMABLE
+from hostsim.results.estimate import NOT_ESTIMABLE
 from hostsim.results.figure import FigureSpec, names_of, point_name
 from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, label_of, unit_of
 from hostsim.results.metrics.subject import parsed, words

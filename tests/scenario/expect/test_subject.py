@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hostsim
-from hostsim.results.form import At, Find, Within
+from hostsim.results.expect import At, Find, Within
 from tests.tiny_scenario import TINY
 
 BASE = TINY.partition("figures:")[0]
