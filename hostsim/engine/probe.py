@@ -8,8 +8,8 @@ doubles, so that memory does not grow with simulated time.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.latency_log import LatencyLog
 from hostsim.engine.record import Histogram, IntArray, Series
 
-__all__ = ["LatencyLog", "Level", "Probe"]
+__all__ = ["Column", "LatencyLog", "Level", "Probe"]
 
 MAX_SLICES = 256
 
@@ -47,14 +47,18 @@ class Level:
         return self.area + self.value * (now - self._since)
 
 
+Column: TypeAlias = Sequence[int] | Callable[[int], Sequence[int]]
+"""Values of a counter, one for each entity: constant ones, or a function of the time that reads them."""
+
+
 class _Group(NamedTuple):
-    counters: tuple[str, ...]
+    kind: str
     entities: tuple[str, ...]
-    read: Callable[[int], list[int]]
-    by_entity: bool
-    """Values are ordered by entity, then by counter; else by counter, then by entity."""
+    columns: Mapping[str, Column]
+    read: list[Callable[[int], Sequence[int]]]
+    """Columns that are sampled."""
     pack: Callable[..., bytes]
-    """Packs all values as integers of 64 bits."""
+    """Packs all values of a sample as integers of 64 bits."""
 
 
 class Probe:
@@ -77,47 +81,17 @@ class Probe:
         self.on_sample: list[Callable[[int], None]] = []
         """Callbacks before each sample, by which lazily evaluated parts update their counters."""
 
-    def watch(
-        self,
-        kind: str,
-        counters: Sequence[str],
-        entities: Sequence[str],
-        read: Callable[[int], Sequence[Sequence[int]]],
-    ) -> None:
+    def watch(self, kind: str, entities: Sequence[str], columns: Mapping[str, Column]) -> None:
         """Register the counters ``kind.counter`` of some entities.
 
-        ``read(now)`` returns a list of values for each counter, with a value for each entity.
+        Args:
+            kind: kind of the entities.
+            entities: names of the entities.
+            columns: values for each entity, by name of the counter. Constant values are not sampled.
         """
-
-        def flat(now: int) -> list[int]:
-            values: list[int] = []
-            for row in read(now):
-                values.extend(row)
-            return values
-
-        self._watch(kind, counters, entities, flat, by_entity=False)
-
-    def watch_each(
-        self, kind: str, counters: Sequence[str], entities: Sequence[str], read: Callable[[int], list[int]]
-    ) -> None:
-        """Register the counters ``kind.counter`` of some entities.
-
-        ``read(now)`` returns one flat list: for each entity, a value for each counter.
-        """
-        self._watch(kind, counters, entities, read, by_entity=True)
-
-    def _watch(
-        self,
-        kind: str,
-        counters: Sequence[str],
-        entities: Sequence[str],
-        read: Callable[[int], list[int]],
-        *,
-        by_entity: bool,
-    ) -> None:
-        names = tuple(f"{kind}.{counter}" for counter in counters)
-        pack = struct.Struct(f"{len(counters) * len(entities)}q").pack
-        self._groups.append(_Group(names, tuple(entities), read, by_entity, pack))
+        read = [column for column in columns.values() if callable(column)]
+        pack = struct.Struct(f"{len(read) * len(entities)}n").pack  # n: as q, in 0.6 of its time
+        self._groups.append(_Group(kind, tuple(entities), columns, read, pack))
 
     def watch_latency(self, name: str, entity: str, log: LatencyLog) -> None:
         """Register a latency histogram."""
@@ -136,8 +110,13 @@ class Probe:
         for bring_up_to_date in self.on_sample:
             bring_up_to_date(now)
         self._instants.append(now)
-        # takes half as long as arrays of the standard library or of numpy
-        self._rows.append([group.pack(*group.read(now)) for group in self._groups])
+        row = []
+        for group in self._groups:
+            values: list[int] = []
+            for read in group.read:
+                values.extend(read(now))
+            row.append(group.pack(*values))  # takes a third of the time of an array
+        self._rows.append(row)
         sampled = {}
         for name, logs in self._logs.items():
             for _, log in logs:
@@ -165,13 +144,14 @@ class Probe:
         series = {}
         for position, group in enumerate(self._groups):
             values = np.concatenate([np.frombuffer(row[position], dtype=np.int64) for row in self._rows])
-            samples, counters, entities = len(self._rows), len(group.counters), len(group.entities)
-            if group.by_entity:
-                values = values.reshape(samples, entities, counters).swapaxes(1, 2)
-            else:
-                values = values.reshape(samples, counters, entities)
-            for column, counter in enumerate(group.counters):
-                series[counter] = Series(group.entities, np.ascontiguousarray(values[:, column]))
+            values = values.reshape(len(self._rows), len(group.read), len(group.entities))
+            sampled = iter(range(len(group.read)))
+            for counter, column in group.columns.items():
+                if callable(column):
+                    table = np.ascontiguousarray(values[:, next(sampled)])
+                else:
+                    table = np.tile(np.array(column, dtype=np.int64), (len(self._rows), 1))
+                series[f"{group.kind}.{counter}"] = Series(group.entities, table)
         histograms = {}
         for name, logs in self._logs.items():
             counts = np.array([sampled[name][0] for sampled in self._counts])

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
-from operator import attrgetter
-from typing import TypeVar
 
-from hostsim.model.contract import STAGES, Flow
+from hostsim.engine.probe import Column, Probe
+from hostsim.model.contract import STAGES, Flow, TcpWindow
 from hostsim.model.cpu.pcpu import World, costop_times, limited_times, ready_times
 from hostsim.model.host import Host
+from hostsim.model.receive.context import Port
 from hostsim.model.transmit.networld import NetWorld
 from hostsim.model.transmit.nic_switch import SwitchingPnic
 
 __all__ = ["VMKERNEL", "WORLD_KINDS", "register_probes"]
 
-T = TypeVar("T")
 MOST_GROUPS = 62
 """Largest number of VM groups, as a counter has 63 bits."""
 
@@ -27,237 +25,157 @@ VMKERNEL = "vmkernel"
 
 def register_probes(host: Host) -> None:
     """Register all counters of a host with its probe."""
-    probe, scheduler = host.probe, host.scheduler
+    probe, pcpus, nodes = host.probe, host.scheduler.pcpus, host.scheduler.nodes
     vcpus, queues, flows, nics = host.vcpus, host.queues, host.flows, list(host.nics.values())
-    workers = [(vcpu, vcpu.work) for vcpu in vcpus if vcpu.work is not None]
+    works = [vcpu.work for vcpu in vcpus if vcpu.work is not None]
     kinds = (*WORLD_KINDS, VMKERNEL) if host.vmkernel else WORLD_KINDS
     of_kind = {kind: [world for world in host.worlds() if world.kind == kind] for kind in kinds}
     number: dict[object, int] = {world: place for worlds in of_kind.values() for place, world in enumerate(worlds)}
-    sends = {queue: world for world in of_kind["networld"] if isinstance(world, NetWorld) for queue in world.queues}
 
     def bring_up_to_date(now: int) -> None:
-        for pcpu in scheduler.pcpus:
+        for pcpu in pcpus:
             pcpu.charge(now)
         for queue in queues:
             queue.settle(now)
         for nic in nics:
             nic.depart(now)
-        for _, work in workers:
+        for work in works:
             work.settle(now)
 
     probe.on_sample.append(bring_up_to_date)
-
-    def add(
-        kind: str,
-        counters: str,
-        entities: Sequence[T],
-        read: Callable[[T, int], tuple[int, ...]],
-        name: Callable[[T], str] = attrgetter("name"),
-    ) -> None:
-        names = counters.split()
-
-        def sample(now: int) -> list[int]:
-            values: list[int] = []
-            for entity in entities:
-                values.extend(read(entity, now))
-            return values
-
-        probe.watch_each(kind, names, tuple(map(name, entities)), sample)
-
-    def add_fixed(kind: str, counters: str, entities: Sequence[str], rows: Sequence[list[int]]) -> None:
-        # looked up once, as a host has thousands of entities
-        probe.watch(kind, counters.split(), entities, lambda _: rows)
-
-    add(
+    probe.watch(
         "pcpu",
-        "busy_ps used_ps dispatches switches preemptions node",
-        scheduler.pcpus,
-        lambda p, now: (p.busy(now), p.used(now), p.dispatches, p.switches, p.preemptions, p.node.index),
-        lambda p: f"pcpu{p.index}",
+        [f"pcpu{p.index}" for p in pcpus],
+        {
+            "busy_ps": lambda now: [p.busy(now) for p in pcpus],
+            "used_ps": lambda now: [p.used(now) for p in pcpus],
+            "dispatches": lambda _: [p.dispatches for p in pcpus],
+            "switches": lambda _: [p.switches for p in pcpus],
+            "preemptions": lambda _: [p.preemptions for p in pcpus],
+            "node": [p.node.index for p in pcpus],
+        },
     )
-    add(
+    probe.watch(
         "node",
-        "waiting_ps memory_ps",
-        scheduler.nodes,
-        lambda n, now: (n.waiting.integral(now), n.memory.busy),
-        lambda n: f"node{n.index}",
+        [f"node{n.index}" for n in nodes],
+        {
+            "waiting_ps": lambda now: [n.waiting.integral(now) for n in nodes],
+            "memory_ps": lambda _: [n.memory.busy for n in nodes],
+        },
     )
-    add("numa_io", "in_force_ps", [host.numa_io], lambda loop, now: (loop.state.integral(now),), lambda _: "host")
-    add("tuning", "dense_ps", [host.dense_mode], lambda loop, now: (loop.state.integral(now),), lambda _: "host")
+    probe.watch("numa_io", ["host"], {"in_force_ps": lambda now: [host.numa_io.state.integral(now)]})
+    probe.watch("tuning", ["host"], {"dense_ps": lambda now: [host.dense_mode.state.integral(now)]})
     for kind, worlds in of_kind.items():
-        counters = ("used_ps", "ready_ps", "costop_ps", "dispatches", "node")
-        probe.watch(kind, counters, tuple(world.name for world in worlds), partial(_world_counters, worlds))
+        _watch_worlds(probe, kind, worlds)
     if any(vcpu.limit is not None for vcpu in vcpus):
-        names = tuple(vcpu.name for vcpu in vcpus)
-        probe.watch("vcpu", ("limited_ps",), names, lambda now: (limited_times(vcpus, now),))
-    add(
+        limited: list[World] = [*vcpus]
+        probe.watch("vcpu", [v.name for v in vcpus], {"limited_ps": lambda now: limited_times(limited, now)})
+    probe.watch(
         "guest",
-        "interrupts came socket_dropped read unread",
-        vcpus,
-        lambda v, now: (
-            v.interrupts,
-            v.came - v.coming(now),
-            v.socket_dropped,
-            v.read,
-            v.in_socket() - v.coming(now),
-        ),
+        [v.name for v in vcpus],
+        {
+            "interrupts": lambda _: [v.interrupts for v in vcpus],
+            "came": lambda now: [v.came - v.coming(now) for v in vcpus],
+            "socket_dropped": lambda _: [v.socket_dropped for v in vcpus],
+            "read": lambda _: [v.read for v in vcpus],
+            "unread": lambda now: [v.in_socket() - v.coming(now) for v in vcpus],
+        },
     )
-    add(
+    probe.watch(
         "queue",
-        "arrived dropped taken interrupts inside inside_copies capacity context",
-        queues,
-        lambda q, _: (
-            q.ring.pushed,
-            q.ring.dropped,
-            q.ring.taken,
-            q.interrupts,
-            q.ring.count_inside(),
-            q.copies_inside(),
-            q.ring.capacity,
-            number.get(q.poll, -1),  # with DirectPath I/O no world polls
-        ),
+        [q.name for q in queues],
+        {
+            "arrived": lambda _: [q.ring.pushed for q in queues],
+            "dropped": lambda _: [q.ring.dropped for q in queues],
+            "taken": lambda _: [q.ring.taken for q in queues],
+            "interrupts": lambda _: [q.interrupts for q in queues],
+            "inside": lambda _: [q.ring.count_inside() for q in queues],
+            "inside_copies": lambda _: [q.copies_inside() for q in queues],
+            "capacity": [q.ring.capacity for q in queues],
+            "context": [number.get(q.poll, -1) for q in queues],  # with DirectPath I/O no world polls
+        },
     )
-    add(
-        "port",
-        "copies frames split_dropped split_taken ring_dropped ring_lost received split_inside ring_inside"
-        " split_capacity ring_capacity",
-        host.ports,
-        lambda p, _: (
-            # unicast bypasses the split-receive context
-            p.split.ring.pushed + p.vnic.unicast if p.split else p.vnic.ring.pushed,
-            # a multicast packet is one frame
-            p.vnic.frames + p.vnic.listed + (p.split.ring.pushed - p.split.ring.taken if p.split else 0),
-            p.split.ring.dropped if p.split else 0,
-            p.split.ring.taken if p.split else 0,
-            p.vnic.ring.dropped,
-            p.vnic.lost,
-            p.vnic.ring.taken,
-            p.split.ring.count_inside() if p.split else 0,
-            p.vnic.ring.count_inside(),
-            p.split.ring.capacity if p.split else 0,
-            p.vnic.size,
-        ),
-        lambda p: p.vnic.name,
-    )
-    add_fixed(
-        "port",
-        "context vcpu nic",
-        [p.vnic.name for p in host.ports],
-        (
-            [number[p.split] if p.split else -1 for p in host.ports],
-            [number[p.vnic.vcpu] for p in host.ports],
-            [nics.index(device.nic) for vm in host.vms for device in vm.devices for _ in device.ports],
-        ),
-    )
-    add(
-        "tx",
-        "posted dropped taken inside completed in_flight forced opportunistic halted timed capacity",
-        host.transmits,
-        lambda q, now: (
-            q.ring.pushed - q.coming(now),
-            q.ring.dropped,
-            q.ring.taken,
-            q.ring.count_inside() - q.coming(now),
-            q.completions.completed,
-            q.completions.in_flight,
-            q.wakes[0],
-            q.wakes[1],
-            q.wakes[2],
-            q.wakes[3],
-            q.size,
-        ),
-    )
-    add_fixed("tx", "context", [q.name for q in host.transmits], ([number[sends[q]] for q in host.transmits],))
-    add(
+    _watch_ports(host, number)
+    _watch_transmits(host, of_kind["networld"])
+    probe.watch(
         "nic",
-        "rx_frames rx_octets rx_dropped tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",
-        nics,
-        lambda nic, _: (
-            sum(queue.ring.taken for queue in nic.queues),
-            nic.rx_octets,
-            sum(queue.ring.dropped for queue in nic.queues),
-            nic.tx_packets,
-            nic.tx_data,
-            nic.tx_frames,
-            nic.tx_octets,
-            nic.tx_dropped,
-            nic.rx_wire_ps,
-            nic.tx_wire_ps,
-        ),
+        [nic.name for nic in nics],
+        {
+            "rx_frames": lambda _: [sum(queue.ring.taken for queue in nic.queues) for nic in nics],
+            "rx_octets": lambda _: [nic.rx_octets for nic in nics],
+            "rx_dropped": lambda _: [sum(queue.ring.dropped for queue in nic.queues) for nic in nics],
+            "tx_packets": lambda _: [nic.tx_packets for nic in nics],
+            "tx_data": lambda _: [nic.tx_data for nic in nics],
+            "tx_frames": lambda _: [nic.tx_frames for nic in nics],
+            "tx_octets": lambda _: [nic.tx_octets for nic in nics],
+            "tx_dropped": lambda _: [nic.tx_dropped for nic in nics],
+            "rx_wire_ps": lambda _: [nic.rx_wire_ps for nic in nics],
+            "tx_wire_ps": lambda _: [nic.tx_wire_ps for nic in nics],
+        },
     )
     if switching := [nic for nic in nics if isinstance(nic, SwitchingPnic)]:
-        add(
+        probe.watch(
             "slot",
-            "frames out_ps in_ps",
-            switching,
-            lambda nic, _: (nic.switched, nic.slot_out.taken, nic.slot_in.taken),
+            [nic.name for nic in switching],
+            {
+                "frames": lambda _: [nic.switched for nic in switching],
+                "out_ps": lambda _: [nic.slot_out.taken for nic in switching],
+                "in_ps": lambda _: [nic.slot_in.taken for nic in switching],
+            },
         )
-    add(
+    probe.watch(
         "work",
-        "come dropped started inside in_service",
-        workers,
-        lambda worker, _: (
-            worker[1].ring.pushed,
-            worker[1].ring.dropped,
-            worker[1].ring.taken,
-            worker[1].ring.count_inside(),
-            worker[1].unfinished(),
-        ),
-        lambda worker: worker[0].name,
+        [v.name for v in vcpus if v.work is not None],
+        {
+            "come": lambda _: [work.ring.pushed for work in works],
+            "dropped": lambda _: [work.ring.dropped for work in works],
+            "started": lambda _: [work.ring.taken for work in works],
+            "inside": lambda _: [work.ring.count_inside() for work in works],
+            "in_service": lambda _: [work.unfinished() for work in works],
+        },
     )
-    add(
-        "flow",
-        "sent intended dropped_nic dropped_split dropped_ring dropped_list dropped_socket dropped_out out to_forward forwarded delivered octets users asked answered",
-        flows,
-        lambda f, _: (
-            f.sent,
-            f.sent * f.receivers,
-            f.lost_nic * f.receivers,
-            f.lost_split,
-            f.lost_ring,
-            f.lost_list,
-            f.lost_socket,
-            f.lost_out,
-            f.out,
-            f.to_forward,
-            f.forwarded,
-            f.delivered,
-            f.octets,
-            f.users,
-            f.asked,
-            f.answered,
-        ),
-    )
-    add_fixed(
-        "flow",
-        "receivers groups",
-        [f.name for f in flows],
-        ([0 if f.is_local else f.receivers for f in flows], [_groups(host, f) for f in flows]),
-    )
+    _watch_flows(host)
     if local := host.local_ports:
-        add(
+        transmits = host.transmits
+        probe.watch(
             "local",
-            "came delivered dropped lost inside",
-            local,
-            lambda p, _: (p.came, p.delivered, p.ring.dropped, p.lost, p.ring.count_inside()),
+            [p.name for p in local],
+            {
+                "came": lambda _: [p.came for p in local],
+                "delivered": lambda _: [p.delivered for p in local],
+                "dropped": lambda _: [p.ring.dropped for p in local],
+                "lost": lambda _: [p.lost for p in local],
+                "inside": lambda _: [p.ring.count_inside() for p in local],
+            },
         )
-        add("switched", "packets", host.transmits, lambda q, _: (q.switched,))
-    if migrations := host.migrations:
-        add(
+        probe.watch("switched", [q.name for q in transmits], {"packets": lambda _: [q.switched for q in transmits]})
+    if host.migrations:
+        migrations = list(host.migrations.values())
+        probe.watch(
             "migration",
-            "rounds stopped_ps done",
-            list(migrations.items()),
-            lambda entry, _: (entry[1].rounds, entry[1].stopped, 1) if entry[1].stopped else (0, 0, 0),
-            lambda entry: entry[0],
+            list(host.migrations),
+            {
+                "rounds": lambda _: [each.rounds if each.stopped else 0 for each in migrations],
+                "stopped_ps": lambda _: [each.stopped for each in migrations],
+                "done": lambda _: [1 if each.stopped else 0 for each in migrations],
+            },
         )
     if trips := [flow for flow in flows if flow.stages]:
-        stages = " ".join(f"{stage}_ps" for stage in STAGES)
-        add("trip", f"count {stages}", trips, lambda f, _: (f.answered, *f.stages))
+        _watch_trips(probe, trips)
     if windowed := [flow for flow in flows if flow.windows]:
-        add("tcp", "connections window allowed in_flight", windowed, lambda f, _: _windows(f))
-    works = {work.flow for _, work in workers}
+        probe.watch(
+            "tcp",
+            [f.name for f in windowed],
+            {
+                "connections": [len(f.windows) for f in windowed],
+                "window": [sum(each.window * size for each, size in f.windows) for f in windowed],
+                "allowed": lambda _: [_octets_allowed(f.windows) for f in windowed],
+                "in_flight": lambda _: [_octets_in_flight(f.windows) for f in windowed],
+            },
+        )
+    flows_of_work = {work.flow for work in works}
     for flow in flows:
-        if flow in works:
+        if flow in flows_of_work:
             probe.watch_latency("work.time", flow.name, flow.work_time)
         else:
             probe.watch_latency("flow.latency", flow.name, flow.latency)
@@ -266,14 +184,134 @@ def register_probes(host: Host) -> None:
             probe.watch_latency("flow.response", flow.name, flow.response)
 
 
-def _windows(flow: Flow) -> tuple[int, int, int, int]:
-    """Connections of a flow; bytes of data of their windows, of their congestion windows, and in flight."""
-    window = allowed = in_flight = 0
-    for each, size in flow.windows:
-        window += each.window * size
-        allowed += each.allowed * size
-        in_flight += each.in_flight * size
-    return len(flow.windows), window, allowed, in_flight
+def _watch_worlds(probe: Probe, kind: str, worlds: list[World]) -> None:
+    has_siblings = any(world.skew is not None for world in worlds)  # no other world is ever co-stopped
+    probe.watch(
+        kind,
+        [world.name for world in worlds],
+        {
+            "used_ps": lambda _: [world.used for world in worlds],
+            "ready_ps": lambda now: ready_times(worlds, now),
+            "costop_ps": (lambda now: costop_times(worlds, now)) if has_siblings else [0] * len(worlds),
+            "dispatches": lambda _: [world.dispatches for world in worlds],
+            "node": lambda _: [world.node.index for world in worlds],
+        },
+    )
+
+
+def _watch_ports(host: Host, number: dict[object, int]) -> None:
+    ports, nics = host.ports, list(host.nics.values())
+    splits = [p.split for p in ports if p.split is not None]
+    none = [0] * len(ports)
+    host.probe.watch(
+        "port",
+        [p.vnic.name for p in ports],
+        {
+            "copies": lambda _: [_copies(p) for p in ports],
+            "frames": lambda _: [_frames(p) for p in ports],
+            "split_dropped": (lambda _: [p.split.ring.dropped if p.split else 0 for p in ports]) if splits else none,
+            "split_taken": (lambda _: [p.split.ring.taken if p.split else 0 for p in ports]) if splits else none,
+            "ring_dropped": lambda _: [p.vnic.ring.dropped for p in ports],
+            "ring_lost": lambda _: [p.vnic.lost for p in ports],
+            "received": lambda _: [p.vnic.ring.taken for p in ports],
+            "split_inside": (lambda _: [p.split.ring.count_inside() if p.split else 0 for p in ports])
+            if splits
+            else none,
+            "ring_inside": lambda _: [p.vnic.ring.count_inside() for p in ports],
+            "split_capacity": [p.split.ring.capacity if p.split else 0 for p in ports],
+            "ring_capacity": [p.vnic.size for p in ports],
+            "context": [number[p.split] if p.split else -1 for p in ports],
+            "vcpu": [number[p.vnic.vcpu] for p in ports],
+            "nic": [nics.index(device.nic) for vm in host.vms for device in vm.devices for _ in device.ports],
+        },
+    )
+
+
+def _copies(port: Port) -> int:
+    """Packets for a port; unicast bypasses the split-receive context."""
+    return port.vnic.ring.pushed if port.split is None else port.split.ring.pushed + port.vnic.unicast
+
+
+def _frames(port: Port) -> int:
+    """Frames of these packets; a multicast packet is one frame."""
+    frames = port.vnic.frames + port.vnic.listed
+    return frames if port.split is None else frames + port.split.ring.pushed - port.split.ring.taken
+
+
+def _watch_transmits(host: Host, worlds: list[World]) -> None:
+    queues = host.transmits
+    place = {queue: i for i, world in enumerate(worlds) if isinstance(world, NetWorld) for queue in world.queues}
+    host.probe.watch(
+        "tx",
+        [q.name for q in queues],
+        {
+            "posted": lambda now: [q.ring.pushed - q.coming(now) for q in queues],
+            "dropped": lambda _: [q.ring.dropped for q in queues],
+            "taken": lambda _: [q.ring.taken for q in queues],
+            "inside": lambda now: [q.ring.count_inside() - q.coming(now) for q in queues],
+            "completed": lambda _: [q.completions.completed for q in queues],
+            "in_flight": lambda _: [q.completions.in_flight for q in queues],
+            "forced": lambda _: [q.wakes[0] for q in queues],
+            "opportunistic": lambda _: [q.wakes[1] for q in queues],
+            "halted": lambda _: [q.wakes[2] for q in queues],
+            "timed": lambda _: [q.wakes[3] for q in queues],
+            "capacity": [q.size for q in queues],
+            "context": [place[q] for q in queues],
+        },
+    )
+
+
+def _watch_flows(host: Host) -> None:
+    flows = host.flows
+    host.probe.watch(
+        "flow",
+        [f.name for f in flows],
+        {
+            "sent": lambda _: [f.sent for f in flows],
+            "intended": lambda _: [f.sent * f.receivers for f in flows],
+            "dropped_nic": lambda _: [f.lost_nic * f.receivers for f in flows],
+            "dropped_split": lambda _: [f.lost_split for f in flows],
+            "dropped_ring": lambda _: [f.lost_ring for f in flows],
+            "dropped_list": lambda _: [f.lost_list for f in flows],
+            "dropped_socket": lambda _: [f.lost_socket for f in flows],
+            "dropped_out": lambda _: [f.lost_out for f in flows],
+            "out": lambda _: [f.out for f in flows],
+            "to_forward": lambda _: [f.to_forward for f in flows],
+            "forwarded": lambda _: [f.forwarded for f in flows],
+            "delivered": lambda _: [f.delivered for f in flows],
+            "octets": lambda _: [f.octets for f in flows],
+            "users": lambda _: [f.users for f in flows],
+            "asked": lambda _: [f.asked for f in flows],
+            "answered": lambda _: [f.answered for f in flows],
+            "receivers": [0 if f.is_local else f.receivers for f in flows],
+            "groups": [_groups(host, f) for f in flows],
+        },
+    )
+
+
+def _watch_trips(probe: Probe, flows: list[Flow]) -> None:
+    columns: dict[str, Column] = {"count": lambda _: [f.answered for f in flows]}
+    columns |= {f"{stage}_ps": partial(_times_in, flows, place) for place, stage in enumerate(STAGES)}
+    probe.watch("trip", [f.name for f in flows], columns)
+
+
+def _times_in(flows: list[Flow], place: int, _now: int) -> list[int]:
+    """Return the times of round trips of each flow in a stage."""
+    return [f.stages[place] for f in flows]
+
+
+def _octets_allowed(windows: list[tuple[TcpWindow, int]]) -> int:
+    octets = 0
+    for window, size in windows:
+        octets += window.allowed * size
+    return octets
+
+
+def _octets_in_flight(windows: list[tuple[TcpWindow, int]]) -> int:
+    octets = 0
+    for window, size in windows:
+        octets += window.in_flight * size
+    return octets
 
 
 def _groups(host: Host, flow: Flow) -> int:
@@ -284,13 +322,3 @@ def _groups(host: Host, flow: Flow) -> int:
         return 0
     names = {*flow.groups} if spec is None else {*spec.to, *getattr(spec, "sender", ())}
     return sum(1 << place for place, group in enumerate(groups) if group in names)
-
-
-def _world_counters(worlds: Sequence[World], now: int) -> Sequence[Sequence[int]]:
-    return (
-        [world.used for world in worlds],
-        ready_times(worlds, now),
-        costop_times(worlds, now),
-        [world.dispatches for world in worlds],
-        [world.node.index for world in worlds],
-    )

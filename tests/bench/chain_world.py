@@ -109,15 +109,16 @@ def hostsim_us(seconds: float = 2.0) -> tuple[float, float]:
     probe = Probe(clock, round(seconds * SECOND) // SLICES_AT_FIRST)
     probe.watch(
         "pcpu",
-        ("busy_ps", "dispatches"),
         [str(p.index) for p in node.pcpus],
-        lambda now: ([p.busy(now) for p in node.pcpus], [p.dispatches for p in node.pcpus]),
+        {
+            "busy_ps": lambda now: [p.busy(now) for p in node.pcpus],
+            "dispatches": lambda _: [p.dispatches for p in node.pcpus],
+        },
     )
     probe.watch(
         "chain",
-        ("used_ps", "ready_ps"),
         [str(i) for i in range(len(worlds))],
-        lambda now: (_used_times(worlds), ready_times(worlds, now)),
+        {"used_ps": lambda _: [world.used for world in worlds], "ready_ps": lambda now: ready_times([*worlds], now)},
     )
     probe.watch_latency("flow.latency", flow.name, flow.latency)
     probe.start()
@@ -126,10 +127,6 @@ def hostsim_us(seconds: float = 2.0) -> tuple[float, float]:
     wall = time.perf_counter() - started
     dispatches = sum(pcpu.dispatches for pcpu in node.pcpus)
     return wall / dispatches * 1e6, clock.scheduled() / dispatches
-
-
-def _used_times(worlds: list[ChainWorld]) -> list[int]:
-    return [world.used for world in worlds]  # compiled, unlike a list in a lambda
 
 
 def _feed(clock: Clock, head: ChainWorld, flow: Flow, draw: random.Random) -> None:

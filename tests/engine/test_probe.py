@@ -54,7 +54,7 @@ def test_slices_merge_when_full_and_keep_the_counters():
     """For any run length at most 256 slices are kept; cumulative counters at their boundaries stay exact."""
     clock = Clock()
     probe = Probe(clock, 10)
-    probe.watch("time", ("passed",), ("clock",), lambda now: ([now],))
+    probe.watch("time", ["clock"], {"passed": lambda now: [now], "constant": [7]})
     probe.start()
     clock.advance(10 * 5_000)
     probe.sample()
@@ -62,4 +62,5 @@ def test_slices_merge_when_full_and_keep_the_counters():
     assert len(instants) - 1 <= MAX_SLICES
     assert instants[-1] == 50_000
     assert series["time.passed"].values[:, 0].tolist() == instants.tolist()
+    assert series["time.constant"].values[:, 0].tolist() == [7] * len(instants)
     assert len(set(np.diff(instants)[:-1].tolist())) == 1

@@ -160,7 +160,7 @@ class World(Schedulable):
         """Schedule the next wake-up of the world, which has just gone to sleep."""
 
 
-def ready_times(worlds: Sequence[World], now: int) -> list[int]:
+def ready_times(worlds: list[World], now: int) -> list[int]:
     """Return the ready time (%RDY) of each world so far, in picoseconds, including limited time."""
     ready, limited = WorldState.READY, WorldState.LIMITED
     return [
@@ -169,13 +169,13 @@ def ready_times(worlds: Sequence[World], now: int) -> list[int]:
     ]
 
 
-def limited_times(worlds: Sequence[World], now: int) -> list[int]:
+def limited_times(worlds: list[World], now: int) -> list[int]:
     """Return the time for which a limit held back each world (%MLMTD) so far, in picoseconds."""
     limited = WorldState.LIMITED
     return [world.limited + (now - world.stalled_since if world.state is limited else 0) for world in worlds]
 
 
-def costop_times(worlds: Sequence[World], now: int) -> list[int]:
+def costop_times(worlds: list[World], now: int) -> list[int]:
     """Return the co-stop time (%CSTP) of each world so far, in picoseconds."""
     stopped = WorldState.COSTOPPED
     return [world.costopped + (now - world.stalled_since if world.state is stopped else 0) for world in worlds]

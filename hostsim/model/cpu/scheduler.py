@@ -32,7 +32,7 @@ class Demand:
     """
 
     def __init__(self, worlds: Sequence[World]) -> None:
-        self._worlds = worlds
+        self._worlds = [*worlds]
         self._used = [0] * len(worlds)
         self._stalled = [0] * len(worlds)
         self.used = self.wanted = 0.0
