@@ -74,6 +74,18 @@ def test_a_queue_of_an_mlx5_that_is_busy_interrupts_for_a_number_of_frames() -> 
     assert 200_000 / 128 < found < 200_000 / 64
 
 
+def test_no_more_frames_wait_for_an_mlx5_than_its_profile_allows_if_polls_are_long() -> None:
+    """Every 2 us a frame that takes 1.4 us: at most 64 wait. If a poll's frames counted as those of the time before its interrupt, long and short waits would alternate, and 480 would wait."""
+    made = {"vmnic0": nic(interrupt_interval=None, tx_interrupt_delay=None, moderation="mlx5")}
+    flow = {"u": datagrams("receive", rate="500 kpps", packet_size="18 B")}
+    host = run(point(group(), traffic=flow, nics=made, cost={"driver_rx": 1400}), 50 * MS)
+    (queue,), most = host.queues, 0
+    for _ in range(4000):
+        host.clock.advance(host.clock.now + 20 * US)
+        most = max(most, queue.waiting(host.clock.now))
+    assert 60 <= most <= 66
+
+
 def test_a_busy_queue_of_an_sfc_keeps_its_longest_interval() -> None:
     """Nine steps of 6.144 us; a slow queue gets shorter intervals after a thousand interrupts."""
     assert interrupts("1 Mpps", "18 B", moderation="sfc") == pytest.approx(200 * MS / (9 * 6.144 * US), rel=0.02)

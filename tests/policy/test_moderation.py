@@ -231,6 +231,7 @@ def dense(rule: ProfileSearch, interrupts: int) -> list[int]:
         frames = 1 + rule.due(0, 0) // US
         now += frames * US
         rule.interrupted(now, polled, polled * 1514, 0, 0)
+        rule.unmasked(now)
         polled = frames
         found.append(rule.due(0, 0))
     return found
@@ -258,6 +259,7 @@ def test_an_mlx5_answers_a_ping_pong_at_once() -> None:
     for _ in range(2000):
         now += 12 * US + rule.due(0, 0)
         rule.interrupted(now, 1, 60, 1, 60)
+        rule.unmasked(now)
     gap = 12 + 2.1
     assert rule.due(0, 0) / US == pytest.approx(2 * (1 + 2 / (2 * gap)), rel=0.02)
 
@@ -269,6 +271,7 @@ def test_a_search_of_an_mlx5_that_finds_nothing_rests_for_ten_measurements() -> 
         for _ in range(65):
             now += gap
             rule.interrupted(now, 1, 1514, 0, 0)
+            rule.unmasked(now)
         gap = gap * 23 // 20
         periods.append(round(rule.due(0, 0) / US))
     assert periods[:10] == [8, 2, 8, 2, 8, 2, 8, 2, 8, 2]

@@ -46,6 +46,12 @@ def test_nothing_can_be_done_without_room_or_with_one_vnic():
     assert rebalance([1.0, 0.0], [[1], []], 0.7, 0.9) == []
 
 
+def test_a_queue_of_one_vnic_that_is_as_busy_keeps_no_other_from_giving_away():
+    """Two queues without idle time, of which one has three vNICs."""
+    assert rebalance([1.0, 1.0, 0.0], [[1, 1, 1], [3], []], 0.7, 0.9) == [Move(0, 0, 2)]
+    assert rebalance([0.95, 1.0, 0.0], [[1, 1, 1], [3], []], 0.7, 0.9) == [Move(0, 0, 2)]
+
+
 def test_two_quiet_queues_become_one():
     """30 % and 35 % make 65 %, below 70: all vNICs of the less busy one move, the last first, so that positions stay valid."""
     assert rebalance([0.0, 0.30, 0.35, 0.9], [[], [1, 2], [3], [4]], 0.7, 0.95) == [Move(1, 1, 2), Move(1, 0, 2)]

@@ -199,6 +199,9 @@ class Moderation:
         An adaptive rule sets its interval.
         """
 
+    def unmasked(self, now: int) -> None:
+        """Record the end of a poll, at which the driver unmasks the interrupt; ``now`` may be in the future."""
+
     def for_completions(self) -> Moderation:
         """Return the moderation of transmit completions on the same vector; here the same interval."""
         return self
@@ -295,7 +298,8 @@ class ProfileSearch(Moderation):
     Source: ``net_dim`` of Linux from 4.16 on (lib/dim from 5.3 on), with its receive profiles whose period restarts at
     each completion, and mlx5e_build_nic_params, which enables it on capable devices and starts with the second profile.
     A wait is computed at its start: the mean time until random frames, with the mean distance of those of the last
-    interrupt, leave a gap of the period, unless their number is reached before.
+    poll, leave a gap of the period, unless their number is reached before. The frames of a poll have arrived since the
+    end of the previous poll, which may be long before the interrupt, or after it.
     """
 
     def __init__(self) -> None:
@@ -305,7 +309,11 @@ class ProfileSearch(Moderation):
         self._state, self._ups, self._downs, self._steps = _RESTS, 0, 0, 0
         self._before = (0, 0, 0)
         self._measuring = False
-        self._since = self._last = self._passed = self._events = self._frames = self._octets = 0
+        self._since = self._last = self._events = self._frames = self._octets = 0
+        self._polled_ps = self._poll_end = 0
+
+    def unmasked(self, now: int) -> None:
+        self._polled_ps, self._poll_end = now - self._poll_end, now
 
     def due(self, first: int, last: int | None) -> int:
         return first + self._interval
@@ -323,10 +331,10 @@ class ProfileSearch(Moderation):
                 self._measuring = False
             else:
                 self._begin(now)
-        frames = received or sent
-        if frames and self._passed:  # frames polled since the last interrupt arrived before it
-            self._interval = self._wait(self._passed // frames)
-        self._passed, self._last = now - self._last, now
+        gap = self._polled_ps // received if received else (now - self._last) // sent if sent else 0
+        if gap:
+            self._interval = self._wait(gap)
+        self._last = now
 
     def _begin(self, now: int) -> None:
         """Start a measurement."""

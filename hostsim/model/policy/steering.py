@@ -63,9 +63,9 @@ def rebalance(
 ) -> list[Move]:
     """Return the moves of the NetQueue balancer in one period: unpack a busy queue, or pack two idle ones.
 
-    A queue with a busy receive context loses one of its vNICs: to the least busy queue in use if that stays below the
-    threshold, else to an unused one, if there are PCPUs for another context. If no queue is too busy, the least busy
-    one is closed if the next can take all its vNICs.
+    The busiest queue with several vNICs loses one if its receive context is busy: to the least busy queue in use if
+    that stays below the threshold, else to an unused one, if there are PCPUs for another context. If no such queue is
+    too busy, the least busy one is closed if the next can take all its vNICs.
 
     Args:
         loads: load of the receive context of each queue as a share of a PCPU, 0 to 1.
@@ -78,7 +78,8 @@ def rebalance(
     if not used:
         return []
     by_load = sorted(used, key=lambda queue: loads[queue])
-    fullest = by_load[-1]
+    # a queue with one vNIC has nothing to lose, however busy it is
+    fullest = next((queue for queue in reversed(by_load) if len(members[queue]) > 1), by_load[-1])
     if loads[fullest] > unpack_above and len(members[fullest]) > 1:
         total = sum(members[fullest])
         shares = [loads[fullest] * packets / total for packets in members[fullest]] if total else []

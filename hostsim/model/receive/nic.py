@@ -267,6 +267,12 @@ class RxQueue(NicQueue):
 
     def unmask(self, now: int) -> None:
         """Unmask the interrupt, as the poller goes to sleep; moderation may delay the next interrupt."""
+        if self.adapts:
+            self._moderation.unmasked(now)
+        self._await_first(now)
+
+    def _await_first(self, now: int) -> None:
+        """Arm the timer for the first frame or completion."""
         self.admit(now)
         self._masked = False
         first = self.ring.first()
@@ -351,7 +357,7 @@ class RxQueue(NicQueue):
         if not self.ring.held:
             sent = self._first_sent()
             if sent is None or self._due(self._completions, sent) > now:
-                self.unmask(now)  # the frame arrived later than its lower bound
+                self._await_first(now)  # the frame arrived later than its lower bound
                 return
         self.interrupted = now
         self.interrupts += self._counted
