@@ -1,8 +1,8 @@
 """The corpus of faulty files: initial texts, the changes of each case, and the required messages.
 
 A case of ``tests/corpus/GROUP.yaml`` is ``name: {change | add | text: ..., told: [...]}``: pairs of old and new text, lines to add, or a
-whole file in place of the group's own. ``told`` are the lines on stderr, all of them; lists that grow with the product stand as words in
-braces. A byte that is no UTF-8 stands as ``<byte e9>``.
+whole file in place of the group's own. ``told`` lists all lines on stderr; lists that grow with the product are written
+as words in braces. A byte that is not UTF-8 is written as ``<byte e9>``.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """Fingerprints of runs: a 64-bit hash of all events on a host, and one of the results.
 
-A fingerprint has ingredients, each a running hash of its own, so that a changed one says what has moved:
+A fingerprint has ingredients, each with its own running hash, so that a changed ingredient shows the kind of change:
 
 =====  =================================================================================================================
 ``t``  instants of events, in picoseconds
 ``p``  the part of the host: its kind and position, never a name that a user gave
 ``k``  kind of event: wake, start, preempt, end, a PCPU's interrupt, a guest's interrupt
 ``v``  value of the event: length of the stay, time charged so far, state of the world
-``r``  random streams: their scopes and where each of them stands at the end
+``r`` random streams: their scopes, and the final state of each
 ``s``  final scalars: the counters of `SCALARS`, latencies
 =====  =================================================================================================================
 
-Everything in ``t``, ``p``, ``k``, ``v`` and ``s`` is an integer. The hooks stand around methods of the model while a run is
-recorded and are gone afterwards: a run that nobody records pays nothing for them.
+Everything in ``t``, ``p``, ``k``, ``v`` and ``s`` is an integer. Hooks wrap methods of the model only while a run is
+recorded, so other runs have no additional cost.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Recorder:
         self._place: dict[object, str] = {}
 
     def know(self, host: Host) -> None:
-        """Learn where each part stands."""
+        """Record the position of each part."""
         parts: dict[str, int] = {}
         for pcpu in host.scheduler.pcpus:
             self._place[pcpu] = f"pcpu{pcpu.index}"

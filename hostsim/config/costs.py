@@ -216,7 +216,7 @@ class CostModel(Spec):
     e1000_doorbell: Cost
     """A guest's write to an e1000 register that announces packets: an exit that the monitor handles."""
     e1000_interrupt: Cost
-    """A guest's register accesses of an e1000 for an interrupt, as exits, in addition to the interrupt itself."""
+    """A guest's accesses to e1000 registers at an interrupt, as exits, in addition to the interrupt itself."""
     networld_tx: Cost
     """One packet taken from a vNIC's transmit ring: descriptor, mapping of guest memory."""
     networld_tx_completion: Cost

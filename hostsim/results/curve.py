@@ -242,7 +242,8 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     """The left-hand measure of a figure as a tidy frame: the axes of its series, x, ``mean``, ``low``, ``high``, ``runs``.
 
     For an ensemble, ``low`` and ``high`` are the ends of the replication's interval; ``prediction_low`` and ``prediction_high`` precede ``runs``
-    (`hostsim.results.estimate`). Ends are NaN for one run or without bound; a percentile that is not estimable is NaN everywhere.
+    (`hostsim.results.estimate`). Both ends are NaN with a single run or for an unbounded value; a percentile that is
+    not estimable has only NaN.
     """
     import numpy as np
     import pandas as pd

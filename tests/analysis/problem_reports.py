@@ -1,6 +1,6 @@
 """Public problem reports as small scenarios, each with its documented cause and a change that relieves it.
 
-Servers are small and runs are short: what is held is which part limits, not by how much.
+Servers are small and runs are short: tests check which part is the limit, not by how much.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Report:
     cause: str
     """Beginning of the bottleneck's text."""
     change: Mapping[str, Any]
-    """What relieves it, by path."""
+    """Changes that relieve it, by path."""
     measure: str
     """Measure of the subject that the change improves."""
     is_better: int

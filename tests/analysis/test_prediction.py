@@ -92,7 +92,7 @@ def test_errors_are_relative_to_what_was_published():
 
 
 def test_two_of_a_source_are_in_the_published_order_or_not():
-    """For either of the two; bands that touch, another unit and another source give no order."""
+    """The order is judged for either of the two. Bands that touch, different units and different sources have no order."""
     assert [LOW.is_in_order(HIGH, time) for time in TIMES] == [False, True]
     assert [HIGH.is_in_order(LOW, time) for time in TIMES] == [False, True]
     touching = prediction("lab.third", "90", (90, 100), 1, 1)
@@ -140,7 +140,7 @@ def test_what_was_changed_for_a_measurement_is_scored_apart():
 
 
 def test_a_bound_is_no_value():
-    """It is printed as one, is in no band and has no error."""
+    """A bound is printed as such, is not in any band and has no error."""
     made = replace(LOW, verdict=replace(LOW.verdict, bound=Bound.AT_LEAST), first=None)
     assert (made.value("today"), made.in_band("today"), made.error("today")) == (None, False, None)
     assert rows([made])[1][4] == "at least 55"

@@ -47,7 +47,7 @@ def done(scenario, tmp_path_factory):
 
 
 def test_guest_cpu_hangs_on_the_process_by_what_its_cycles_take(scenario, done):
-    """250 packets in 50 ms with so many more cycles at 2.67 GHz, the last of which is not read yet; other varied constants hardly matter."""
+    """250 packets in 50 ms with this many more cycles at 2.67 GHz; the last one is not read yet. Other varied constants hardly matter."""
     _, result, _, _ = done
     first = result.factors[0]
     assert first.constant.name == "rhel6.applications.udp_sink"
@@ -124,7 +124,7 @@ def test_unfinished_or_failed_runs_leave_no_findings(scenario, done):
 
 
 def test_a_metric_that_the_runs_do_not_tell_leaves_no_findings(scenario, tmp_path):
-    """A percentile that needs 36,887 packets is not estimable from 250, and no runs of Sobol's method are made."""
+    """A percentile that needs 36,887 packets is not estimable from 250, so Sobol's method makes no runs."""
     question = asked(scenario, metric="latency_p9999")
     result, outcome = answered(question, tmp_path)
     assert result is None

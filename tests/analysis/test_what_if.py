@@ -92,7 +92,7 @@ def test_what_changes_nothing_is_said(tiny):
 
 
 def test_one_replication_is_told_to_have_no_interval(tiny):
-    """If the number is given, that many are run."""
+    """A given number of replications is exact."""
     found = ask(tiny, {"hardware.cpu.clock": "2 GHz"}, axes={"receivers": 1}, replications=1)
     assert "one replication has no interval" in found.notes[0]
     assert found.differences.certain == ()
@@ -127,7 +127,7 @@ def test_a_change_that_cannot_be_is_refused(tiny, asked, words):
 
 
 def test_a_changed_axis_has_one_value_before(tiny):
-    """Two of them would be two questions."""
+    """A change of two values would be two questions."""
     with pytest.raises(hostsim.InputError, match="several values before"):
         ask(tiny, {"receivers": 2}, axes={"receivers": [1, 2]})
 
@@ -135,7 +135,7 @@ def test_a_changed_axis_has_one_value_before(tiny):
 @pytest.mark.parametrize("values", ["1, 2", "1..2"])
 @pytest.mark.parametrize("name", ["receivers", "vms.receiver.count"])
 def test_a_changed_axis_has_one_value_afterwards(tiny, name, values):
-    """Two hosts would be taken for replications of one."""
+    """Runs of two hosts would count as replications of one."""
     with pytest.raises(hostsim.InputError, match="receivers: has several values after the change"):
         ask(tiny, {name: values}, axes={"rate": "5 kpps"})
 

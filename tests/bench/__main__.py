@@ -1,7 +1,7 @@
 """``make bench``: wall times of this machine into ``build/bench.json``, as one flat object.
 
-Every figure is the median of three; hostsim and its peers take turns in one run, so that a machine whose speed drifts
-drifts for both.
+Every figure is the median of three; hostsim and its peers take turns in one run, so that a drift of the machine's speed
+affects both.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ PACKET_PS: Final = 60 * US
 
 
 class ChainWorld(World):
-    """A stage as a world: takes all packets of its ring, and hands each on when its own work is done."""
+    """A stage as a world: takes all packets of its ring, and passes each on when its work is done."""
 
     def __init__(self, scheduler: Scheduler, node: Node, last: Pcpu, flow: Flow, following: ChainWorld | None) -> None:
         super().__init__("chain", "stage", system=False, node=node, last=last)
@@ -79,7 +79,7 @@ class ChainWorld(World):
 def hostsim_us(seconds: float = 2.0) -> tuple[float, float]:
     """Microseconds of wall time, and events, per dispatch: the same chains on hostsim's scheduler, PCPUs, rings and probe.
 
-    Costs of switches are nil, as in the floor; what is counted and charged is everything.
+    Costs of switches are 0, as in the comparison with SimPy alone; everything is counted and charged.
     """
     spec = point_at(load("splitrx"), {}).spec
     clock = Clock()

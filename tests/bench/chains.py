@@ -1,7 +1,7 @@
-"""Chains of worlds on a bare scheduler, twice: as SimPy alone can do it, and as a hostsim host. Run as a program, it prints JSON.
+"""Chains of worlds on a bare scheduler, twice: with SimPy alone, and as a hostsim host. As a program, it prints JSON.
 
 Forty PCPUs, 470 chains of forty stages, Poisson arrivals at each head: a stage holds its PCPU for 3 us and 60 us a packet,
-then hands its batch to the next.
+then passes its batch to the next stage.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def test_effective_parameters_and_choices_count() -> None:
 
 
 def test_what_the_fit_moved_has_its_stated_value_beside_it() -> None:
-    """No other number has one: the shipped files and the fit's summary belong to one calibration."""
+    """Only moved numbers have a prior: the shipped files and the fit's summary belong to one calibration."""
     inputs = {f"{name}.{path}": one for name in shipped() for path, one in scenario_inputs(loaded(name)).items()}
     numbers = {one.name: one for one in shipped_constants()} | inputs
     moved = {name for name, one in numbers.items() if one.prior is not None}

@@ -118,7 +118,7 @@ def test_a_stored_run_is_found_by_the_code_that_made_it(
 def test_a_stored_run_is_found_after_a_change_that_no_run_depends_on(
     found: dict[str, tuple[bool, Mapping[str, str]]], parts: Mapping[str, str], change: str
 ) -> None:
-    """A night of runs survives it."""
+    """Runs of a whole night are still used."""
     assert found[change] == (True, parts)
 
 
@@ -191,7 +191,7 @@ def test_a_cache_saves_parsing_and_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_run_depends_on_these_rooms_numpy_and_simpy_alone(parts: Mapping[str, str]) -> None:
-    """The code of a run excludes the loader, the catalogue of measures, and all that draws, judges or runs a sweep."""
+    """The code of a run excludes the loader, the catalogue of measures, and everything that draws, judges or runs a sweep."""
     rooms = {name.split("/")[0] for name in parts}
     own = {"units", "results", "config", "plugin", "engine", "model", "campaign"}
     assert rooms == {*own, "numpy", "simpy"}

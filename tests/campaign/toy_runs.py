@@ -92,7 +92,7 @@ class Lethal:
 
 
 def _send_half(pipe: Connection, content: memoryview) -> None:
-    """Dies in the midst of a message."""
+    """Ends its process in the middle of a message."""
     os.write(pipe.fileno(), content[: len(content) // 2])
     os.kill(os.getpid(), signal.SIGKILL)
 

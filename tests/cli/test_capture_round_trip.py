@@ -35,7 +35,7 @@ HIDDEN = {
 
 @pytest.mark.slow
 def test_costs_behind_captures_are_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
-    """Each lies in its 90 % interval; the interval of at least one is narrower than its prior, and leaves out the shipped value."""
+    """Each is in its 90 % interval; at least one interval is narrower than its prior and excludes the shipped value."""
     monkeypatch.chdir(tmp_path)
     Path("receiver.yaml").write_text(RECEIVER)
     changes = [f"--set={path}={value}" for path, value in HIDDEN.values()]

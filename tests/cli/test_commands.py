@@ -262,7 +262,7 @@ def test_a_dry_run_says_what_is_missing_and_runs_nothing(cli, tiny):
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_dry_run_of_a_calibration_counts_runs_that_the_shipped_host_has(cli, tiny, monkeypatch):
-    """Other hosts have to run what is stored of it."""
+    """Runs of one host are not used for another."""
     Path("measured.csv").write_text("receivers,rate,metric,value,interval\n1,5 kpps,guest_cpu,6.9,0.3\n")
     arguments = ("calibrate", "tiny.yaml", "--to", "measured.csv", "--dry-run")
     assert cli("run", tiny, "--quick", "--jobs", "1").exit_code == 0
@@ -499,7 +499,7 @@ def test_pages_and_figures_of_a_folder_are_written_through_no_link_that_leads_ou
 
 
 def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny_run):
-    """What was run is enough."""
+    """Existing runs suffice."""
     tiny_run.unlink()
     drawn = cli("plot", "results/tiny", "--pdf")
     assert [Path(line).name for line in drawn.stdout.splitlines()] == ["cpu.svg", "cpu.png", "cpu.pdf"]

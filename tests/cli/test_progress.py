@@ -38,7 +38,7 @@ def test_failures_are_said(capsys):
     [(0.2, "less than a second"), (45.4, "45 s"), (200, "3 min 20 s"), (59.7, "1 min 0 s"), (7500, "2 h 5 min")],
 )
 def test_durations_are_said_as_people_do(seconds, words):
-    """No digits that nobody needs."""
+    """Times have no superfluous digits."""
     assert duration(seconds) == words
 
 

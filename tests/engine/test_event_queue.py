@@ -57,7 +57,7 @@ def test_whatever_is_entered_moved_and_withdrawn_the_order_is_that_of_a_sorted_l
 
 
 def test_an_entry_that_was_taken_out_can_be_entered_again():
-    """Nothing of its former position is left."""
+    """Its former position has no trace of it."""
     event_queue, rung = EventQueue(), []
     entry = Noted(rung)
     event_queue.enter(entry, 5)

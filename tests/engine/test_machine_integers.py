@@ -1,6 +1,7 @@
-"""Machine integers of compiled code against Python's, up to the longest times and most packets that can be written.
+"""Machine integers of compiled code compared with Python's, up to the longest times and the largest numbers of packets
+that a file can have.
 
-Interpreted, these tests hold trivially; `make test` runs them with what is compiled.
+Interpreted code passes these tests trivially; `make test` runs them with compiled modules.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def start(
     Args:
         folder: where it runs.
         options: of the command.
-        path: folder of modules that go before all others.
+        path: folder of modules that precede all others.
         before: called in its process before it begins.
     """
 

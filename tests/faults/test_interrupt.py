@@ -1,6 +1,7 @@
 """Ctrl-C ends any command within 2 s of processor time, in any phase.
 
-No test presses at a moment that a fast machine could be past: a command presses itself at an event, or works for longer than anyone waits.
+No test sends Ctrl-C at a time that a fast machine may have passed: a command interrupts itself at an event, or works
+for hours.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from hostsim.cli.status import GRACE_S
 from tests.faults import sweep
 
 ALLOWED_S = GRACE_S + 0.5
-"""Processor time from Ctrl-C to the end, on the machine of the fixture `slowness`: steps between two checks for a signal take longer on a slow one."""
+"""Processor time from Ctrl-C to the end on the machine of the fixture `slowness`; a slow machine takes longer between
+two checks for a signal.
+"""
 WORKS_S = 2.0
 """Processor time after which a command has begun its work, on that machine."""
 TICK = os.sysconf("SC_CLK_TCK")

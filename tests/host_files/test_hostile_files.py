@@ -83,7 +83,7 @@ def test_all_files_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_limits_hold_after_decompression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small file may be large inside."""
+    """A small file may be large when decompressed."""
     monkeypatch.setattr(reader, "MAX_CAPTURE", 100_000)
     file = tmp_path / "bomb.gz"
     file.write_bytes(gzip.compress(HEADER.encode() + b'"12/11/2012 19:09:23","1.00"\n' * 50_000))

@@ -142,7 +142,7 @@ RESPONSES = ("settled_response_mean", "settled_response_p50", "settled_response_
         ([60 - time // 4 for time in range(128)], 0, True),
         ([100 + time // 16 for time in range(128)], 0, True),  # by 4 % in the second half
         ([10 + time // 2 for time in range(16)], 8, False),
-        ([10 + time // 2 for time in range(14)], 7, True),  # too short to be told
+        ([10 + time // 2 for time in range(14)], 7, True),  # too short for a judgement
     ],
 )
 def test_what_still_rises_at_the_end_of_a_run_has_no_bound(times_ms: list[int], cut: int, is_bounded: bool) -> None:

@@ -1,4 +1,4 @@
-"""Whole hosts that are small enough for hand calculation: a clock of 1 GHz, so that a cycle is a nanosecond, and own costs."""
+"""Whole hosts that are small enough for hand calculation: a clock of 1 GHz, so that a cycle is a nanosecond, and separate costs."""
 
 from __future__ import annotations
 

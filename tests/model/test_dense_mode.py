@@ -44,7 +44,7 @@ def full(load: str = "600 us", *, vms: int = 4, vcpus: int = 2, **changes) -> Ho
 
 
 def idle(host: Host) -> None:
-    """Let no more work come."""
+    """Stop further work from arriving."""
     for vcpu in host.vcpus:
         if vcpu.work is not None:
             vcpu.work._arrivals = RecordedArrivals([])

@@ -1,4 +1,4 @@
-"""Guest devices: the answers of each kind to the parts of a host that treat all kinds alike."""
+"""Guest devices: each kind's behaviour behind the interface that the host uses for all kinds."""
 
 from __future__ import annotations
 
