@@ -14,12 +14,15 @@ cumulative unless marked as a level or fixed:
 ``pcpu.switches``                  of these, another world than the last one on this PCPU; the idle loop counts as one
 ``pcpu.preemptions``               running worlds that were preempted
 ``pcpu.node``                      fixed: NUMA node of the PCPU
+``node.waiting_ps``                time worlds waited for a PCPU of the NUMA node, added over worlds
+``node.memory_ps``                 time the node's memory was busy with copies
 ``KIND.used_ps``                   time charged to worlds; KIND is one of ``vcpu``, ``netpoll``, ``splitrx``, ``networld``,
                                    ``vmkernel`` (if such threads exist), ``firmware``
 ``KIND.ready_ps``                  time worlds waited for a PCPU
 ``KIND.costop_ps``                 time vCPUs were co-stopped for their siblings
 ``KIND.dispatches``                dispatches of worlds of the kind
 ``KIND.node``                      a level: home NUMA node
+``vcpu.limited_ps``                time vCPUs waited because of a limit (if there is one)
 ``numa_io.in_force_ps``            time NUMA-aware I/O placement was active
 ``tuning.dense_ps``                time dense mode was active
 ``guest.interrupts``               virtual interrupts taken by a vCPU
@@ -69,6 +72,14 @@ cumulative unless marked as a level or fixed:
 ``nic.tx_dropped``                 packets dropped as its transmit queue was full
 ``nic.rx_wire_ps``                 time that received frames took on the wire, or on the slot if that is slower
 ``nic.tx_wire_ps``                 time that sent frames took on the wire, or on the slot if that is slower
+``slot.frames``                    frames that the switch inside a NIC forwarded (if functions send to each other)
+``slot.out_ps``, ``slot.in_ps``    time these and other frames took on the NIC's slot, out of memory and into memory
+``local.came``                     packets from other VMs of the host for a vNIC (if VMs send to each other)
+``local.delivered``                of these, copied to the receiver
+``local.dropped``                  of these, dropped at its full receive list
+``local.lost``                     frames in these dropped packets
+``local.inside``                   a level: packets on the receive list
+``switched.packets``               of the packets of a transmit queue, those for another VM of the host
 ``work.come``                      bursts of CPU work that arrived at a guest
 ``work.dropped``                   of these, dropped as too many waited
 ``work.started``                   of these, started
