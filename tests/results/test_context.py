@@ -97,7 +97,12 @@ def test_a_ring_is_as_full_as_it_was_at_the_end_of_a_slice():
 
 def test_the_ring_of_a_function_is_a_queue_of_the_nic():
     """Its vCPU gets the drops and the largest number of frames of that queue, not of a ring of a vNIC."""
-    counters = {"queue.inside": (128, 0), "queue.dropped": (30, 0), "queue.context": (-1, 0), "port.ring_inside": (0, 0, 0)}
+    counters = {
+        "queue.inside": (128, 0),
+        "queue.dropped": (30, 0),
+        "queue.context": (-1, 0),
+        "port.ring_inside": (0, 0, 0),
+    }
     row = by_name(contexts(with_function(host_record(counters))))["a.vcpu0"]
     assert (row["fill"], row["dropped"], row["serves"]) == (50.0, 30.0, "vmnic0-vf0-rx0, a.eth1")
 
