@@ -33,8 +33,20 @@ PAGES = sorted(
     if page.parent.name != "reference"
 )
 RUN = [page for page in PAGES if any(f.kind in ("{session}", "{python}") for f in fences((ROOT / page).read_text()))]
-KINDS = {"", "text", "sh", "python", "sql", "{session}", "{python}", "{toctree}", "{literalinclude}", "{glossary}"}
-"""Kinds of blocks that a page may have; none for YAML, which is included from tested files."""
+KINDS = {
+    "",
+    "text",
+    "sh",
+    "python",
+    "sql",
+    "yaml",
+    "{session}",
+    "{python}",
+    "{toctree}",
+    "{literalinclude}",
+    "{glossary}",
+}
+"""Kinds of blocks that a page may have; YAML has the lines of a tested file."""
 RECIPE = {"docs/project/extend.md": {"diff", "console"}}
 """Blocks of the page whose recipes `test_extend` applies and runs."""
 
@@ -71,10 +83,22 @@ def test_the_answer_in_the_readme_is_printed_by_its_command(folder: Path) -> Non
 
 
 def test_pages_hold_what_is_run_or_included_only() -> None:
-    """A block of another kind would be unchecked; YAML is included, never pasted."""
+    """A block of another kind would be unchecked."""
     found = {(page, f.line, f.kind) for page in PAGES for f in fences((ROOT / page).read_text(encoding="utf-8"))}
     assert {entry for entry in found if entry[2] not in KINDS | RECIPE.get(entry[0], set())} == set()
     assert len(RUN) >= 7
+
+
+def test_yaml_on_a_page_has_the_lines_of_an_example() -> None:
+    """A reader of the checkout sees the lines, and the example with them is tested."""
+    examples = [f"\n{path.read_text(encoding='utf-8')}\n" for path in sorted(EXAMPLES.glob("*.yaml"))]
+    blocks = [
+        (page, f) for page in PAGES for f in fences((ROOT / page).read_text(encoding="utf-8")) if f.kind == "yaml"
+    ]
+    assert len(blocks) >= 7
+    for page, block in blocks:
+        text = "\n".join(block.lines)
+        assert any(f"\n{text}\n" in example for example in examples), f"{page}:{block.line}"
 
 
 def commands() -> list[tuple[str, str]]:
