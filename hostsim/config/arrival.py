@@ -181,11 +181,11 @@ class _Short:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         time = TypeAdapter(PositiveDuration).json_schema()
-        told = (
+        allowed = (
             f"a number and a unit of duration, a list of these, or a mapping with {', '.join(ServiceSpec.model_fields)}"
         )
         listed = {"type": "array", "items": time, "minItems": 1}
-        return {"anyOf": [time, listed, handler(schema)], "x-allowed": told}
+        return {"anyOf": [time, listed, handler(schema)], "x-allowed": allowed}
 
     def _long(self, value: Any) -> Any:
         if isinstance(value, str):

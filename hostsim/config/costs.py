@@ -66,7 +66,7 @@ class Cost(Provenance):
             raise ValueError(f"is longer than any step of work|{allowed}")
         beside = [*(self.range or ()), *(() if self.prior is None else (self.prior,))]
         # times are whole picoseconds, and cycles never are integers
-        if any(isinstance(number, int) == (self.time is None) for number in beside):
+        if any(isinstance(amount, int) == (self.time is None) for amount in beside):
             raise ValueError("is not of one unit|value, range and prior in cycles, or all of them times")
         return self
 

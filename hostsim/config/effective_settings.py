@@ -73,10 +73,10 @@ _Written = Mapping[str, object]
 
 
 def _resolve(
-    table: Mapping[str, SettingSpec], given: _Written, path: str, faults: list[Fault], warnings: list[str]
+    table: Mapping[str, SettingSpec], written: _Written, path: str, faults: list[Fault], warnings: list[str]
 ) -> dict[str, int | str]:
     values = {name: setting.default for name, setting in table.items()}
-    for name, value in given.items():
+    for name, value in written.items():
         if len(faults) >= _MOST_FAULTS:
             faults.append(Fault("has more faults, which are not checked", path))
             break
@@ -176,7 +176,7 @@ def vmx_table(platform: PlatformSpec, vnics: int) -> dict[str, SettingSpec]:
     for name, setting in platform.vmx.items():
         if name.startswith(("ethernetX.", "pciPassthruX.")):
             count = vnics if name.startswith("ethernetX.") else PASSTHROUGH
-            table.update({name.replace("X.", f"{number}.", 1): setting for number in range(count)})
+            table.update({name.replace("X.", f"{index}.", 1): setting for index in range(count)})
         else:
             table[name] = setting
     return table
@@ -212,9 +212,9 @@ def vm_settings(
     keys = _resolve(vmx_table(platform, vnics), vmx, f"{path}.vmx", faults, warnings)
     host = _resolve(platform.advanced, advanced, "host.advanced", [], [])
     exclusive = _exclusive(platform, keys, warnings)
-    made = [
-        _vnic(platform, host, vmx, keys, guest, rings, number, f"{path}.vmx", faults, exclusive=exclusive)
-        for number in range(vnics)
+    vnics_or_none = [
+        _vnic(platform, host, vmx, keys, guest, rings, index, f"{path}.vmx", faults, exclusive=exclusive)
+        for index in range(vnics)
     ]
     shares = str(keys["sched.cpu.shares"]).casefold()
     if shares not in _SHARES and not (shares.isdecimal() and 1 <= int(shares) <= 1_000_000):
@@ -259,36 +259,36 @@ def vm_settings(
         affinity=() if exclusive else affinity,
         prefer_ht=keys.get("numa.vcpu.preferHT") == "TRUE" or host.get("Numa.PreferHT") == 1,
         max_per_virtual_node=int(keys.get("numa.vcpu.maxPerVirtualNode", 0)) if vcpus >= _VIRTUAL_NUMA else 0,
-        vnics=tuple(vnic for vnic in made if vnic is not None),
+        vnics=tuple(vnic for vnic in vnics_or_none if vnic is not None),
     )
     return settings, faults, warnings
 
 
 def effective_offloads(
-    asked: OffloadSettings, guest: GuestSpec, path: str
+    guest_offloads: OffloadSettings, guest: GuestSpec, path: str
 ) -> tuple[OffloadedCosts | None, list[Fault]]:
     """The effective offloads of a VM; None if all are on.
 
     As in Linux, an offload is off without another one that it needs.
 
     Args:
-        asked: offloads that the guest sets.
+        guest_offloads: offloads that the guest sets.
         guest: the guest.
         path: of the offloads in the file (``vms.receiver.offloads``), for faults.
     """
-    if asked.is_default:
+    if guest_offloads.is_default:
         return None, []
     faults = [
         Fault("has no cost in the guest's file", f"{path}.{key}", "False", "true, or a guest with checksum_per_byte")
         for key in ("tx_checksum", "rx_checksum")
-        if not getattr(asked, key) and guest.checksum_per_byte is None
+        if not getattr(guest_offloads, key) and guest.checksum_per_byte is None
     ]
     offloads = OffloadedCosts(
-        tso=asked.tso and asked.tx_checksum,
-        lro=asked.lro and asked.rx_checksum,
-        gro=asked.gro,
-        tx_checksum=None if asked.tx_checksum else guest.checksum_per_byte,
-        rx_checksum=None if asked.rx_checksum else guest.checksum_per_byte,
+        tso=guest_offloads.tso and guest_offloads.tx_checksum,
+        lro=guest_offloads.lro and guest_offloads.rx_checksum,
+        gro=guest_offloads.gro,
+        tx_checksum=None if guest_offloads.tx_checksum else guest.checksum_per_byte,
+        rx_checksum=None if guest_offloads.rx_checksum else guest.checksum_per_byte,
     )
     return offloads, faults
 
@@ -297,7 +297,7 @@ def _pcpus(text: str, path: str, faults: list[Fault]) -> tuple[int, ...]:
     """Numbers of PCPUs in ``sched.cpu.affinity``, such as ``0,2,4-7``; empty for ``all``."""
     if text.strip() in ("all", ""):
         return ()
-    found: set[int] = set()
+    pcpus: set[int] = set()
     for piece in text.split(","):
         first, _, last = (part.strip() for part in piece.partition("-"))
         last = last or first
@@ -307,8 +307,8 @@ def _pcpus(text: str, path: str, faults: list[Fault]) -> tuple[int, ...]:
             allowed = "all, or numbers of PCPUs with commas between: 0,2,4-7"
             faults.append(Fault("is not a list of PCPUs", f"{path}.sched.cpu.affinity", repr(text), allowed))
             return ()
-        found.update(range(int(first), int(last) + 1))
-    return tuple(sorted(found))
+        pcpus.update(range(int(first), int(last) + 1))
+    return tuple(sorted(pcpus))
 
 
 def _exclusive(platform: PlatformSpec, keys: _Values, warnings: list[str]) -> bool:
@@ -323,24 +323,24 @@ def _exclusive(platform: PlatformSpec, keys: _Values, warnings: list[str]) -> bo
 def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[PassthroughSettings | FunctionSettings, ...]:
     """Passed-through NICs and functions of NICs, in the order of their numbers."""
     names: list[str] = []
-    found: list[PassthroughSettings | FunctionSettings] = []
-    for number in range(PASSTHROUGH):
-        where, name = f"{path}.pciPassthru{number}.id", str(keys[f"pciPassthru{number}.id"])
-        if keys[f"pciPassthru{number}.present"] != "TRUE":
+    devices: list[PassthroughSettings | FunctionSettings] = []
+    for index in range(PASSTHROUGH):
+        where, name = f"{path}.pciPassthru{index}.id", str(keys[f"pciPassthru{index}.id"])
+        if keys[f"pciPassthru{index}.present"] != "TRUE":
             continue
-        if port := str(keys[f"pciPassthru{number}.pfId"]):
+        if port := str(keys[f"pciPassthru{index}.pfId"]):
             if name:
-                message = f"names a whole NIC beside pciPassthru{number}.pfId, which makes this a function of a NIC"
-                faults.append(Fault(message, where, repr(name), f"nothing, or no pciPassthru{number}.pfId"))
-            found.append(FunctionSettings(nic=port))
+                message = f"names a whole NIC beside pciPassthru{index}.pfId, which makes this a function of a NIC"
+                faults.append(Fault(message, where, repr(name), f"nothing, or no pciPassthru{index}.pfId"))
+            devices.append(FunctionSettings(nic=port))
             continue
         if not name:
             faults.append(Fault("names no NIC to pass through", where, "''", "the name of a physical NIC"))
         elif name in names:
             faults.append(Fault("is passed through to this VM already", where, repr(name), "each NIC once"))
         names.append(name)
-        found.append(PassthroughSettings(nic=name))
-    return tuple(found)
+        devices.append(PassthroughSettings(nic=name))
+    return tuple(devices)
 
 
 def _vnic(
@@ -350,16 +350,16 @@ def _vnic(
     keys: _Values,
     guest: GuestSpec,
     rings: Rings,
-    number: int,
+    index: int,
     path: str,
     faults: list[Fault],
     *,
     exclusive: bool,
 ) -> VnicSettings | None:
     """The settings of a vNIC; with high latency sensitivity no coalescing scheme holds interrupts back."""
-    name = f"ethernet{number}"
+    name = f"ethernet{index}"
     if str(keys[f"{name}.virtualDev"]) == "e1000":
-        return _e1000(host, vmx, keys, guest, rings, number, path, faults)
+        return _e1000(host, vmx, keys, guest, rings, index, path, faults)
     usual = host["Net.CoalesceScheme"] if host["Net.CoalesceDefaultOn"] == 1 else "disabled"
     scheme = str(vmx.get(f"{name}.coalescingScheme", usual))
     params = keys[f"{name}.coalescingParams"]
@@ -415,16 +415,16 @@ def _e1000(
     keys: _Values,
     guest: GuestSpec,
     rings: Rings,
-    number: int,
+    index: int,
     path: str,
     faults: list[Fault],
 ) -> VnicSettings | None:
     """The settings of an e1000, which has no queues, LRO, RSS or coalescing schemes."""
-    name, driver = f"ethernet{number}", guest.e1000
+    name, driver = f"ethernet{index}", guest.e1000
     for key in ("pnicFeatures", "coalescingScheme", "coalescingParams"):
-        if (asked := f"{name}.{key}") in vmx and str(keys[asked]) not in ("", "0"):
+        if (key_name := f"{name}.{key}") in vmx and str(keys[key_name]) not in ("", "0"):
             message = "is not for an e1000, which has one queue, no LRO, no RSS, and its driver's coalescing"
-            faults.append(Fault(message, f"{path}.{asked}", repr(vmx[asked]), f"with {name}.virtualDev: vmxnet3"))
+            faults.append(Fault(message, f"{path}.{key_name}", repr(vmx[key_name]), f"with {name}.virtualDev: vmxnet3"))
     if driver is None:
         where, given = f"{path}.{name}.virtualDev", repr(vmx.get(f"{name}.virtualDev"))
         faults.append(
@@ -451,5 +451,5 @@ def _e1000(
 
 def _context(host: _Values, vmx: _Written, keys: _Values, name: str) -> Literal["vm", "vnic", "queue"]:
     """The owner of a vNIC's transmit contexts: VM, vNIC or queue."""
-    asked = f"{name}.ctxPerDev"  # 1, 2 and 3 have the same meaning in both settings
-    return _CONTEXTS[int(keys[asked] if asked in vmx else host["Net.NetVMTxType"])]
+    key = f"{name}.ctxPerDev"  # 1, 2 and 3 have the same meaning in both settings
+    return _CONTEXTS[int(keys[key] if key in vmx else host["Net.NetVMTxType"])]

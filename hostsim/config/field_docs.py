@@ -25,24 +25,24 @@ def describe(schema: dict[str, Any], model: type[Any]) -> None:
 
 def field_docs(model: type[Any]) -> dict[str, str]:
     """Descriptions of the fields of a model: their own, their docstrings, or inherited ones."""
-    found: dict[str, str] = {}
+    docs: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-        found |= _prose(file).get(cls.__qualname__, {}) if file else {}
+        docs |= _prose(file).get(cls.__qualname__, {}) if file else {}
     own = {name: field.description for name, field in model.model_fields.items() if field.description}
-    return {name: text for name, text in (found | own).items() if name in model.model_fields}
+    return {name: text for name, text in (docs | own).items() if name in model.model_fields}
 
 
 @functools.lru_cache(maxsize=64)
 def _prose(file: str) -> Mapping[str, Mapping[str, str]]:
     """The docstrings of fields by class and field, in a module."""
-    found: dict[str, dict[str, str]] = {}
+    docs: dict[str, dict[str, str]] = {}
     for cls in ast.parse("".join(linecache.getlines(file))).body:
         if not isinstance(cls, ast.ClassDef):
             continue
-        fields = found.setdefault(cls.name, {})
+        fields = docs.setdefault(cls.name, {})
         for field, prose in itertools.pairwise(cls.body):
             match field, prose:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
                     fields[name] = inspect.cleandoc(text)
-    return found
+    return docs

@@ -123,9 +123,9 @@ def _nearest_file(file: Path, name: str) -> str:
     except (OSError, ValueError):  # a missing folder, or an impossible name
         return ""
     # by stem, as most of a short name is its suffix; the same suffix is preferred
-    known = {other.stem: other.name for other in sorted(beside, key=lambda other: other.suffix == file.suffix)}
-    nearest = nearest_name(file.stem[:_LONGEST_NAME], list(known))
-    return name.removesuffix(file.name) + known[nearest] if nearest else ""
+    names_by_stem = {other.stem: other.name for other in sorted(beside, key=lambda other: other.suffix == file.suffix)}
+    nearest = nearest_name(file.stem[:_LONGEST_NAME], list(names_by_stem))
+    return name.removesuffix(file.name) + names_by_stem[nearest] if nearest else ""
 
 
 def read_bytes(file: Path, name: str) -> bytes:

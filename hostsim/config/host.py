@@ -79,21 +79,21 @@ class HardwareSpec(Spec):
         """The same server with one PCPU in each core."""
         return self.model_copy(update={"cpu": self.cpu.model_copy(update={"threads": 1})})
 
-    def with_drivers(self, known: Collection[str]) -> HardwareSpec:
+    def with_drivers(self, names: Collection[str]) -> HardwareSpec:
         """The same server, with the driver of each NIC that a platform has.
 
         A NIC without a driver of the platform keeps its own.
 
         Args:
-            known: names of the platform's drivers.
+            names: names of the platform's drivers.
         """
-        found = {
-            name: next((driver for driver in (nic.driver, *nic.other_drivers) if driver in known), nic.driver)
+        drivers = {
+            name: next((driver for driver in (nic.driver, *nic.other_drivers) if driver in names), nic.driver)
             for name, nic in self.nics.items()
         }
-        if all(self.nics[name].driver == driver for name, driver in found.items()):
+        if all(self.nics[name].driver == driver for name, driver in drivers.items()):
             return self
-        nics = {name: nic.model_copy(update={"driver": found[name]}) for name, nic in self.nics.items()}
+        nics = {name: nic.model_copy(update={"driver": drivers[name]}) for name, nic in self.nics.items()}
         return self.model_copy(update={"nics": nics})
 
 
@@ -278,8 +278,8 @@ class PointSpec(Spec):
             for name in traffic.to
         }
         if of_vms := {
-            place: left_out
-            for place, group in enumerate(self.vms)
+            index: left_out
+            for index, group in enumerate(self.vms)
             if (left_out := _later_vm_keys(group, opens=group.name in opening))
         }:
             unused["vms"] = of_vms

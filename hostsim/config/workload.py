@@ -126,12 +126,12 @@ class VmDatagramsSpec(VmTraffic):
 
     @model_validator(mode="after")
     def _one_pace(self) -> VmDatagramsSpec:
-        given = (self.rate is not None) + (self.interval is not None)
-        if self.sent_by == "process" and given != 1:
+        count = (self.rate is not None) + (self.interval is not None)
+        if self.sent_by == "process" and count != 1:
             raise ValueError("needs exactly one pace|one of rate, interval; or sent_by: poll")
         if self.taken_by != "socket" and self.service is not None:
             raise ValueError("has a service time without a reading process|taken_by: socket; or no service")
-        if self.sent_by == "poll" and (given or self.burst > 1):
+        if self.sent_by == "poll" and (count or self.burst > 1):
             raise ValueError("sends at its maximum rate|no rate, interval or burst; or sent_by: process")
         return self
 
@@ -559,7 +559,7 @@ class WebSpec(Paced, TcpSpec):
         """Bytes of each object of a page, ascending: lognormal quantiles, scaled to the page."""
         page = self.page_size if self.page_size is not None else self.objects * (self.size or 0)
         normal = NormalDist()
-        shares = [exp(self.size_spread * normal.inv_cdf((place + 0.5) / self.objects)) for place in range(self.objects)]
+        shares = [exp(self.size_spread * normal.inv_cdf((index + 0.5) / self.objects)) for index in range(self.objects)]
         whole, ends = sum(shares), list(accumulate(shares))
         bounds = [0, *(round(page * end / whole) for end in ends)]
         return [max(1, high - low) for low, high in pairwise(bounds)]
