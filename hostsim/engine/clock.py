@@ -408,7 +408,7 @@ class OneShot(Entry):
     def __init__(self, clock: Clock) -> None:
         super().__init__()
         self._event_queue = clock.event_queue
-        self._wanted: i64 = 0
+        self._set_to: i64 = 0
         self._armed = False
 
     def expire(self, now: int) -> None:
@@ -418,11 +418,11 @@ class OneShot(Entry):
     @property
     def due(self) -> int | None:
         """Time at which the timer will fire; None if disarmed."""
-        return self._wanted if self._armed else None
+        return self._set_to if self._armed else None
 
     def arm(self, due: i64) -> None:
         """Set the timer: `expire` at ``due`` (not in the past); replaces an earlier setting."""
-        self._wanted = due
+        self._set_to = due
         self._armed = True
         if not self.scheduled:
             self._event_queue.enter(self, due)
@@ -431,7 +431,7 @@ class OneShot(Entry):
 
     def arm_by(self, due: i64) -> None:
         """Set the timer to ``due``, or to now if that is past, unless it is set to an earlier time."""
-        if self._armed and self._wanted <= due:
+        if self._armed and self._set_to <= due:
             return
         now = self._event_queue.now
         self.arm(due if due > now else now)
@@ -443,8 +443,8 @@ class OneShot(Entry):
     def fire(self) -> None:
         if not self._armed:
             return
-        if self._wanted > self.instant:
-            self._event_queue.enter(self, self._wanted)
+        if self._set_to > self.instant:
+            self._event_queue.enter(self, self._set_to)
             return
         self._armed = False
         self.expire(self.instant)

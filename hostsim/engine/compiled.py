@@ -67,8 +67,8 @@ _SEEN = ("engine/compiled.py", "errors.py", "engine/record.py", "config/", "plug
 def modules(package: Path = PACKAGE) -> list[Path]:
     """Compiled sources."""
     interpreted = set(_sources(package, _INTERPRETED))
-    found = [source for source in _sources(package, _COMPILED) if source not in interpreted]
-    return [source for source in found if source.name != "__init__.py"]
+    sources = [source for source in _sources(package, _COMPILED) if source not in interpreted]
+    return [source for source in sources if source.name != "__init__.py"]
 
 
 def _sources(package: Path, parts: tuple[str, ...]) -> list[Path]:
@@ -82,12 +82,12 @@ def covered(package: Path = PACKAGE) -> list[Path]:
 
 def digest(package: Path = PACKAGE, beside: Iterable[Path] = ()) -> str:
     """Hash of all that compiled modules depend on: sources, modules beside them, and the interpreter."""
-    found = hashlib.sha256(EXTENSION_SUFFIXES[0].encode())
+    hasher = hashlib.sha256(EXTENSION_SUFFIXES[0].encode())
     names = {source: source.relative_to(package).as_posix() for source in covered(package)}
     for source, name in {**names, **{other: other.as_posix() for other in beside}}.items():
         text = source.read_bytes()
-        found.update(f"{name}\0{len(text)}\0".encode() + text)
-    return found.hexdigest()
+        hasher.update(f"{name}\0{len(text)}\0".encode() + text)
+    return hasher.hexdigest()
 
 
 def fits(package: Path = PACKAGE, folder: Path = FOLDER, beside: Iterable[Path] = ()) -> bool:

@@ -208,7 +208,7 @@ class RunRecord:
     def __repr__(self) -> str:
         """Return the run in at most ten lines, without machine-dependent facts."""
         kinds = dict.fromkeys(name.partition(".")[0] for name in self.series)
-        instants = [int(self.instants_ps[place]) / 1e12 for place in (self.cut, -1)]
+        instants = [int(self.instants_ps[index]) / 1e12 for index in (self.cut, -1)]
         facts = [f"{name} {value}" for name, value in self.facts.items() if not name.startswith("wall_")]
         lines = [
             f"<RunRecord of point {self.point_id}, replication {self.replication}, seed {self.seed}>",

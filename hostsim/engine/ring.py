@@ -106,7 +106,7 @@ class Train(Generic[S_co]):
     """A packet train: consecutive packets of one stream.
 
     Attributes:
-        flow: stream of the packets.
+        stream: stream of the packets.
         count: number of packets.
         ready: time at which the first packet is ready at its current stage, in picoseconds.
         step: time between the ready times of two packets, in picoseconds.
@@ -119,7 +119,7 @@ class Train(Generic[S_co]):
 
     def __init__(
         self,
-        flow: S_co,
+        stream: S_co,
         count: int,
         ready: int,
         step: int,
@@ -128,7 +128,7 @@ class Train(Generic[S_co]):
         timestamps: list[int] | None = None,
         frames: int = 1,
     ) -> None:
-        self.flow = flow
+        self.stream = stream
         self.count = count
         self.ready = ready
         self.step = step
@@ -158,7 +158,7 @@ class Train(Generic[S_co]):
 
     def restamped(self, ready: int, step: int) -> Train[S_co]:
         """Return the same packets for another stage, with new ready times."""
-        return Train(self.flow, self.count, ready, step, self.arrived, self.gap, self.timestamps, self.frames)
+        return Train(self.stream, self.count, ready, step, self.arrived, self.gap, self.timestamps, self.frames)
 
     def merge(self, other: Train[S_co]) -> bool:
         """Append the packets of ``other`` if they continue this train; returns True if they do.
@@ -167,7 +167,7 @@ class Train(Generic[S_co]):
         tolerance of a picosecond for each packet, as gaps of constant rates are rounded down. Packets of several frames
         are not merged.
         """
-        if self.frames + other.frames > 2 or other.flow is not self.flow:
+        if self.frames + other.frames > 2 or other.stream is not self.stream:
             return False
         mine, others = self.timestamps, other.timestamps
         if mine is not None and others is not None:
@@ -183,7 +183,7 @@ class Train(Generic[S_co]):
         """Split off and return the first ``count`` packets (fewer than all)."""
         timestamps = self.timestamps
         front = Train(
-            self.flow,
+            self.stream,
             count,
             self.ready,
             self.step,
@@ -360,11 +360,11 @@ class Ring(Generic[S_co]):
         train = self._next
         if train is None:
             return back
-        wanted = set(trains)
+        recalled = set(trains)
         before: Train[S_co] | None = None  # the last train that stays, so far
         while train is not None:
             following = train.following
-            if train not in wanted:
+            if train not in recalled:
                 before = train
             else:
                 back.append(train)
@@ -408,13 +408,13 @@ class Ring(Generic[S_co]):
             return self._nth_of_all(missing)
         while train is not None:
             following = train.following
-            found: i64 = train.count
-            if found > missing:
-                found = missing
-            instant = train.ready + (found - 1) * train.step  # at most the last instant, below 2^63
+            counted: i64 = train.count
+            if counted > missing:
+                counted = missing
+            instant = train.ready + (counted - 1) * train.step  # at most the last instant, below 2^63
             if following is not None and following.ready < instant:
                 return self._nth_of_all(count - self.held)
-            missing -= found
+            missing -= counted
             if missing == 0:
                 return instant
             train = following

@@ -79,8 +79,8 @@ def build_host(
         if vswitch.port_group_of is not None:
             host.switches[name] = host.switches[vswitch.port_group_of]
     for group in spec.vms:
-        for number in range(group.count):
-            _add_vm(host, group, f"{group.name}[{number}]", streams)
+        for member in range(group.count):
+            _add_vm(host, group, f"{group.name}[{member}]", streams)
     if len(host.scheduler.nodes) > 1 and host.vms and spec.hypervisor:
         balancer = NumaBalancer(host.scheduler, settings.numa_rebalance_period, settings.numa_imbalance / 100)
         host.clock.start(balancer.run())
@@ -104,9 +104,9 @@ def build_host(
         host.clock.start(system_management_interrupts(host.clock, host.firmware, spec.hardware.firmware, random))
     for index, group in enumerate(spec.vms):
         members = [vm for vm in host.vms if vm.group is group]
-        for number, vm in enumerate(members):
-            for which, vcpu in enumerate(vm.vcpus):
-                scope = ("vm", index, number, which) if which else ("vm", index, number)
+        for member, vm in enumerate(members):
+            for vcpu_index, vcpu in enumerate(vm.vcpus):
+                scope = ("vm", index, member, vcpu_index) if vcpu_index else ("vm", index, member)
                 vcpu.boot(int(streams.stream(*scope).integers(0, group.guest.longest_period)))
     for poll in host.polls:
         poll.rest(host.clock.now)
@@ -148,10 +148,10 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
     ]
     first = position // len(allowed)
     vcpus = []
-    for number, node in enumerate(homes):
+    for index, node in enumerate(homes):
         pcpus = [pcpu for pcpu in node.pcpus if pcpu.index in affinity] if affinity else node.pcpus
-        start = pcpus[(first * group.vcpus + number) % len(pcpus)]
-        vcpus.append(Vcpu(host.services, f"{name}.vcpu{number}", start, group.guest, read_ps, group.settings.shares))
+        start = pcpus[(first * group.vcpus + index) % len(pcpus)]
+        vcpus.append(Vcpu(host.services, f"{name}.vcpu{index}", start, group.guest, read_ps, group.settings.shares))
     for vcpu in vcpus:
         vcpu.siblings = vcpus
     vm = VirtualMachine(name, group, vcpus, vm_address(len(host.vms)))
@@ -275,11 +275,11 @@ def _rings(host: Host, switch: str, port: Pnic, count: int) -> list[RxQueue]:
     spec = host.spec
     rings = []
     for _ in range(count):
-        number = len(port.queues)
+        index = len(port.queues)
         queue = add_rx_queue(host, port, port.node, spec.settings.lro_bytes if spec.settings.hw_lro else 0)
         start = port.node.pcpus[len(host.polls) % len(port.node.pcpus)]
         driver = spec.drivers[spec.hardware.nics[port.name].driver]
-        poll = NetPoll(host.services, f"{port.name}-pollWorld-{number}", start, queue, host.switches[switch], driver)
+        poll = NetPoll(host.services, f"{port.name}-pollWorld-{index}", start, queue, host.switches[switch], driver)
         host.polls.append(poll)
         rings.append(queue)
     return rings

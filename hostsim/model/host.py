@@ -199,8 +199,8 @@ class Host:
         nic = vm.devices[device].nic
         wire = nic.wire
         if isinstance(wire, OpenLoopWire):  # computes frames ahead, so that none can be inserted before them
-            number = list(self.nics).index(nic.name)
-            nic.wire = wire = ClosedLoopWire(self.streams.stream("nic", number), wire.flows())
+            index = list(self.nics).index(nic.name)
+            nic.wire = wire = ClosedLoopWire(self.streams.stream("nic", index), wire.flows())
         assert isinstance(wire, ClosedLoopWire)
         flow = next((flow for flow in self.flows if flow.name == name and flow.receivers == 1), None)
         if flow is None:
@@ -326,10 +326,10 @@ def _switches(spec: PointSpec, name: str) -> bool:
     for traffic in spec.traffic.values():
         if not isinstance(traffic, VmTraffic):
             continue
-        for names, number in ((traffic.sender, traffic.vnic), (traffic.to, traffic.to_vnic)):
-            for group in (groups[each] for each in names):
-                place = number - len(group.networks)
-                if place >= 0 and group.settings.passthrough[place].nic == name:
+        for names, vnic in ((traffic.sender, traffic.vnic), (traffic.to, traffic.to_vnic)):
+            for group in (groups[group_name] for group_name in names):
+                function = vnic - len(group.networks)
+                if function >= 0 and group.settings.passthrough[function].nic == name:
                     return True
     return False
 
@@ -361,14 +361,14 @@ def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int, function:
     nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
     moderation = Moderation(interval) if interval is not None else MODERATION_RULES[str(nic.moderation)](nic.line_rate)
-    number = len(port.queues)
+    index = len(port.queues)
     delay = nic.tx_interrupt_delay
     completions = moderation.for_completions() if delay is None else CoalescedCompletions(delay)
-    jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", number))
+    jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", index))
     name = (
         f"{function}-rx{sum(queue.name.startswith(f'{function}-') for queue in port.queues)}"
         if function
-        else f"{port.name}-rx{number}"
+        else f"{port.name}-rx{index}"
     )
     table = LroTable(Aggregation(lro_bytes, nic.lro_sessions), moderation) if nic.lro and lro_bytes else None
     queue = RxQueue(host.clock, name, nic.rx_ring, moderation, jitter, port, memory, completions=completions, lro=table)

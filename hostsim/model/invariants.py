@@ -89,15 +89,17 @@ def check_invariants(host: Host) -> None:
             continue
         sent = port.split.ring.taken + port.vnic.unicast  # unicast bypasses the split-receive context
         if sent != port.vnic.ring.pushed:
-            what = f"{sent} packets copied and delivered but {port.vnic.ring.pushed} put on the ring"
-            raise InvariantError(what, port.vnic.name, now)
+            message = f"{sent} packets copied and delivered but {port.vnic.ring.pushed} put on the ring"
+            raise InvariantError(message, port.vnic.name, now)
     for flow in host.flows:
-        for log, what in ((flow.latency, "a packet was read"), (flow.work_time, "a burst was done")):
+        for log, message in ((flow.latency, "a packet was read"), (flow.work_time, "a burst was done")):
             if log.least < 0:
-                raise InvariantError(f"{what} {-log.least} ps before its arrival", flow.name, now)
+                raise InvariantError(f"{message} {-log.least} ps before its arrival", flow.name, now)
         if flow.to_forward > flow.delivered or flow.forwarded > flow.to_forward:
-            what = f"{flow.forwarded} packets forwarded of {flow.to_forward} to forward of {flow.delivered} delivered"
-            raise InvariantError(what, flow.name, now)
+            message = (
+                f"{flow.forwarded} packets forwarded of {flow.to_forward} to forward of {flow.delivered} delivered"
+            )
+            raise InvariantError(message, flow.name, now)
 
 
 def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: Mapping[str, Histogram]) -> None:
@@ -117,7 +119,7 @@ def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: M
     values = {name: counter.values for name, counter in series.items()}
     widths = np.diff(instants)[:, np.newaxis]
 
-    def law(broken: NDArray[np.bool_], where: tuple[str, ...], what: str, *sides: IntArray) -> None:
+    def law(broken: NDArray[np.bool_], where: tuple[str, ...], message: str, *sides: IntArray) -> None:
         """Report the first element of ``broken``.
 
         ``broken`` and the sides have a row for each boundary, or for all but the first, and a column for each entity.
@@ -126,7 +128,7 @@ def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: M
             return
         row, column = (int(index[0]) for index in np.nonzero(broken))
         when = int(instants[row - len(broken)])
-        raise InvariantError(what.format(*(int(side[row, column]) for side in sides)), where[column], when)
+        raise InvariantError(message.format(*(int(side[row, column]) for side in sides)), where[column], when)
 
     busy = np.diff(values["pcpu.busy_ps"], axis=0)
     law(busy > widths, series["pcpu.busy_ps"].entities, "busy for {} ps of a slice of {}", busy, widths + 0 * busy)
@@ -134,8 +136,8 @@ def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: M
         if f"{kind}.used_ps" not in series:  # a host without VMkernel ports
             continue
         spent = np.diff(sum(values[f"{kind}.{state}_ps"] for state in ("used", "ready", "costop")), axis=0)
-        what = "ran and waited for {} ps of a slice of {}"
-        law(spent > widths, series[f"{kind}.used_ps"].entities, what, spent, widths + 0 * spent)
+        message = "ran and waited for {} ps of a slice of {}"
+        law(spent > widths, series[f"{kind}.used_ps"].entities, message, spent, widths + 0 * spent)
     for name, counter in series.items():
         if name in LEVELS:
             law(counter.values < 0, counter.entities, f"{name} is {{}}", counter.values)
@@ -146,16 +148,16 @@ def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: M
         if source not in values:
             continue
         come, gone = values[source], np.sum([values[sink] for sink in sinks], axis=0)
-        what = f"{{}} {things} arrived ({source}), but {{}} are accounted for ({' + '.join(sinks)})"
-        law(come != gone, series[source].entities, what, come, gone)
+        message = f"{{}} {things} arrived ({source}), but {{}} are accounted for ({' + '.join(sinks)})"
+        law(come != gone, series[source].entities, message, come, gone)
     for things, sources, sinks in _TOTALS:
         if sources[0] not in values:
             continue
         come, gone = (
             np.sum([values[name].sum(axis=1, keepdims=True) for name in names], axis=0) for names in (sources, sinks)
         )
-        what = f"{{}} {things} ({' + '.join(sources)}), but {{}} ({' + '.join(sinks)})"
-        law(come != gone, ("the host",), what, come, gone)
+        message = f"{{}} {things} ({' + '.join(sources)}), but {{}} ({' + '.join(sinks)})"
+        law(come != gone, ("the host",), message, come, gone)
     for name, histogram in histograms.items():
         counter = series[_TIMED[name]]
         columns = [counter.entities.index(entity) for entity in histogram.entities]

@@ -34,9 +34,9 @@ def policy_maker(spec: PointSpec, role: str, base: type[T], shipped: Callable[..
     own = choice.own
 
     def make(*of: object) -> T:
-        made = factory(*of, *own)
-        if not isinstance(made, base):
-            raise WiringError(f"{choice.name!r} returns {made!r}, which is not of class {base.__name__}")
-        return made
+        policy = factory(*of, *own)
+        if not isinstance(policy, base):
+            raise WiringError(f"{choice.name!r} returns {policy!r}, which is not of class {base.__name__}")
+        return policy
 
     return make

@@ -30,7 +30,7 @@ def register_probes(host: Host) -> None:
     works = [vcpu.work for vcpu in vcpus if vcpu.work is not None]
     kinds = (*WORLD_KINDS, VMKERNEL) if host.vmkernel else WORLD_KINDS
     of_kind = {kind: [world for world in host.worlds() if world.kind == kind] for kind in kinds}
-    number: dict[object, int] = {world: place for worlds in of_kind.values() for place, world in enumerate(worlds)}
+    index_of: dict[object, int] = {world: index for worlds in of_kind.values() for index, world in enumerate(worlds)}
 
     def bring_up_to_date(now: int) -> None:
         for pcpu in pcpus:
@@ -92,10 +92,10 @@ def register_probes(host: Host) -> None:
             "inside": lambda _: [q.ring.count_inside() for q in queues],
             "inside_copies": lambda _: [q.copies_inside() for q in queues],
             "capacity": [q.ring.capacity for q in queues],
-            "context": [number.get(q.poll, -1) for q in queues],  # with DirectPath I/O no world polls
+            "context": [index_of.get(q.poll, -1) for q in queues],  # with DirectPath I/O no world polls
         },
     )
-    _watch_ports(host, number)
+    _watch_ports(host, index_of)
     _watch_transmits(host, of_kind["networld"])
     probe.watch(
         "nic",
@@ -155,9 +155,9 @@ def register_probes(host: Host) -> None:
             "migration",
             list(host.migrations),
             {
-                "rounds": lambda _: [each.rounds if each.stopped else 0 for each in migrations],
-                "stopped_ps": lambda _: [each.stopped for each in migrations],
-                "done": lambda _: [1 if each.stopped else 0 for each in migrations],
+                "rounds": lambda _: [migration.rounds if migration.stopped else 0 for migration in migrations],
+                "stopped_ps": lambda _: [migration.stopped for migration in migrations],
+                "done": lambda _: [1 if migration.stopped else 0 for migration in migrations],
             },
         )
     if trips := [flow for flow in flows if flow.stages]:
@@ -168,7 +168,7 @@ def register_probes(host: Host) -> None:
             [f.name for f in windowed],
             {
                 "connections": [len(f.windows) for f in windowed],
-                "window": [sum(each.window * size for each, size in f.windows) for f in windowed],
+                "window": [sum(tcp.window * size for tcp, size in f.windows) for f in windowed],
                 "allowed": lambda _: [_octets_allowed(f.windows) for f in windowed],
                 "in_flight": lambda _: [_octets_in_flight(f.windows) for f in windowed],
             },
@@ -199,7 +199,7 @@ def _watch_worlds(probe: Probe, kind: str, worlds: list[World]) -> None:
     )
 
 
-def _watch_ports(host: Host, number: dict[object, int]) -> None:
+def _watch_ports(host: Host, index_of: dict[object, int]) -> None:
     ports, nics = host.ports, list(host.nics.values())
     splits = [p.split for p in ports if p.split is not None]
     none = [0] * len(ports)
@@ -220,8 +220,8 @@ def _watch_ports(host: Host, number: dict[object, int]) -> None:
             "ring_inside": lambda _: [p.vnic.ring.count_inside() for p in ports],
             "split_capacity": [p.split.ring.capacity if p.split else 0 for p in ports],
             "ring_capacity": [p.vnic.size for p in ports],
-            "context": [number[p.split] if p.split else -1 for p in ports],
-            "vcpu": [number[p.vnic.vcpu] for p in ports],
+            "context": [index_of[p.split] if p.split else -1 for p in ports],
+            "vcpu": [index_of[p.vnic.vcpu] for p in ports],
             "nic": [nics.index(device.nic) for vm in host.vms for device in vm.devices for _ in device.ports],
         },
     )
@@ -240,7 +240,7 @@ def _frames(port: Port) -> int:
 
 def _watch_transmits(host: Host, worlds: list[World]) -> None:
     queues = host.transmits
-    place = {queue: i for i, world in enumerate(worlds) if isinstance(world, NetWorld) for queue in world.queues}
+    context_of = {queue: i for i, world in enumerate(worlds) if isinstance(world, NetWorld) for queue in world.queues}
     host.probe.watch(
         "tx",
         [q.name for q in queues],
@@ -256,7 +256,7 @@ def _watch_transmits(host: Host, worlds: list[World]) -> None:
             "halted": lambda _: [q.wakes[2] for q in queues],
             "timed": lambda _: [q.wakes[3] for q in queues],
             "capacity": [q.size for q in queues],
-            "context": [place[q] for q in queues],
+            "context": [context_of[q] for q in queues],
         },
     )
 
@@ -291,13 +291,13 @@ def _watch_flows(host: Host) -> None:
 
 def _watch_trips(probe: Probe, flows: list[Flow]) -> None:
     columns: dict[str, Column] = {"count": lambda _: [f.answered for f in flows]}
-    columns |= {f"{stage}_ps": partial(_times_in, flows, place) for place, stage in enumerate(STAGES)}
+    columns |= {f"{stage}_ps": partial(_times_in, flows, index) for index, stage in enumerate(STAGES)}
     probe.watch("trip", [f.name for f in flows], columns)
 
 
-def _times_in(flows: list[Flow], place: int, _now: int) -> list[int]:
+def _times_in(flows: list[Flow], stage: int, _now: int) -> list[int]:
     """Return the times of round trips of each flow in a stage."""
-    return [f.stages[place] for f in flows]
+    return [f.stages[stage] for f in flows]
 
 
 def _octets_allowed(windows: list[tuple[TcpWindow, int]]) -> int:
@@ -321,4 +321,4 @@ def _groups(host: Host, flow: Flow) -> int:
     if (spec is None and not flow.groups) or len(groups) > MOST_GROUPS:
         return 0
     names = {*flow.groups} if spec is None else {*spec.to, *getattr(spec, "sender", ())}
-    return sum(1 << place for place, group in enumerate(groups) if group in names)
+    return sum(1 << index for index, group in enumerate(groups) if group in names)

@@ -37,7 +37,7 @@ def sender(queue: Waiting, frame_ps: int, burst: int = 1) -> Sender:
 
 def told(trains: list[Train]) -> list[tuple[Sender, int]]:
     """Sender and arrival of each frame."""
-    return [(train.flow, arrived) for train in trains for arrived in train.arrival_times()]
+    return [(train.stream, arrived) for train in trains for arrived in train.arrival_times()]
 
 
 def test_a_release_goes_out_in_bursts_back_to_back():

@@ -134,7 +134,7 @@ def test_gro_joins_the_frames_of_a_connection_wherever_they_lie_in_a_poll() -> N
     packets, saved = joined(
         [frames(one, 3, 0), frames(other, 1, 3 * US), frames(ack, 2, 4 * US), frames(one, 2, 8 * US)]
     )
-    assert [(packet.flow, packet.count, packet.frames) for packet in packets] == [
+    assert [(packet.stream, packet.count, packet.frames) for packet in packets] == [
         (one, 1, 5),
         (other, 1, 1),
         (ack, 2, 1),

@@ -196,7 +196,7 @@ def test_a_frame_counted_twice_as_it_is_read(tmp_path: Path, monkeypatch: pytest
 
     def twice(method, self, train, start, end):
         method(self, train, start, end)
-        train.flow.totals.delivered += 1
+        train.stream.totals.delivered += 1
 
     monkeypatch.setattr(Vcpu, "count_read", once(Vcpu.count_read, 50, twice))
     assert "(flow.delivered + work.in_service), but" in broken(tmp_path, STREAMS).what

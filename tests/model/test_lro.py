@@ -224,7 +224,7 @@ class Card:
     def taken(self, now: int) -> list[tuple[Sender, int, int]]:
         """Packets that the host finds at an instant: sender, frames, arrival of each."""
         return [
-            (train.flow, train.frames, train.ready) for train in self.queue.take(64, now) for _ in range(train.count)
+            (train.stream, train.frames, train.ready) for train in self.queue.take(64, now) for _ in range(train.count)
         ]
 
 

@@ -63,7 +63,7 @@ def naive(senders: Sent, line_rate: float = 10e9) -> list[tuple[int, str]]:
 
 
 def told(trains: list[Train]) -> list[tuple[int, str]]:
-    return [(arrived, train.flow.totals.name) for train in trains for arrived in train.arrival_times()]
+    return [(arrived, train.stream.totals.name) for train in trains for arrived in train.arrival_times()]
 
 
 senders = st.lists(

@@ -286,8 +286,8 @@ _DRAWS = (
     Fault(
         "biased draw: the wire favours some senders",
         "hostsim/model/receive/wire.py",
-        "place = int(self._draws[left] * len(active))",
-        "place = int(self._draws[left] ** 1.05 * len(active))",
+        "index = int(self._draws[left] * len(active))",
+        "index = int(self._draws[left] ** 1.05 * len(active))",
         model("closed_loop_wire", "test_each_sender_has_an_equal_part_of_what_is_drawn"),
     ),
     Fault(

@@ -64,18 +64,18 @@ class NumaBalancer:
         nodes, period = scheduler.nodes, self._period
         system = self._busy_since(now)
         capacity = len(scheduler.pcpus) // len(nodes)
-        wanted = [0.0] * len(nodes)
+        demands = [0.0] * len(nodes)
         homes: list[list[NumaClient]] = [[] for _ in nodes]
         members: list[list[float]] = [[] for _ in nodes]
         for unit in scheduler.numa_clients:
             home = unit.worlds[0].node.index
             unit.demand.look(now, period)
             system[home] -= unit.demand.used
-            wanted[home] += unit.demand.wanted
+            demands[home] += unit.demand.wanted
             if not unit.pinned:
                 homes[home].append(unit)
                 members[home].append(unit.demand.wanted / capacity)
-        loads = [node_load(vms, max(0.0, others), capacity) for vms, others in zip(wanted, system, strict=True)]
+        loads = [node_load(vms, max(0.0, others), capacity) for vms, others in zip(demands, system, strict=True)]
         allowed = [[unit.nodes for unit in units] for units in homes]
         move = move_to_balance(loads, members, self._imbalance, allowed)
         if move is not None:
@@ -110,7 +110,7 @@ class NetPollHomes:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._seen: dict[GuestRing, int] = {}
+        self._frames_before: dict[GuestRing, int] = {}
         self.moves = 0
 
     def run(self) -> ProcessGenerator:
@@ -134,21 +134,21 @@ class NetPollHomes:
         """
         host = self._host
         pinned = bool(host.numa_io.state.value)
-        seen: dict[GuestRing, int] = {}
+        frames: dict[GuestRing, int] = {}
         for name, netqueue in host.netqueues.items():
             port = host.nics[name]
             for rings, vnics in netqueue.served(self._receivers(name)):
                 nodes = set()
                 for vnic in vnics:
-                    count = seen[vnic] = vnic.frames - vnic.local_frames
-                    if (count - self._seen.get(vnic, 0)) * SECOND >= least:
+                    count = frames[vnic] = vnic.frames - vnic.local_frames
+                    if (count - self._frames_before.get(vnic, 0)) * SECOND >= least:
                         nodes.add(vnic.vcpu.node)
                 home = nodes.pop() if len(nodes) == 1 and not pinned else port.node
                 away = [ring.poll for ring in rings if isinstance(ring.poll, World) and ring.poll.node is not home]
                 if away:
                     self.moves += len(away)
                     host.scheduler.rehome(away, home, now)
-        self._seen = seen
+        self._frames_before = frames
 
     def _receivers(self, name: str) -> Callable[[Sender], list[GuestRing]]:
         """Return a function from a sender without a filter to its receivers, on the switch of a port."""
@@ -202,7 +202,7 @@ class NumaIo(ControlLoop):
         self._nodes = {node: SmoothedDemand([poll for poll in host.polls if poll.node is node], fade) for node in nodes}
         """Nodes with NICs, with the demand of their NetPolls."""
         self._loads = {vm: SmoothedDemand([*vm.vcpus, *vm.worlds], fade) for vm in host.vms}
-        self._seen = dict.fromkeys(host.vms, 0)
+        self._frames_before = dict.fromkeys(host.vms, 0)
         self._defaults: dict[VirtualMachine, list[Node]] = {}
 
     def run(self) -> ProcessGenerator:
@@ -225,21 +225,21 @@ class NumaIo(ControlLoop):
         self._before = contexts
         holds = is_below_threshold(load, self._threshold)
         self.state.add(holds - self.state.value, now)
-        for wanted in (*self._nodes.values(), *self._loads.values()):
-            wanted.look(now, self._period)
+        for demand in (*self._nodes.values(), *self._loads.values()):
+            demand.look(now, self._period)
         if holds:
             self._place(now)
         else:
             self._put_back(list(self._defaults), now)
         for vm in host.vms:
-            self._seen[vm] = vm.frames()
+            self._frames_before[vm] = vm.frames()
 
     def _place(self, now: int) -> None:
         """Fill the nodes with NICs up to a threshold below full load, and relieve overloaded ones."""
         host = self._host
         threads, marks = host.spec.hardware.cpu.threads, host.spec.numa_io
         for node, polls in self._nodes.items():
-            here = polls.value + sum(wanted.value for vm, wanted in self._loads.items() if vm.vcpus[0].node is node)
+            here = polls.value + sum(demand.value for vm, demand in self._loads.items() if vm.vcpus[0].node is node)
             left = spare_cores(here, len(node.pcpus) // threads, marks.fill_below, marks.relieve_above)
             if left > 0:
                 away = [vm for vm in host.vms if vm.near(node) and not vm.near(vm.vcpus[0].node) and not vm.is_bound]
@@ -251,7 +251,7 @@ class NumaIo(ControlLoop):
 
     def _of(self, vms: Sequence[VirtualMachine]) -> tuple[list[int], list[float]]:
         """Return the number of packets of VMs since the last check, and their CPU demand."""
-        return [vm.frames() - self._seen[vm] for vm in vms], [self._loads[vm].value for vm in vms]
+        return [vm.frames() - self._frames_before[vm] for vm in vms], [self._loads[vm].value for vm in vms]
 
     def _pull(self, vm: VirtualMachine, node: Node, now: int) -> None:
         self._defaults[vm] = [unit.worlds[0].node for unit in vm.numa_clients]

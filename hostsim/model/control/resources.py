@@ -68,7 +68,7 @@ class _Vm:
             settings.shares * len(vm.vcpus),
             settings.cpu_reservation_mhz / clock_mhz,
             _limit(vm.group, clock_mhz),
-            [one.consumer for one in self.vcpus],
+            [entry.consumer for entry in self.vcpus],
         )
         self.limit: CpuLimit | None = None
         self.is_guaranteed = settings.cpu_reservation_mhz > 0
@@ -81,12 +81,12 @@ class _Vm:
         """Update the demands of its vCPUs, to which the time of its VMkernel contexts is added in equal parts."""
         self.demand.look(now, period)
         beside = self.demand.wanted / len(self.vcpus)
-        for one in self.vcpus:
-            one.demand.look(now, period)
-            last = one.demand.wanted + beside
-            one.mean = moving_average(one.mean, last, FADE) if self._has_looked else last
-            one.consumer.demand = demand_estimate(one.mean, last) if self.is_guaranteed else one.mean
-            one.consumer.most = max(1.0 + beside, one.consumer.demand)
+        for vcpu in self.vcpus:
+            vcpu.demand.look(now, period)
+            last = vcpu.demand.wanted + beside
+            vcpu.mean = moving_average(vcpu.mean, last, FADE) if self._has_looked else last
+            vcpu.consumer.demand = demand_estimate(vcpu.mean, last) if self.is_guaranteed else vcpu.mean
+            vcpu.consumer.most = max(1.0 + beside, vcpu.consumer.demand)
         self._has_looked = True
 
 
@@ -112,21 +112,21 @@ class CpuResources:
         self._mhz = host.spec.hardware.cpu.clock / 1e6
         self._vms = [_Vm(vm, self._mhz) for vm in host.vms if not vm.group.settings.exclusive]
         self._root = Consumer(1.0, children=self._consumers("", None, guaranteed=False))
-        inside = {world for one in self._vms for world in (*one.vm.vcpus, *one.vm.worlds)}
+        inside = {world for entry in self._vms for world in (*entry.vm.vcpus, *entry.vm.worlds)}
         self._others = [world for world in host.worlds() if world not in inside]
-        self._seen = [0] * len(self._others)
+        self._used_before = [0] * len(self._others)
 
     def _consumers(self, pool: str, around: CpuLimit | None, *, guaranteed: bool) -> list[Consumer]:
         """Create the consumers of a pool and its descendants, with their limits; the root has an empty name."""
         pools = [spec for spec in self._host.spec.pools if spec.parent == pool]
-        found = [self._pool(spec, around, guaranteed=guaranteed) for spec in pools]
-        for one in self._vms:
-            if one.vm.group.pool == pool:
-                found.append(one.consumer)
-                one.is_guaranteed |= guaranteed
-                if around is not None or one.consumer.limit < UNLIMITED:
-                    self._limit(one, around)
-        return found
+        consumers = [self._pool(spec, around, guaranteed=guaranteed) for spec in pools]
+        for vm in self._vms:
+            if vm.vm.group.pool == pool:
+                consumers.append(vm.consumer)
+                vm.is_guaranteed |= guaranteed
+                if around is not None or vm.consumer.limit < UNLIMITED:
+                    self._limit(vm, around)
+        return consumers
 
     def _pool(self, spec: ResourcePoolSpec, around: CpuLimit | None, *, guaranteed: bool) -> Consumer:
         quantum, limit = self._host.scheduler.policy.quantum, around
@@ -141,14 +141,14 @@ class CpuResources:
             below or [Consumer(1.0, most=0.0)],
         )
 
-    def _limit(self, one: _Vm, around: CpuLimit | None) -> None:
-        limit = one.limit = CpuLimit(self._host.clock, around, self._host.scheduler.policy.quantum)
-        worlds: Sequence[World] = (*one.vm.vcpus, *one.vm.worlds)
+    def _limit(self, vm: _Vm, around: CpuLimit | None) -> None:
+        limit = vm.limit = CpuLimit(self._host.clock, around, self._host.scheduler.policy.quantum)
+        worlds: Sequence[World] = (*vm.vm.vcpus, *vm.vm.worlds)
         for world in worlds:
             world.limit = limit
         above: CpuLimit | None = limit
         while above is not None:
-            above.vcpus += one.vm.vcpus
+            above.vcpus += vm.vm.vcpus
             above = above.parent
 
     def run(self) -> ProcessGenerator:
@@ -159,8 +159,8 @@ class CpuResources:
             yield env.timeout(self._period)
             for pcpu in self._host.scheduler.pcpus:
                 pcpu.charge(env.now)
-            for one in self._vms:
-                one.look(env.now, self._period)
+            for vm in self._vms:
+                vm.look(env.now, self._period)
             self._apply(env.now)
 
     def _apply(self, now: int) -> None:
@@ -171,41 +171,41 @@ class CpuResources:
         root.guarantee = root.floor
         root.guarantee_below()
         root.cap_below()
-        for one in self._vms:
-            if one.limit is not None:
-                cap = one.consumer.cap
-                one.limit.set_rate(-1 if cap == UNLIMITED else round(PPM * cap), now)
+        for vm in self._vms:
+            if vm.limit is not None:
+                cap = vm.consumer.cap
+                vm.limit.set_rate(-1 if cap == UNLIMITED else round(PPM * cap), now)
         for node in nodes:
-            self._weigh(node, left[node], [own for one in self._vms for own in one.vcpus if own.vcpu.node is node])
-        for one in self._vms:
-            for world in one.vm.worlds:
-                world.shares = sum(own.vcpu.shares for own in one.vcpus) // len(one.vcpus)
+            self._weigh(node, left[node], [own for vm in self._vms for own in vm.vcpus if own.vcpu.node is node])
+        for vm in self._vms:
+            for world in vm.vm.worlds:
+                world.shares = sum(own.vcpu.shares for own in vm.vcpus) // len(vm.vcpus)
 
     def _left(self, nodes: Iterable[Node]) -> dict[Node, float]:
         """Return the number of PCPUs of each node that worlds outside VMs leave."""
         left = {node: float(len(node.pcpus)) for node in nodes}
-        for place, world in enumerate(self._others):
+        for index, world in enumerate(self._others):
             if world.last.pool is world.last.node:
-                left[world.node] -= (world.used - self._seen[place]) / self._period
-            self._seen[place] = world.used
+                left[world.node] -= (world.used - self._used_before[index]) / self._period
+            self._used_before[index] = world.used
         return {node: max(amount, 0.0) for node, amount in left.items()}
 
     def _weigh(self, node: Node, capacity: float, vcpus: Sequence[_VcpuDemand]) -> None:
         """Set the weights of a node's vCPUs by their claims, at least by their guarantees."""
         if not vcpus:
             return
-        consumers = [one.consumer for one in vcpus]
-        wanted = [max(one.claim, 1e-6) for one in consumers]
-        demands = [max(one.demand, one.guarantee) for one in consumers]
-        amounts, level = divide(capacity, wanted, [one.guarantee for one in consumers], demands)
-        weights = wanted
+        consumers = [entry.consumer for entry in vcpus]
+        claims = [max(entry.claim, 1e-6) for entry in consumers]
+        demands = [max(entry.demand, entry.guarantee) for entry in consumers]
+        amounts, level = divide(capacity, claims, [entry.guarantee for entry in consumers], demands)
+        weights = claims
         if level < UNLIMITED:
-            weights = [max(amount, level * want) for amount, want in zip(amounts, wanted, strict=True)]
+            weights = [max(amount, level * want) for amount, want in zip(amounts, claims, strict=True)]
         squares = sum(amount * weight for amount, weight in zip(amounts, weights, strict=True))
         scale = MEAN_SHARES * (sum(amounts) / squares if squares else 1.0)
         # a quantum of the smallest weight must not advance the node's virtual time beyond the bound of a lag
-        active = [one for one, demand in zip(weights, demands, strict=True) if demand > LEAST_DEMAND]
+        active = [weight for weight, demand in zip(weights, demands, strict=True) if demand > LEAST_DEMAND]
         scale = max(scale, LEAST_SHARES / min(active, default=LEAST_SHARES))
-        for one, weight in zip(vcpus, weights, strict=True):
+        for entry, weight in zip(vcpus, weights, strict=True):
             shares = max(1, round(scale * weight))
-            self._host.scheduler.policy.reweigh(one.vcpu, shares, node.vclock)
+            self._host.scheduler.policy.reweigh(entry.vcpu, shares, node.vclock)

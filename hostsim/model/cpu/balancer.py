@@ -39,7 +39,7 @@ class Balancer:
         self._checks = 0
         self._scheduler, self._period = scheduler, period
         self._systems = [world for world in worlds if world.system]
-        self._wanted = [0] * len(self._systems)
+        self._demands = [0] * len(self._systems)
         self.moves = 0
 
     @property
@@ -62,9 +62,9 @@ class Balancer:
         waiting: dict[World, float] = {}
         for position, ready in enumerate(ready_times(self._systems, now)):
             world = self._systems[position]
-            wanted = world.used + ready
-            load = (wanted - self._wanted[position]) / self._period
-            self._wanted[position] = wanted
+            demand = world.used + ready
+            load = (demand - self._demands[position]) / self._period
+            self._demands[position] = demand
             if world.state is WorldState.READY:
                 waiting[world] = load  # its load counts on the PCPU where it waits, which may differ from its last one
             else:
@@ -105,8 +105,8 @@ class Balancer:
                 if first.last is pcpu and now - first.yielded_at < self._period:
                     holding.append(pcpu)
                     running.append(first)
-        for behind, place in policy.swaps([world for world, _ in waiting], running):
-            self._move(*waiting[behind], holding[place], now)
+        for behind, ahead in policy.swaps([world for world, _ in waiting], running):
+            self._move(*waiting[behind], holding[ahead], now)
 
     def _move(self, world: World, source: Pcpu, target: Pcpu, now: int) -> None:
         if source.withdraw(world, now):  # else an earlier move has let it run

@@ -305,14 +305,14 @@ class IdlePcpus(IdleQueues["Pcpu"]):
         return (queue.idle_place.listed is idle or queue.whole_place.listed is idle) and self._is_in_reach(queue.index)
 
     def queues(self) -> list[Pcpu]:
-        found: list[Pcpu] = []
+        pcpus: list[Pcpu] = []
         place = self._looked_at.last
         while place is not None:
             if self._is_in_reach(place.index):
-                found.append(place.pcpu)
+                pcpus.append(place.pcpu)
             place = place.before
-        found.reverse()
-        return found
+        pcpus.reverse()
+        return pcpus
 
 
 class End(Entry):
@@ -777,18 +777,18 @@ class Node:
 
         The order is: its last PCPU, one of a completely idle core, any other.
         """
-        found: Pcpu | None = None
+        best: Pcpu | None = None
         for pcpu in world.affinity or ():
             if pcpu.idle_place.listed is None:
                 continue
             if pcpu is world.last:
-                found = pcpu
+                best = pcpu
                 break
-            if found is None or (found.whole_place.listed is None and pcpu.whole_place.listed is not None):
-                found = pcpu
-        if found is not None:
-            self.idle.remove(found)
-        return found
+            if best is None or (best.whole_place.listed is None and pcpu.whole_place.listed is not None):
+                best = pcpu
+        if best is not None:
+            self.idle.remove(best)
+        return best
 
     def withdraw(self, world: World, now: int) -> None:
         """Remove a waiting world from its run queue."""
@@ -854,13 +854,13 @@ class Skew:
 
     def __init__(self, gang: Gang, world: World) -> None:
         self.gang, self.world = gang, world
-        self.lag = self._seen = 0
+        self.lag = self._stalled_before = 0
         self.woken = True
 
     def wake(self) -> None:
         """Reset the lag of a vCPU that wakes from its halt."""
         self.lag = 0
-        self._seen = self.world.waited + self.world.costopped
+        self._stalled_before = self.world.waited + self.world.costopped
         self.woken = True
 
     def look(self, now: int) -> None:
@@ -869,8 +869,8 @@ class Skew:
         stalled = world.waited + world.costopped
         if world.state is not _RUNNING:
             stalled += now - world.stalled_since
-        self.lag += stalled - self._seen
-        self._seen = stalled
+        self.lag += stalled - self._stalled_before
+        self._stalled_before = stalled
 
 
 class Gang:

@@ -146,12 +146,12 @@ class GuestDevice:
 
     def posted(self, vm: VirtualMachine, number: int, which: int) -> PacketSink[GuestStream]:
         """Return transmit queue ``which``, modulo their number, for posts of vCPU ``number``."""
-        place = which % len(self.transmits)
+        queue_index = which % len(self.transmits)
         if len(vm.vcpus) == 1:
-            return self.transmits[place]
-        key = place, number
+            return self.transmits[queue_index]
+        key = queue_index, number
         if key not in self._shared:  # one for all flows: a preempted burst takes packets back by queue
-            self._shared[key] = SharedTxQueue(self.transmits[place], vm.vcpus[number])
+            self._shared[key] = SharedTxQueue(self.transmits[queue_index], vm.vcpus[number])
         return self._shared[key]
 
     def transmit_contexts(self) -> list[tuple[str, TxQueue]]:

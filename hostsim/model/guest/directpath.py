@@ -107,7 +107,7 @@ class DirectRing(Vnic, RxPoller):
             ring.taken += train.count
             frames = train.count * train.frames
             self.frames += frames
-            sender = train.flow
+            sender = train.stream
             octets += frames * sender.size
             if sender.round_trip is not None:
                 sender.round_trip.off_nic(train.arrived, self.queue.interrupted, 0)
@@ -193,9 +193,9 @@ class DirectTx(TransmitQueue):
         self._settle(now)
         ring = self._ring
         while (train := ring.oldest(now)) is not None:
-            octets = train.frames * train.flow.size
-            each = descriptors(octets)
-            count = self._room // each
+            octets = train.frames * train.stream.size
+            per_packet = descriptors(octets)
+            count = self._room // per_packet
             self._is_stopped = not count
             if not count:
                 return
@@ -206,9 +206,9 @@ class DirectTx(TransmitQueue):
             if waited:
                 taken.restamp(self._restarted, 0)
             count = taken.count
-            self._room -= count * each
-            ring.capacity -= count * each
-            self._in_use.append((count, each))
+            self._room -= count * per_packet
+            ring.capacity -= count * per_packet
+            self._in_use.append((count, per_packet))
             self.poster.node.memory.sent(count * octets)
             self._uplink.send(taken, self, self._vector)
 
@@ -216,12 +216,12 @@ class DirectTx(TransmitQueue):
         """Free the descriptors of the oldest packets at ``now``, which may be in the future."""
         in_use = self._in_use
         while count:
-            packets, each = in_use.popleft()
+            packets, per_packet = in_use.popleft()
             if packets > count:
-                in_use.appendleft((packets - count, each))
+                in_use.appendleft((packets - count, per_packet))
                 packets = count
             count -= packets
-            self._freed += packets * each
+            self._freed += packets * per_packet
         self._freed_at = now
         return 0
 
@@ -251,7 +251,7 @@ class DirectTx(TransmitQueue):
     def _drop(self, train: Train[GuestStream]) -> None:
         """Drop packets at the full queue discipline."""
         self._uplink.nic.tx_dropped += train.count
-        train.flow.dropped(train.count * train.frames)
+        train.stream.dropped(train.count * train.frames)
 
 
 class DirectDevice(GuestDevice):
@@ -319,6 +319,6 @@ class VirtualFunction(DirectDevice):
             raise WiringError(f"no function of {name!r} can be passed through: a VM has all of it")
         port = host.nics.get(name) or add_nic(host, name, streams)
         vector = port.vector
-        number = sum(isinstance(device, VirtualFunction) for device in others)
-        super().__init__(host, vm, port, settings.queues, f"{name}-vf{number}")
+        index = sum(isinstance(device, VirtualFunction) for device in others)
+        super().__init__(host, vm, port, settings.queues, f"{name}-vf{index}")
         port.vector = vector  # the VMkernel's transmit queue shares no interrupt with a function

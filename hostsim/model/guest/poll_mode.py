@@ -30,7 +30,7 @@ class PollMode(RingDriver):
 
     def __init__(self, clock: Clock, vcpu: Vcpu, vnic: GuestRing) -> None:
         self._clock, self._vcpu, self._vnic = clock, vcpu, vnic
-        self._timer = Timer(clock, self._found)
+        self._timer = Timer(clock, self._end_spin)
         self._spins, self._since = False, 0
         if vnic.poller is not None:
             raise WiringError(f"{vcpu.name} would poll {vnic.name}, which another process polls")
@@ -62,7 +62,7 @@ class PollMode(RingDriver):
         if self._spins:
             self._timer.arm_by(max(at, self._since))
 
-    def _found(self, now: int) -> None:
+    def _end_spin(self, now: int) -> None:
         if self._spins:
             self._spins = False
             self._vcpu.stop_spinning(now)
@@ -83,7 +83,7 @@ class PollingReceiver(PollMode):
             for train in taken:
                 budget -= train.count
                 self._vcpu.came += train.count
-                end = train.flow.handle(train, end)
+                end = train.stream.handle(train, end)
         return end
 
     def spin(self) -> None:
@@ -166,9 +166,9 @@ class PollingSender(PollMode):
         if not count:
             return start
         self._room -= count
-        each = self._packet_ps
-        self._vcpu.post_to(self._queue, Train(self._packets, count, start + each, each, start, each))
-        return start + count * each
+        packet_ps = self._packet_ps
+        self._vcpu.post_to(self._queue, Train(self._packets, count, start + packet_ps, packet_ps, start, packet_ps))
+        return start + count * packet_ps
 
     def completions_come(self, now: int) -> None:
         """Stop waiting, as descriptors are free."""

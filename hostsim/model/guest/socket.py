@@ -38,7 +38,7 @@ class DatagramSocket:
 
     def admit(self, train: Train[Sender], read: int) -> int:
         """Put packets into the buffer, each read in ``read`` picoseconds; returns the number of dropped ones."""
-        size = train.flow.size + self._overhead
+        size = train.stream.size + self._overhead
         room = (self._buffer - self._octets) // size if size else train.count
         dropped = max(0, train.count - room)
         if dropped:
@@ -89,7 +89,7 @@ class DatagramSocket:
             self.count(train, at, read)
             at += done * read
             self.reading -= done * read
-            self._octets -= done * (train.flow.size + self._overhead)
+            self._octets -= done * (train.stream.size + self._overhead)
             total += done
         return total
 
@@ -114,7 +114,7 @@ class DatagramSocket:
 
     def count(self, train: Train[Sender], start: int, read: int) -> None:
         """Count a train that the process reads, packet after packet, from ``start``."""
-        sender = train.flow
+        sender = train.stream
         flow = sender.totals
         count = train.count
         if sender is not self._sender:

@@ -51,7 +51,7 @@ def joined(batch: list[Train[Sender]]) -> tuple[list[Train[Sender]], int]:
     growing: dict[Sender, Train[Sender]] = {}
     saved = 0
     for train in batch:
-        sender = train.flow
+        sender = train.stream
         packet = growing.get(sender)
         if not sender.is_full or train.frames != 1 or (packet is None and len(growing) == MOST_HELD):
             packets.append(train)
@@ -290,7 +290,7 @@ class NetworkSoftirq:
             train: the packets.
             copied: additional time of each for its copy, in picoseconds.
         """
-        reads = train.flow.reads
+        reads = train.stream.reads
         assert reads is not None
         while True:
             packet = train.split(1) if train.count > 1 else train
@@ -309,30 +309,30 @@ class NetworkSoftirq:
             taken: start of the poll that took them.
         """
         here, costs = self._vcpu, self._costs
-        flow = train.flow
-        stack = costs.guest_rx_packet if flow.path_ps is None else flow.path_ps
+        stream = train.stream
+        stack = costs.guest_rx_packet if stream.path_ps is None else stream.path_ps
         end = at + train.count * stack
-        vcpu = flow.vcpu
+        vcpu = stream.vcpu
         if vcpu is None:
-            copied = costs.copied(flow.size, vnic.wait_ps + vnic.sum_ps)
-            read = copied + (self._read_ps if flow.read_ps is None else flow.read_ps)
+            copied = costs.copied(stream.size, vnic.wait_ps + vnic.sum_ps)
+            read = copied + (self._read_ps if stream.read_ps is None else stream.read_ps)
             reader = self._reader
             if reader is not here:
                 reader.ipi_sender = here
-                reader.datagrams.expect(flow, read, copied)
+                reader.datagrams.expect(stream, read, copied)
                 train.restamp(at + stack, stack)
                 here.post_to(reader.datagrams, train)
                 return end
             here.came += train.count
-            dropped = self.socket.admit(train, read) if flow.reads is None else self._admit_each(train, copied)
+            dropped = self.socket.admit(train, read) if stream.reads is None else self._admit_each(train, copied)
             if dropped:
                 here.socket_dropped += dropped
-                flow.totals.lost_socket += dropped
+                stream.totals.lost_socket += dropped
                 if at - self._caught_up > self._pause:
                     self._move_reader()
             return end
-        if flow.round_trip is not None:
-            flow.round_trip.off_ring(train.ready, vnic.raised, taken)
+        if stream.round_trip is not None:
+            stream.round_trip.off_ring(train.ready, vnic.raised, taken)
         if vcpu is not here:
             assert isinstance(vcpu, Vcpu)
             vcpu.ipi_sender = here
@@ -340,8 +340,8 @@ class NetworkSoftirq:
             here.post_to(vcpu.inbox, train)
             return end
         here.came += train.count * train.frames
-        if flow.in_softirq:
-            return flow.handle(train, end)
+        if stream.in_softirq:
+            return stream.handle(train, end)
         self.received.append(train)
         return end
 
@@ -447,7 +447,7 @@ class DatagramInbox(PacketSink[Sender]):
     def read(self, start: int) -> int:
         """Read from ``start`` on, up to the budget; returns the end. A reader without datagrams sleeps."""
         ring, budget, end, looked = self.ring, self._budget, start, -1
-        each = self._read_ps
+        read_ps = self._read_ps
         while budget and looked < end:
             looked = end
             while budget and (train := ring.take_next(budget, looked)) is not None:
@@ -455,13 +455,13 @@ class DatagramInbox(PacketSink[Sender]):
                     self._sleeps = False
                     end += self._socket.wake_ps
                 budget -= train.count
-                reads = train.flow.reads
+                reads = train.stream.reads
                 if reads is not None:
                     end = self._read_each(train, end, reads)
                     continue
-                self._socket.count(train, end, each)
+                self._socket.count(train, end, read_ps)
                 self._vcpu.read += train.count
-                end += train.count * each
+                end += train.count * read_ps
         if budget:
             self._sleeps = True
         return end
@@ -471,16 +471,16 @@ class DatagramInbox(PacketSink[Sender]):
         end = start
         while True:
             packet = train.split(1) if train.count > 1 else train
-            each = self._copied + reads.take()
-            self._socket.count(packet, end, each)
+            read_ps = self._copied + reads.take()
+            self._socket.count(packet, end, read_ps)
             self._vcpu.read += 1
-            end += each
+            end += read_ps
             if packet is train:
                 return end
 
     def _dropped(self, train: Train[Sender]) -> None:
         self._vcpu.socket_dropped += train.count
-        train.flow.totals.lost_socket += train.count
+        train.stream.totals.lost_socket += train.count
 
 
 S = TypeVar("S", bound=Stream)
@@ -770,7 +770,7 @@ class Vcpu(InterruptTarget):
             looked = end
             while budget and (train := inbox.take_next(budget, looked)) is not None:
                 budget -= train.count
-                stream = train.flow
+                stream = train.stream
                 end = stream.handle(train, end)
         return self.datagrams.read(end)
 
@@ -780,8 +780,8 @@ class Vcpu(InterruptTarget):
         if received:
             self._softirq.received = []
         for train in received:
-            flow = train.flow
-            end = flow.handle(train, end)
+            stream = train.stream
+            end = stream.handle(train, end)
         return end
 
     def _interrupts(self, start: int, *, polls: bool = True) -> int:
@@ -850,14 +850,14 @@ class Vcpu(InterruptTarget):
 
     def count_read(self, train: Train[InboundStream], start: int, end: int) -> None:
         """Count packets of a connection that a process reads between ``start`` and ``end``."""
-        stream = train.flow
+        stream = train.stream
         totals = stream.totals
         frames = train.count * train.frames
         totals.delivered += frames
         self.read += frames
         if train.count > 1:
-            each = (end - start) // train.count
-            totals.latency.add(start + each - train.arrived, each - train.gap, frames)
+            per_packet = (end - start) // train.count
+            totals.latency.add(start + per_packet - train.arrived, per_packet - train.gap, frames)
         else:
             totals.latency.add(end - train.arrived, -train.gap, frames)
 

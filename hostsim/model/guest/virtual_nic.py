@@ -74,7 +74,7 @@ class VirtualNic(GuestDevice):
         network = vm.group.networks[number]
         nic = host.nics[next_uplink(host, network, vm)]
         super().__init__(nic, network, lro=lro, tso=True, interrupt_ps=interrupt_ps, doorbell_ps=doorbell_ps)
-        self._settings, self._number = settings, number
+        self._settings, self._index = settings, number
         self._queues: list[TxQueue] = []
         self._has_own_scheme = "coalescing" in spec.policies
         uplink = port_uplink(host, nic, network, "virtual_machine", vm.group.name)
@@ -115,7 +115,7 @@ class VirtualNic(GuestDevice):
     def transmit_contexts(self) -> list[tuple[str, TxQueue]]:
         if self._settings.tx_context == "vm":
             return [("NetWorld", queue) for queue in self._queues]
-        name = f"NetWorld-eth{self._number}"
+        name = f"NetWorld-eth{self._index}"
         if self._settings.tx_context == "vnic":
             return [(name, queue) for queue in self._queues]
         return [(f"{name}-{index % MOST_CONTEXTS}", queue) for index, queue in enumerate(self._queues)]

@@ -39,14 +39,14 @@ def divide(
     steps = [(low / share, share) for low, share in zip(least, shares, strict=True)]
     steps += [(high / share, -share) for high, share in zip(most, shares, strict=True)]
     steps.sort()
-    level, given, slope = 0.0, floor, 0.0
+    level, total, slope = 0.0, floor, 0.0
     for until, change in steps:
-        if given + slope * (until - level) >= capacity:
+        if total + slope * (until - level) >= capacity:
             break
-        given += slope * (until - level)
+        total += slope * (until - level)
         level = until
         slope += change
-    level += (capacity - given) / slope if slope > 0 else 0.0
+    level += (capacity - total) / slope if slope > 0 else 0.0
     amounts = [min(max(level * share, low), high) for share, low, high in zip(shares, least, most, strict=True)]
     return amounts, level
 
@@ -120,9 +120,9 @@ class Consumer:
 
 def _columns(consumers: Sequence[Consumer]) -> tuple[list[float], list[float], list[float]]:
     return (
-        [one.shares for one in consumers],
-        [one.floor for one in consumers],
-        [one.demand for one in consumers],
+        [consumer.shares for consumer in consumers],
+        [consumer.floor for consumer in consumers],
+        [consumer.demand for consumer in consumers],
     )
 
 
@@ -130,7 +130,7 @@ def claims(capacity: float, consumers: Sequence[Consumer]) -> list[float]:
     """Return the claims of siblings to a capacity: the amount by demand, or with a larger demand."""
     shares, floors, demands = _columns(consumers)
     amounts, level = divide(capacity, shares, floors, demands)
-    most = [one.most for one in consumers]
+    most = [consumer.most for consumer in consumers]
     if level == UNLIMITED:
         amounts, level = divide(capacity, shares, amounts, most)
     return [max(amount, min(high, level * share)) for amount, high, share in zip(amounts, most, shares, strict=True)]

@@ -305,7 +305,7 @@ class ProfileSearch(Moderation):
     def __init__(self) -> None:
         super().__init__(8 * US, adapts=True)
         self._period, self._most = 8 * US, 128
-        self._place = 0  # initial position of the search, although the device has the second profile
+        self._profile = 0  # initial position of the search, although the device has the second profile
         self._state, self._ups, self._downs, self._steps = _RESTS, 0, 0, 0
         self._before = (0, 0, 0)
         self._measuring = False
@@ -326,7 +326,7 @@ class ProfileSearch(Moderation):
             self._begin(now)
         elif self._events >= _EVENTS:
             if self._decide(now - self._since):
-                period, self._most = _PROFILES[self._place]
+                period, self._most = _PROFILES[self._profile]
                 self._period = period * US
                 self._measuring = False
             else:
@@ -358,21 +358,21 @@ class ProfileSearch(Moderation):
 
     def _decide(self, passed: int) -> bool:
         """Take a step after a measurement of length ``passed``; returns True if the profile changes."""
-        found = (
+        rates = (
             _a_millisecond(self._octets, passed),
             _a_millisecond(self._frames, passed),
             _a_millisecond(_EVENTS, passed),
         )
-        state, place = self._state, self._place
+        state, earlier = self._state, self._profile
         if state == _RESTS:
-            if _compared(found, self._before):
+            if _compared(rates, self._before):
                 self._set_off()
         elif state == _TIRED:
             self._steps -= 1
             if not self._steps:
                 self._set_off()
         else:
-            if _compared(found, self._before) <= 0:
+            if _compared(rates, self._before) <= 0:
                 self._turn()
             if self._is_between():
                 self._rest(_RESTS)
@@ -380,12 +380,12 @@ class ProfileSearch(Moderation):
             else:
                 self._go()
         if state != _RESTS or self._state != _RESTS:
-            self._before = found
-        return self._place != place
+            self._before = rates
+        return self._profile != earlier
 
     def _set_off(self) -> None:
         """Continue after a rest."""
-        self._state = _DOWN if self._place else _UP
+        self._state = _DOWN if self._profile else _UP
         self._go()
 
     def _turn(self) -> None:
@@ -405,15 +405,17 @@ class ProfileSearch(Moderation):
         """Take a step, or rest at an end of the profiles or after too many steps."""
         if self._steps == _PATIENCE:
             self._rest(_TIRED)
-        elif (self._state == _UP and self._place == len(_PROFILES) - 1) or (self._state == _DOWN and not self._place):
+        elif (self._state == _UP and self._profile == len(_PROFILES) - 1) or (
+            self._state == _DOWN and not self._profile
+        ):
             self._rest(_RESTS)
             self._steps = 0
         else:
             if self._state == _UP:
-                self._place += 1
+                self._profile += 1
                 self._ups += 1
             else:
-                self._place -= 1
+                self._profile -= 1
                 self._downs += 1
             self._steps += 1
 
@@ -487,11 +489,11 @@ class LatencyClasses(Moderation):
             self._rx = _next_class(self._rx, rx_octets // microseconds)
         if sent:
             self._tx = _next_class(self._tx, tx_octets // microseconds)
-        found = max(self._rx, self._tx)
-        wanted = 10 * US if found == _LOWEST else 50 * US if found == _LOW else 125 * US
+        latency_class = max(self._rx, self._tx)
+        target = 10 * US if latency_class == _LOWEST else 50 * US if latency_class == _LOW else 125 * US
         interval = self._interval
-        if wanted != interval:
-            self._interval = 10 * wanted * interval // (9 * wanted + interval)
+        if target != interval:
+            self._interval = 10 * target * interval // (9 * target + interval)
 
 
 def _next_class(now: int, rate: int) -> int:
@@ -565,28 +567,28 @@ class PacketCountModeration(Moderation):
         if tick > self._looked:
             self._rx, self._tx = _SHORTEST + _LATENCY, _LONGEST + _LATENCY
         elif not self._settling:
-            self._tx = self._wanted_sent(sent, tx_octets)
-            self._rx = self._wanted_received(received, rx_octets)
+            self._tx = self._sent_setting(sent, tx_octets)
+            self._rx = self._received_setting(received, rx_octets)
         self._looked = tick + 1
         self._write()
 
-    def _wanted_sent(self, packets: int, octets: int) -> int:
+    def _sent_setting(self, packets: int, octets: int) -> int:
         """Return the target interval of sent frames."""
-        wanted = self._tx
+        setting = self._tx
         if packets < 4:
-            if wanted == _LONGEST and self._rx % _LATENCY == _LONGEST:
+            if setting == _LONGEST and self._rx % _LATENCY == _LONGEST:
                 return _LONGEST + _LATENCY
         elif packets > 32:
-            wanted %= _LATENCY
-        return self._wanted(wanted, packets, octets)
+            setting %= _LATENCY
+        return self._next_setting(setting, packets, octets)
 
-    def _wanted_received(self, packets: int, octets: int) -> int:
+    def _received_setting(self, packets: int, octets: int) -> int:
         """Return the target interval of received frames."""
         if 0 < packets < 4 and octets < 9000 and self._tx >= _LATENCY:
             return self._by_size(octets // packets, 2) + _LATENCY
-        return self._wanted(self._rx, packets, octets)
+        return self._next_setting(self._rx, packets, octets)
 
-    def _wanted(self, before: int, packets: int, octets: int) -> int:
+    def _next_setting(self, before: int, packets: int, octets: int) -> int:
         """Return the interval after a number of packets, from the previous interval."""
         if packets < 56:
             return min(before % _LATENCY + 2, _LONGEST) + before // _LATENCY * _LATENCY
@@ -661,16 +663,16 @@ class SmoothedClasses(Moderation):
             return
         self._countdown = 100
         microseconds = self._interval // US * 100  # the nominal length of a hundred intervals
-        wanted = 0
+        interval = 0
         if self._received:
             fast = self._received * 1_000_000 // microseconds > 40_000
             self._rx = _ULTRA if fast else _next_class(min(self._rx, _BULK), self._rx_octets // microseconds)
-            wanted = _CLASS_INTERVALS[self._rx]
+            interval = _CLASS_INTERVALS[self._rx]
         if self._went:
             self._tx = _next_class(self._tx, self._tx_octets // microseconds)
-            wanted = max(wanted, _CLASS_INTERVALS[self._tx])
-        if wanted:
-            self._interval = wanted * US
+            interval = max(interval, _CLASS_INTERVALS[self._tx])
+        if interval:
+            self._interval = interval * US
         self._received = self._rx_octets = self._went = self._tx_octets = 0
 
 

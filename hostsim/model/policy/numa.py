@@ -60,18 +60,18 @@ def demand(used: int, stalled: int, period: int) -> float:
     return used / (period - stalled) if stalled < period else 1.0
 
 
-def node_load(wanted: float, system: float, capacity: int) -> float:
+def node_load(demand: float, system: float, capacity: int) -> float:
     """Return the load of a NUMA node as a share of its PCPUs; above 1 if demand exceeds capacity.
 
     System worlds count as far as they use PCPUs that VMs demand. On a node with spare PCPUs they delay no VM, and VMs
     that use a NIC are well placed beside its receive contexts.
 
     Args:
-        wanted: demand of the VMs at home there, in PCPUs.
+        demand: demand of the VMs at home there, in PCPUs.
         system: use of all other worlds, in PCPUs.
         capacity: number of PCPUs of the node.
     """
-    return (wanted + min(system, max(0.0, wanted + system - capacity))) / capacity
+    return (demand + min(system, max(0.0, demand + system - capacity))) / capacity
 
 
 def move_to_balance(

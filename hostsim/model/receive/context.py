@@ -98,7 +98,7 @@ class SplitRx(NetContext):
             budget -= count
             across = node.memory.across_ps
             vnic.wait_ps = across if across and self.last.ccx != vnic.vcpu.last.ccx else 0.0
-            sender = train.flow
+            sender = train.stream
             memory = sender.queue.memory
             if sender is not self._sender or self._readers_at != self._scheduler.homes_changed:
                 self._sender, self._readers_at = sender, self._scheduler.homes_changed
@@ -113,7 +113,7 @@ class SplitRx(NetContext):
         return end - start if end > start else None
 
     def _dropped(self, train: Train[Sender]) -> None:
-        train.flow.totals.lost_split += train.count
+        train.stream.totals.lost_split += train.count
 
     def has_work(self, now: int) -> bool:
         self.ring.settle(now)
@@ -154,7 +154,7 @@ class VSwitch:
         self._scheduler, self._costs = services.scheduler, services.costs
         self._outer_ps = self._costs.vxlan_decap if vxlan else 0
         self._ports: dict[Sender, list[Port]] = {}
-        self._known: dict[Sender, tuple[int, Node, list[int], int]] = {}
+        self._cached_steps: dict[Sender, tuple[int, Node, list[int], int]] = {}
         self._readers: dict[tuple[Sender, Node], int] = {}
         self._readers_at = 0
         self._filled: list[SplitRx] = []
@@ -179,7 +179,7 @@ class VSwitch:
         for port in ports:
             port.is_split, self.runs_on = True, False
         if ports:
-            self._known.clear()
+            self._cached_steps.clear()
             self._readers.clear()
         return len(ports)
 
@@ -190,7 +190,7 @@ class VSwitch:
 
     def work_ps(self, train: Train[Sender], packet_ps: int, where: Node, memory: Node) -> int:
         """Return the time of `receive` for a single train; for frames that LRO may join, a lower bound."""
-        sender = train.flow
+        sender = train.stream
         vnic = sender.vnic
         if vnic is not None:
             node = vnic.vcpu.node
@@ -207,9 +207,9 @@ class VSwitch:
 
         They are cached until a VM moves to another node, or a wait for memory changes.
         """
-        known = self._known.get(sender)
+        steps_of_sender = self._cached_steps.get(sender)
         changes = self._scheduler.homes_changed + self._scheduler.waits_changed
-        if known is None or known[0] != changes or known[1] is not where:
+        if steps_of_sender is None or steps_of_sender[0] != changes or steps_of_sender[1] is not where:
             steps, fetches = [], True  # the first copy fetches the packet into the cache for the others
             for port in self._ports.get(sender, ()):
                 if port.is_split:
@@ -219,20 +219,20 @@ class VSwitch:
                 wait = where.write_wait(node) + (where.read_wait(memory) if fetches else 0.0)
                 steps.append(self._costs.port_copy(sender.size, wait, far=where.distance(memory, node)))
                 fetches = False
-            known = self._known[sender] = (changes, where, steps, sum(steps))
-        return known[2], known[3]
+            steps_of_sender = self._cached_steps[sender] = (changes, where, steps, sum(steps))
+        return steps_of_sender[2], steps_of_sender[3]
 
     def readers(self, sender: Sender, node: Node) -> int:
         """Return the number of split-receive contexts of a node that copy each packet of a flow."""
         moves = self._scheduler.homes_changed
         if moves != self._readers_at:
             self._readers_at, self._readers = moves, {}
-        known = self._readers.get((sender, node))
-        if known is None:
+        count = self._readers.get((sender, node))
+        if count is None:
             ports = self._ports[sender]
-            known = sum(port.is_split and port.split is not None and port.split.node is node for port in ports)
-            self._readers[(sender, node)] = known
-        return known
+            count = sum(port.is_split and port.split is not None and port.split.node is node for port in ports)
+            self._readers[(sender, node)] = count
+        return count
 
     def receive(
         self,
@@ -258,7 +258,7 @@ class VSwitch:
         packet_ps += self._outer_ps
         growing, octets = self._growing, 0
         for train in batch:
-            sender = train.flow
+            sender = train.stream
             copied = sender.size * train.frames
             octets += train.count * copied
             vnic = sender.vnic
@@ -303,7 +303,7 @@ class VSwitch:
             at += count * step
         if growing:
             for packet in growing.values():
-                vnic = packet.flow.vnic
+                vnic = packet.stream.vnic
                 assert vnic is not None  # its frames are unicast
                 assert vnic.lro is not None  # and joined
                 at = self._hand_on(packet, vnic.lro, at)
@@ -313,7 +313,7 @@ class VSwitch:
 
     def _join(self, train: Train[Sender], lro: Aggregation, at: int, step: int) -> int:
         """Join frames to the packet of a connection by software LRO, at ``step`` for each; returns the end."""
-        growing, sender = self._growing, train.flow
+        growing, sender = self._growing, train.stream
         most = lro.frames(sender.size)
         count, arrived, gap = train.count, train.arrived, train.gap
         packet = growing.get(sender)
@@ -336,19 +336,19 @@ class VSwitch:
 
     def _hand_on(self, packet: Train[Sender], lro: Aggregation, at: int) -> int:
         """End a session of software LRO: deliver its packet; returns the end."""
-        vnic = packet.flow.vnic
+        vnic = packet.stream.vnic
         assert vnic is not None  # joined frames are unicast
         lro.count(packet.frames, 1)
         vnic.unicast += 1
         deliver = self._costs.vnic_deliver
         if vnic.lock is not None:
-            at += vnic.lock.enter(packet.flow.queue, self._began, at, 0, 0, deliver)
+            at += vnic.lock.enter(packet.stream.queue, self._began, at, 0, 0, deliver)
         packet.ready = at = at + deliver
         vnic.receive(packet)
         return at
 
     def _replicate(self, train: Train[Sender], start: int, packet_ps: int, where: Node, memory: Node, ccx: int) -> int:
-        sender = train.flow
+        sender = train.stream
         sender.queue.multicast += train.count
         ports = self._ports.get(sender, ())
         steps, total = self._steps(sender, where, memory)

@@ -120,35 +120,35 @@ class NetQueue:
         Args:
             receivers: returns the receive queues for a sender without a filter.
         """
-        found: dict[int, tuple[list[RxQueue], list[GuestRing]]] = {id(rings): (rings, []) for rings in self._queues}
+        by_rings: dict[int, tuple[list[RxQueue], list[GuestRing]]] = {id(rings): (rings, []) for rings in self._queues}
         for target, rings in self._rings.items():
-            vnics = found.setdefault(id(rings), (rings, []))[1]
+            vnics = by_rings.setdefault(id(rings), (rings, []))[1]
             if target.senders:
                 vnics += target.vnics
         if self._flooded:
-            flooded = found[id(self._queues[0])][1]
+            flooded = by_rings[id(self._queues[0])][1]
             for sender in self._flooded:
                 flooded += receivers(sender)
-        return list(found.values())
+        return list(by_rings.values())
 
     def _steer(self, sender: Sender, value: int, rings: list[RxQueue]) -> int:
         """Steer a sender to one of the rings of a queue; returns its index."""
-        place = self._ring(sender, value, len(rings))
-        sender.queue = rings[place]
-        return place
+        index = self._ring(sender, value, len(rings))
+        sender.queue = rings[index]
+        return index
 
     def _ring(self, sender: Sender, value: int, rings: int) -> int:
         return self._within(self._rule.ring(value, sender.size, rings), rings) if rings > 1 else 0
 
-    def _within(self, place: int, count: int) -> int:
+    def _within(self, index: int, count: int) -> int:
         """Return the index that the steering rule selected.
 
         Raises:
             WiringError: the index is out of range.
         """
-        if not 0 <= place < count:
-            raise WiringError(f"{type(self._rule).__name__} selected index {place}; allowed: 0 to {count - 1}")
-        return place
+        if not 0 <= index < count:
+            raise WiringError(f"{type(self._rule).__name__} selected index {index}; allowed: 0 to {count - 1}")
+        return index
 
     def balance(self, now: int) -> None:
         """Balance: move vNICs between queues by the CPU time of receive contexts and of their node."""

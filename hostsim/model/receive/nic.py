@@ -98,12 +98,12 @@ class LroTable:
             elif packet.step < self._soonest:
                 self._soonest = packet.step
         for packet in over:
-            del self._open[packet.flow]
+            del self._open[packet.stream]
             _close(packet, packet.step, ring)
 
     def _join(self, train: Train[Sender], ring: Ring[Sender]) -> None:
         """Join frames to the packets of a connection."""
-        sender, lro, growing = train.flow, self._lro, self._open
+        sender, lro, growing = train.stream, self._lro, self._open
         most = lro.frames(sender.size)
         at, step, count = train.ready, train.step, train.count
         packet = growing.get(sender)
@@ -203,7 +203,7 @@ class RxQueue(NicQueue):
         self._timer = _InterruptTimer(clock, self)
 
     def arrive(self, train: Train[Sender]) -> None:
-        if self.lro is not None and train.flow.joins:
+        if self.lro is not None and train.stream.joins:
             self.lro.push(train)
         else:
             self.ring.push(train)
@@ -228,7 +228,7 @@ class RxQueue(NicQueue):
         """Return the number of copies that the switch will make of the waiting frames."""
         copies = 0 if self.lro is None else self.lro.count_inside()
         for train in self.ring.trains():
-            sender = train.flow
+            sender = train.stream
             copies += train.count * train.frames * sender.receivers
         return copies
 
@@ -251,7 +251,7 @@ class RxQueue(NicQueue):
         train = self.ring.take_next(limit, now)
         if train is not None:
             frames = train.count * train.frames
-            octets = frames * train.flow.octets
+            octets = frames * train.stream.octets
             self._nic.rx_octets += octets
             if self.adapts:
                 self._received += frames
@@ -263,7 +263,7 @@ class RxQueue(NicQueue):
         if self._losses:
             losses, self._losses = self._losses, []
             for train in losses:
-                train.flow.dropped(train.count * train.frames)
+                train.stream.dropped(train.count * train.frames)
 
     def unmask(self, now: int) -> None:
         """Unmask the interrupt, as the poller goes to sleep; moderation may delay the next interrupt."""
@@ -371,7 +371,7 @@ class RxQueue(NicQueue):
 
     def _lose(self, train: Train[Sender]) -> None:
         """Count a train without free descriptors; `report_drops` reports it to its sender."""
-        sender = train.flow
+        sender = train.stream
         sender.totals.lost_nic += train.count * train.frames
         self._losses.append(train)
 
@@ -427,7 +427,7 @@ class Pnic:
         """Steer the frames that arrive by ``now``, which may be in the future, to the receive queues."""
         self._steered = max(self._steered, now)
         for train in self.wire.collect(now):
-            sender = train.flow
+            sender = train.stream
             sender.totals.sent += train.count
             self.rx_wire_ps += train.count * sender.frame_ps
             sender.queue.arrive(train)
@@ -454,10 +454,10 @@ class Pnic:
             frame_ps: time of a frame on the wire, in picoseconds.
             cut: True if the packets are frames already.
         """
-        count, stream = train.count, train.flow
-        each = train.frames if cut else descriptors(train.frames * stream.size)
+        count, stream = train.count, train.stream
+        per_packet = train.frames if cut else descriptors(train.frames * stream.size)
         last = train.ready + (count - 1) * train.step
-        fits = self._room.fits(count, each, last)
+        fits = self._room.fits(count, per_packet, last)
         if fits < count and last > self.sent_until:
             fits = min(count, fits + (last - max(train.ready, self.sent_until)) // (train.frames * frame_ps))
         self.tx_dropped += count - fits
@@ -503,7 +503,7 @@ class Pnic:
         if vector is None:
             vector = self.vector
         if bounded:
-            self._room.use(count, train.frames if cut else descriptors(train.frames * train.flow.size), first, step)
+            self._room.use(count, train.frames if cut else descriptors(train.frames * train.stream.size), first, step)
         self._leaving.append(Departure(train, first, step, packet_ps, queue, vector, cut=cut))
         if vector is not None:
             vector.transmits(first)
@@ -541,7 +541,7 @@ class Pnic:
                 leaving.remove(departure, before)
             frames = count * train.frames
             packets = frames if departure.cut else count
-            vector, stream = departure.vector, train.flow
+            vector, stream = departure.vector, train.stream
             if vector is not None:
                 vector.departed(at, packets, departure.queue, count)
                 if vector.adapts:

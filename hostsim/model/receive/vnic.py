@@ -98,7 +98,7 @@ class Vnic(GuestRing):
         self.ring.on_drop = self._dropped
         self.size = capacity
         self.lost = self.listed = self.interrupt_ps = self.doorbell_ps = 0
-        self._asked: int | None = None
+        self._requested_at: int | None = None
         self._refills, self._used_up = refill is not None, 0
         self._lot, self._refills_rest = (0, False) if refill is None else (refill.lot, refill.rest)
         self._refilled_at: int | None = None
@@ -155,8 +155,8 @@ class Vnic(GuestRing):
     def ask(self, now: int) -> None:
         if self.poller is not None:
             self.poller.completions_come(now)
-        if self._asked is None:
-            self._asked = now
+        if self._requested_at is None:
+            self._requested_at = now
         if self._line is _QUIET:
             self._line = _HELD
             self._timer.arm(self._due(now))
@@ -167,17 +167,17 @@ class Vnic(GuestRing):
         """Free the packets completed by now, at the beginning of a poll; returns their number."""
         count, self.reclaimable = self.reclaimable, 0
         self.polled = now
-        self._asked = None
+        self._requested_at = None
         if count and self.completions is not None:
             self.completions.reclaimed(count, now)
         return count
 
     def _first(self) -> int | None:
         """Return the time from which the guest has a reason to poll, past or future; None without one."""
-        first, asked = self.ring.first(), self._asked
-        if asked is None or (first is not None and first <= asked):
+        first, requested = self.ring.first(), self._requested_at
+        if requested is None or (first is not None and first <= requested):
             return first
-        return asked
+        return requested
 
     def _first_held(self) -> int:
         first = self._first()
@@ -193,7 +193,7 @@ class Vnic(GuestRing):
     def _dropped(self, train: Train[Sender]) -> None:
         frames = train.count * train.frames
         self.lost += frames
-        sender = train.flow
+        sender = train.stream
         sender.totals.lost_ring += frames
         sender.dropped(frames)
 

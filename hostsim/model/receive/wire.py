@@ -164,7 +164,7 @@ class ClosedLoopWire(Wire):
         self._left = 0
         self._queues: list[NicQueue] = []
         """Receive queues with released frames."""
-        self._number = 0
+        self._releases = 0
         self._active: list[Sender] = []
         self._turn: Sender | None = None
         """Sender that has the wire until `free` and has more frames."""
@@ -180,8 +180,8 @@ class ClosedLoopWire(Wire):
         """Release ``frames`` of a sender, in ``turns`` equal parts from ``at`` on, ``step`` picoseconds apart."""
         if frames:
             release = _Release(sender, step, min(turns, frames), frames)
-            self._number += 1  # releases of one time are ordered by their creation, with all turns of each
-            release.rank = self._number
+            self._releases += 1  # releases of one time are ordered by their creation, with all turns of each
+            release.rank = self._releases
             self._put(release, at)
 
     def _put(self, release: _Release, at: int) -> None:
@@ -255,9 +255,9 @@ class ClosedLoopWire(Wire):
             left = BLOCK
         self._left = left = left - 1
         active = self._active
-        place = int(self._draws[left] * len(active))
-        sender = active[place]
-        active[place] = active[-1]
+        index = int(self._draws[left] * len(active))
+        sender = active[index]
+        active[index] = active[-1]
         active.pop()
         return sender
 

@@ -123,23 +123,23 @@ class ModulatedGaps:
         self._last = float(instants[-1])
         return gaps
 
-    def _extend(self, wanted: float) -> None:
+    def _extend(self, most: float) -> None:
         """Create segments up to a mean number of arrivals, at most `MOST_SEGMENTS`.
 
         Segments before the next arrival are dropped.
         """
         checkpoint()
         kept = max(0, int(np.searchsorted(self._masses, self._ahead[0])) - 1)
-        times, masses, made = [self._times[kept:]], [self._masses[kept:]], 0
+        times, masses, segments = [self._times[kept:]], [self._masses[kept:]], 0
         end, mass = float(self._times[-1]), float(self._masses[-1])
-        while mass < wanted and made < MOST_SEGMENTS:
+        while mass < most and segments < MOST_SEGMENTS:
             if end > END:  # longer than any run
-                end, mass = end + 1.0, wanted + 1.0
+                end, mass = end + 1.0, most + 1.0
                 times.append(np.array([end]))
                 masses.append(np.array([mass]))
                 break
             lengths, rates = self._segments()
-            made += len(lengths)
+            segments += len(lengths)
             times.append(end + np.cumsum(lengths))
             masses.append(mass + np.cumsum(lengths * rates))
             end, mass = float(times[-1][-1]), float(masses[-1][-1])

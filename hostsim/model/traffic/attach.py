@@ -136,14 +136,14 @@ def _attach_bridged(
     position = len(host.flows)
     flow = Flow(name, traffic.data, 1)
     host.flows.append(flow)
-    for number, vm in enumerate(members):
+    for member, vm in enumerate(members):
         enters, leaves = vm.devices[traffic.enters], vm.devices[traffic.leaves]
         nic = enters.nic
         switch = links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.enters]
         vxlan, rate = switch.vxlan, host.spec.hardware.nics[nic.name].rate
         frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan, tag=switch.tag), rate)
         taken, step = forwarding(vm.group.guest, host.costs, cycle_rate(host), polls=traffic.forwarded_by == "poll")
-        packet = rss_input(PEER, f"10.{3 + position % 250}.{number // 250}.{number % 250 + 1}")
+        packet = rss_input(PEER, f"10.{3 + position % 250}.{member // 250}.{member % 250 + 1}")
         value = nic_hash(packet, vxlan=vxlan)
         polls = traffic.forwarded_by == "poll"
         if traffic.routed or (enters.rings and host.spec.hypervisor):
@@ -153,14 +153,14 @@ def _attach_bridged(
             port = next(port for port in enters.ports if port.vnic is probe.vnic)
         else:
             port = enters.port(packet)
-        which = next(
-            place for place, vcpu in enumerate(vm.vcpus) if vcpu is port.vnic.vcpu
+        vcpu_index = next(
+            ordinal for ordinal, vcpu in enumerate(vm.vcpus) if vcpu is port.vnic.vcpu
         )  # a softirq forwards on the vCPU that took the interrupt
         if polls:
-            which = traffic.vcpu
+            vcpu_index = traffic.vcpu
         index = enters.ports.index(port)
-        queue = leaves.posted(vm, which, index)  # the kernel selects the queue with the same number
-        sender = (PolledFrames if polls else Bridged)(flow, traffic.data, frame_ps, vm.vcpus[which], queue, step)
+        queue = leaves.posted(vm, vcpu_index, index)  # the kernel selects the queue with the same number
+        sender = (PolledFrames if polls else Bridged)(flow, traffic.data, frame_ps, vm.vcpus[vcpu_index], queue, step)
         sender.path_ps = taken
         if polls:
             _poll(host, vm, sender, enters, leaves, index)
@@ -169,7 +169,7 @@ def _attach_bridged(
         else:
             host.netqueues[nic.name].flood(sender, value)
             sender.vnic = port.vnic
-        random, late = streams.stream("traffic", position, number), host.spec.peer.timer_jitter
+        random, late = streams.stream("traffic", position, member), host.spec.peer.timer_jitter
         nic.wire.carry(sender, _from_peer(host, make_arrivals(traffic.arrivals, traffic.rate, random, late)))
 
 
@@ -181,12 +181,12 @@ def _poll(host: Host, vm: VirtualMachine, frames: Sender, enters: GuestDevice, l
         for port in device.ports:
             if port.vnic.poller is None:
                 port.vnic.poll_by(None)
-    place = index % len(leaves.transmits)
-    transmit = leaves.transmits[place]
+    queue_index = index % len(leaves.transmits)
+    transmit = leaves.transmits[queue_index]
     rules = transmit.completions.rule.descriptors if isinstance(transmit, TxQueue) else None
     size = host.spec.hardware.nics[leaves.nic.name].tx_queue if rules is None else rules
     frames.descriptors = TxDescriptors(size)
-    vnic, out = enters.ports[index].vnic, leaves.ports[place].vnic
+    vnic, out = enters.ports[index].vnic, leaves.ports[queue_index].vnic
     PollingForwarder(host.clock, frames.vcpu, vnic, out, frames.descriptors).begin(0)
 
 
@@ -195,27 +195,27 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
     position = len(host.flows)
     flow = Flow(name, traffic.packet_size, 1)
     host.flows.append(flow)
-    for (number, vm), place in product(enumerate(members), range(traffic.streams)):
+    for (member, vm), stream in product(enumerate(members), range(traffic.streams)):
         device = vm.devices[traffic.vnic]
-        random = streams.stream("traffic", position, number, *([place] if place else []))
-        port = 1 + (traffic.port + place - 1) % 65535
+        random = streams.stream("traffic", position, member, *([stream] if stream else []))
+        port = 1 + (traffic.port + stream - 1) % 65535
         if traffic.direction == "receive":
             sender = datagram_sender(host, flow, vm, traffic.vnic, traffic.packet_size, traffic.burst, port)
-            read_by(host, sender, traffic, ("service", position, number, place))
+            read_by(host, sender, traffic, ("service", position, member, stream))
             bursts = make_bursts(traffic.bursts, traffic.burst, random, host.spec.peer.timer_jitter)
             device.nic.wire.carry(sender, _from_peer(host, bursts))
         else:
             interval = round(SECOND / traffic.bursts)
             hertz = cycle_rate(host)
             write_ps = constant_ps(traffic.service, hertz, vm.group.guest.applications.udp_source.ps(hertz))
-            scope = ("service", position, number, place)
+            scope = ("service", position, member, stream)
             writes = make_service(traffic.service, hertz, partial(streams.stream, *scope))
-            which = place % len(vm.vcpus)
+            vcpu_index = stream % len(vm.vcpus)
             packet = rss_input(vm.address, PEER, UDP_PORT, port)
-            queue = device.transmit(vm, which, packet)
+            queue = device.transmit(vm, vcpu_index, packet)
             start = int(random.integers(0, interval))
             late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)
-            data, vcpu = Datagram(flow, flow.size), vm.vcpus[which]
+            data, vcpu = Datagram(flow, flow.size), vm.vcpus[vcpu_index]
             UdpSource(
                 host.clock,
                 data,
@@ -238,13 +238,13 @@ def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[Virtual
     position = len(host.flows)
     flow = Flow(name, 0, 1)
     host.flows.append(flow)
-    for number, vm in enumerate(members):
+    for member, vm in enumerate(members):
         free = [vcpu for vcpu in vm.vcpus if vcpu.work is None]
-        wanted = len(free) or 1 if traffic.vcpus == "all" else traffic.vcpus
-        if wanted > len(free):
-            raise WiringError(f"{vm.name} has {len(free)} vCPUs without work; {name!r} needs {wanted}")
-        for place, vcpu in enumerate(free[:wanted]):
-            scope = [position, number, place] if place else [position, number]
+        processes = len(free) or 1 if traffic.vcpus == "all" else traffic.vcpus
+        if processes > len(free):
+            raise WiringError(f"{vm.name} has {len(free)} vCPUs without work; {name!r} needs {processes}")
+        for process, vcpu in enumerate(free[:processes]):
+            scope = [position, member, process] if process else [position, member]
             vcpu.work = CpuWork(
                 flow,
                 make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", *scope, "arrivals")),

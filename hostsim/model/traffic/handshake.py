@@ -80,11 +80,11 @@ class Handshakes(PacketHandler):
         if frames is self._ack:
             vcpu.count_read(train, start, start)
             return start
-        each = vcpu.costs.guest_ack
-        end = start + count * each
+        ack_ps = vcpu.costs.guest_ack
+        end = start + count * ack_ps
         vcpu.count_read(train, start, end)
         answer = self._accept if frames is self._syn else self._last
-        vcpu.post_to(endpoints.queue, Train(answer, count, start + each, each, start + each, each))
+        vcpu.post_to(endpoints.queue, Train(answer, count, start + ack_ps, ack_ps, start + ack_ps, ack_ps))
         return end
 
     def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
@@ -160,7 +160,7 @@ class ClosingSender(TcpSender):
 
     def _want(self, at: int) -> None:
         self._endpoints.totals.asked += 1
-        self._asked = at
+        self._requested_at = at
         self.handshakes.open(at)
 
     def _request(self, train: Train[InboundStream], start: int) -> int:
@@ -212,7 +212,7 @@ class ClosingReceiver(TcpReceiver):
     def begin(self, at: int) -> None:
         """Open a connection of the peer for a file at a given time."""
         self._endpoints.totals.asked += 1
-        self._asked = at
+        self._requested_at = at
         self.handshakes.open(at)
 
     def _opened(self, at: int) -> None:

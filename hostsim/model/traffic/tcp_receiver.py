@@ -53,7 +53,7 @@ class TcpReceiver(Connection):
         self.data = PeerFrames(endpoints, size, frame_ps, self, self._lose, burst=burst, joins=full)
         self._acks = GuestPackets(endpoints.totals, 0, self, self._acks_dropped)
         self._answer = GuestPackets(endpoints.totals, 0, self, self._answer_dropped)
-        self._seen = self._owing = self._acks_out = self._acks_out_frames = self._due = self._asked = 0
+        self._since_ack = self._owing = self._acks_out = self._acks_out_frames = self._due = self._requested_at = 0
         self._answer_lost, self._think = False, think
 
     def begin(self, at: int) -> None:
@@ -61,7 +61,7 @@ class TcpReceiver(Connection):
         self._remaining = self._due = self._file
         if self._file != ENDLESS:
             self._endpoints.totals.asked += 1
-            self._asked = at
+            self._requested_at = at
         self._release(at, 0, 1)
 
     def _release(self, at: int, step: int, turns: int) -> None:
@@ -97,25 +97,25 @@ class TcpReceiver(Connection):
         vcpu.count_read(train, start, end)
         endpoints.totals.octets += octets
         self._owing += frames
-        self._seen += packets
+        self._since_ack += packets
         self._due -= frames
         if self._due <= 0:
             end += application.request_ps()
             vcpu.post_to(endpoints.queue, Train(self._answer, 1, end, 0, end, 0))
-            self._seen = 0
+            self._since_ack = 0
             return end
-        acks = self._seen // application.ack_every
-        self._seen %= application.ack_every
-        kept = min(self._owing, self._seen * train.frames)
+        acks = self._since_ack // application.ack_every
+        self._since_ack %= application.ack_every
+        kept = min(self._owing, self._since_ack * train.frames)
         if not acks and not self._acks_out and self._owing + self._lost >= self._congestion.in_flight:
-            acks, kept, self._seen = 1, 0, 0  # the sender's window is used up, and its last segment has PSH set
+            acks, kept, self._since_ack = 1, 0, 0  # the sender's window is used up, and its last segment has PSH set
         if acks:
             self._acks_out += acks
             self._acks_out_frames += self._owing - kept
             self._owing = kept
-            each = vcpu.costs.guest_ack
-            step = (end - start) // acks + each
-            end += acks * each
+            ack_ps = vcpu.costs.guest_ack
+            step = (end - start) // acks + ack_ps
+            end += acks * ack_ps
             vcpu.post_to(endpoints.queue, Train(self._acks, acks, end - (acks - 1) * step, step, end, 0))
         return end
 
@@ -147,7 +147,7 @@ class TcpReceiver(Connection):
         self._congestion.acked(self._congestion.in_flight)
         self._owing = self._acks_out_frames = 0
         there = self._endpoints.answer(first)
-        self._endpoints.totals.answer(there - self._asked)
+        self._endpoints.totals.answer(there - self._requested_at)
         self.begin(there + self._think())
 
     def _answer_dropped(self, _frames: int) -> None:
@@ -155,7 +155,7 @@ class TcpReceiver(Connection):
         self._await_time_out()
 
     def _forget_unacknowledged(self) -> int:
-        owing, self._owing, self._seen = self._owing, 0, 0
+        owing, self._owing, self._since_ack = self._owing, 0, 0
         return owing
 
     def _send_again(self, now: int) -> None:

@@ -78,7 +78,7 @@ class TcpSender(Connection):
         self._think, self._acks_every, self._joined = think, acks_every, joined
         self._data = GuestPackets(endpoints.totals, size, self, self._lose)
         self._most = max(1, MOST_TSO // size) if full else 1
-        self._carry = self._there = self._acked = self._acks_coming = self._asked = 0
+        self._carry = self._there = self._acked = self._acks_coming = self._requested_at = 0
 
     def begin(self, at: int) -> None:
         """Request the first file, or start the stream."""
@@ -93,7 +93,7 @@ class TcpSender(Connection):
 
     def _want(self, at: int) -> None:
         self._endpoints.totals.asked += 1
-        self._asked = at
+        self._requested_at = at
         self._ask(at)
 
     def _ask(self, at: int) -> None:
@@ -185,7 +185,7 @@ class TcpSender(Connection):
                 return
             # the others are not joined: each segment after a gap is acknowledged separately
             step = step * train.count // frames if frames > 1 else 0
-            train = Train(train.flow, frames, train.ready, train.gap, train.arrived, 0, None, 1)
+            train = Train(train.stream, frames, train.ready, train.gap, train.arrived, 0, None, 1)
         self._there += frames
         last = first + (train.count - 1) * step
         if self._there >= self._file:
@@ -224,7 +224,7 @@ class TcpSender(Connection):
 
     def _file_there(self, at: int, train: Train[GuestStream]) -> None:
         """Handle a complete file at the peer: its user requests the next one, after the think time."""
-        self._endpoints.totals.answer(at - self._asked)
+        self._endpoints.totals.answer(at - self._requested_at)
         pause = self._think()
         self._acknowledge_file(at, train, pause)
         self._want(at + pause)

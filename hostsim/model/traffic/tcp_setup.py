@@ -71,8 +71,8 @@ START_WITHIN: Final = 1 * MS
 def attach_tcp(host: Host, name: str, traffic: TcpSpec, members: list[VirtualMachine], streams: Streams) -> None:
     """Open the TCP connections of streams and files between every VM of some groups and the peer."""
 
-    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
-        return _connect_tcp(host, flow, vm, traffic, place, think, late)
+    def connect(flow: Flow, vm: VirtualMachine, connection: int, think: Think, late: Jitter) -> Opened:
+        return _connect_tcp(host, flow, vm, traffic, connection, think, late)
 
     _open_connections(host, name, traffic, members, streams, connect)
 
@@ -82,8 +82,8 @@ def attach_exchanges(
 ) -> None:
     """Open the TCP connections of requests and replies between every VM of some groups and the peer."""
 
-    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
-        return _connect_user(host, flow, vm, traffic, place, think, late)
+    def connect(flow: Flow, vm: VirtualMachine, connection: int, think: Think, late: Jitter) -> Opened:
+        return _connect_user(host, flow, vm, traffic, connection, think, late)
 
     _open_connections(host, name, traffic, members, streams, connect)
 
@@ -93,8 +93,8 @@ def attach_forwarded(
 ) -> None:
     """Open the TCP connections of two peers through every VM of some groups."""
 
-    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
-        return _connect_forwarded(host, flow, vm, traffic, place, late)
+    def connect(flow: Flow, vm: VirtualMachine, connection: int, think: Think, late: Jitter) -> Opened:
+        return _connect_forwarded(host, flow, vm, traffic, connection, late)
 
     _open_connections(host, name, traffic, members, streams, connect)
 
@@ -115,17 +115,17 @@ def _open_connections(
     if traffic.has_stages:
         flow.stages = [0] * len(STAGES)
     host.flows.append(flow)
-    for number, vm in enumerate(members):
-        starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
-        late = _lateness(host, streams, position, number)
-        for place in range(traffic.connections):
+    for member, vm in enumerate(members):
+        starts = streams.stream("traffic", position, member).integers(0, START_WITHIN, traffic.connections)
+        late = _lateness(host, streams, position, member)
+        for connection_index in range(traffic.connections):
             think: Think = no_think_time
             if traffic.pause:
                 # a random stream for each user, so that think times do not depend on the order of service
-                think = thinking(traffic.pause, streams.stream("traffic", position, number, place))
-            connection, senders = connect(flow, vm, place, think, late)
-            filter_frames(host, vm, traffic, place, senders)
-            connection.begin(int(starts[place]) + think())
+                think = thinking(traffic.pause, streams.stream("traffic", position, member, connection_index))
+            connection, senders = connect(flow, vm, connection_index, think, late)
+            filter_frames(host, vm, traffic, connection_index, senders)
+            connection.begin(int(starts[connection_index]) + think())
 
 
 def _application(
@@ -133,12 +133,12 @@ def _application(
     vm: VirtualMachine,
     traffic: Connected,
     flow: Flow,
-    place: int,
+    connection: int,
     *,
     write_copies: bool,
     write_size: int = 0,
 ) -> Application:
-    """Return the costs of the process at the VM's end of connection number ``place``.
+    """Return the costs of the process at the VM's end of connection number ``connection``.
 
     Service times of the scenario replace one of them.
     """
@@ -146,20 +146,20 @@ def _application(
     costs, hertz = guest.applications, cycle_rate(host)
     slower = 1 + traffic.memory_stall(costs) * _far_delay(host, vm)
     sink, source = costs.tcp_sink.ps(hertz), costs.tcp_source.ps(hertz)
-    what = "" if spec is None else traffic.application[0]
-    served = spec is not None and what not in ("tcp_sink", "tcp_source")
+    application_name = "" if spec is None else traffic.application[0]
+    served = spec is not None and application_name not in ("tcp_sink", "tcp_source")
     own = None
     if spec is not None:
-        scope = ("service", host.flows.index(flow), host.vms.index(vm), place)
+        scope = ("service", host.flows.index(flow), host.vms.index(vm), connection)
         own = make_service(spec, hertz, partial(host.streams.stream, *scope), slower if served else 1.0)
     demand = constant_ps(spec, hertz, 0) if served else traffic.demand_ps(costs, hertz)
     return Application(
-        per_packet=constant_ps(spec, hertz, sink) if what == "tcp_sink" else sink,
-        per_write=constant_ps(spec, hertz, source) if what == "tcp_source" else source,
+        per_packet=constant_ps(spec, hertz, sink) if application_name == "tcp_sink" else sink,
+        per_write=constant_ps(spec, hertz, source) if application_name == "tcp_source" else source,
         per_request=rounded(demand * slower),
         requests=own if served else None,
-        packets=own if what == "tcp_sink" else None,
-        writes=own if what == "tcp_source" else None,
+        packets=own if application_name == "tcp_sink" else None,
+        writes=own if application_name == "tcp_source" else None,
         write_copies=write_copies,
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,
@@ -180,14 +180,20 @@ def _far_delay(host: Host, vm: VirtualMachine) -> float:
 
 
 def _connect_user(
-    host: Host, flow: Flow, vm: VirtualMachine, traffic: ExchangeSpec, place: int, think: Think, late: Jitter
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: ExchangeSpec, connection: int, think: Think, late: Jitter
 ) -> Opened:
     """Open the connection of a user."""
     most = segment_size(switch_of(host, vm, traffic).mtu)
     frames = -(-traffic.reply_size // most)
     user = User(
         endpoints_of(
-            host, flow, vm, traffic, _application(host, vm, traffic, flow, place, write_copies=False), place, late
+            host,
+            flow,
+            vm,
+            traffic,
+            _application(host, vm, traffic, flow, connection, write_copies=False),
+            connection,
+            late,
         ),
         request_size=traffic.request,
         request_ps=wire_ps(host, vm, traffic, traffic.request),
@@ -201,7 +207,7 @@ def _connect_user(
 
 
 def _connect_tcp(
-    host: Host, flow: Flow, vm: VirtualMachine, traffic: TcpSpec, place: int, think: Think, late: Jitter
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: TcpSpec, connection: int, think: Think, late: Jitter
 ) -> Opened:
     """Open the connection of a continuous stream, or of files."""
     guest, transfer = vm.group.guest, traffic.transfer
@@ -209,8 +215,8 @@ def _connect_tcp(
     size, full, written = segmented(
         host, vm.group, traffic.vnic, traffic.message, nodelay=traffic.is_undelayed and not corks
     )
-    application = _application(host, vm, traffic, flow, place, write_copies=transfer is None, write_size=written)
-    endpoints = endpoints_of(host, flow, vm, traffic, application, place, late)
+    application = _application(host, vm, traffic, flow, connection, write_copies=transfer is None, write_size=written)
+    endpoints = endpoints_of(host, flow, vm, traffic, application, connection, late)
     # a small packet is charged to the socket's buffer with its overhead
     segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
     control, share = (
@@ -226,7 +232,7 @@ def _connect_tcp(
         flow.windows.append((congestion, size))
     path = None
     if share:
-        scope = ("traffic", host.flows.index(flow), host.vms.index(vm), place, "loss")
+        scope = ("traffic", host.flows.index(flow), host.vms.index(vm), connection, "loss")
         path = PathLoss(share, host.streams.stream(*scope))
     file = ENDLESS if transfer is None else -(-transfer // size)
     small_ps, connection_ps = wire_ps(host, vm, traffic, 0), 0
@@ -333,13 +339,13 @@ def _joined(host: Host, vm: VirtualMachine, traffic: TcpSpec, size: int) -> int:
 
 
 def _connect_forwarded(
-    host: Host, flow: Flow, vm: VirtualMachine, traffic: ForwardedStreamSpec, place: int, late: Jitter
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: ForwardedStreamSpec, connection: int, late: Jitter
 ) -> Opened:
     """Open a connection through a VM, and steer both of its directions."""
     guest = vm.group.guest
     back = traffic.model_copy(update={"vnic": traffic.leaves})
-    application = _application(host, vm, traffic, flow, place, write_copies=False)
-    near, far = (endpoints_of(host, flow, vm, way, application, place, late) for way in (traffic, back))
+    application = _application(host, vm, traffic, flow, connection, write_copies=False)
+    near, far = (endpoints_of(host, flow, vm, way, application, connection, late) for way in (traffic, back))
     size = segment_size(min(switch_of(host, vm, way).mtu for way in (traffic, back)))
     segments = max(1, traffic.window // size)
     taken, step = forwarding(guest, host.costs, cycle_rate(host))
@@ -358,8 +364,8 @@ def _connect_forwarded(
     )
     stream.data.path_ps = stream.acks.path_ps = taken
     stream.data.joins = guest.lro_while_forwarding
-    filter_frames(host, vm, traffic, place, [stream.data])
-    filter_frames(host, vm, back, place, [stream.acks])
+    filter_frames(host, vm, traffic, connection, [stream.data])
+    filter_frames(host, vm, back, connection, [stream.acks])
     enters, leaves = vm.devices[traffic.vnic], vm.devices[traffic.leaves]
     stream.route(_passed_on(vm, stream.data, enters, leaves), _passed_on(vm, stream.acks, leaves, enters))
     return stream, []
@@ -370,10 +376,10 @@ def _passed_on(vm: VirtualMachine, sender: Sender, enters: GuestDevice, leaves: 
 
     The transmit queue has the same number as their receive queue.
     """
-    number = next(place for place, port in enumerate(enters.ports) if port.vnic is sender.vnic)
-    which = next(place for place, vcpu in enumerate(vm.vcpus) if vcpu is enters.ports[number].vnic.vcpu)
-    sender.vcpu = vm.vcpus[which]
-    return leaves.posted(vm, which, number)
+    vnic = next(index for index, port in enumerate(enters.ports) if port.vnic is sender.vnic)
+    vcpu_index = next(index for index, vcpu in enumerate(vm.vcpus) if vcpu is enters.ports[vnic].vnic.vcpu)
+    sender.vcpu = vm.vcpus[vcpu_index]
+    return leaves.posted(vm, vcpu_index, vnic)
 
 
 def segmented(
@@ -399,11 +405,11 @@ def attach_web_clients(
     position = len(host.flows)
     flow = Flow(name, 0, 1)
     host.flows.append(flow)
-    for number, vm in enumerate(members):
-        random = streams.stream("traffic", position, number, "arrivals")
+    for member, vm in enumerate(members):
+        random = streams.stream("traffic", position, member, "arrivals")
         arrivals = make_arrivals(traffic.arrivals, traffic.rate, random, host.spec.peer.timer_jitter)
         ports = PORTS_A_VCPU * len(vm.vcpus) if len(vm.vcpus) > 1 else 0
-        late = _lateness(host, streams, position, number)
+        late = _lateness(host, streams, position, member)
         WebClients(host.clock, flow, arrivals, _visits(host, flow, vm, traffic, late), ports)
 
 
@@ -432,8 +438,8 @@ def _visits(
     places = count()
 
     def connect(rest: Callable[[PageFetch], None]) -> PageFetch:
-        place = next(places)
-        endpoints = endpoints_of(host, flow, vm, traffic, application, place, late)
+        page_index = next(places)
+        endpoints = endpoints_of(host, flow, vm, traffic, application, page_index, late)
         congestion = Congestion(max(1, traffic.window // size), guest.initial_window)
         visit = PageFetch(
             endpoints,
@@ -447,7 +453,7 @@ def _visits(
             full=vm.devices[traffic.vnic].tso,
             service=service,
         )
-        filter_frames(host, vm, traffic, place, [visit.acks, visit.requests])
+        filter_frames(host, vm, traffic, page_index, [visit.acks, visit.requests])
         return visit
 
     return connect
@@ -470,9 +476,9 @@ def wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> in
     return transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=switch.vxlan, tag=switch.tag), rate)
 
 
-def _lateness(host: Host, streams: Streams, position: int, number: int) -> Jitter:
+def _lateness(host: Host, streams: Streams, position: int, member: int) -> Jitter:
     """Return the lateness of the peer's answers to a VM."""
-    return Jitter(host.spec.peer.answer_jitter, streams.stream("traffic", position, number, "answers"))
+    return Jitter(host.spec.peer.answer_jitter, streams.stream("traffic", position, member, "answers"))
 
 
 def thinking(mean: int, random: np.random.Generator) -> Think:
@@ -481,38 +487,44 @@ def thinking(mean: int, random: np.random.Generator) -> Think:
 
 
 def endpoints_of(
-    host: Host, flow: Flow, vm: VirtualMachine, traffic: Connected, application: Application, place: int, late: Jitter
+    host: Host,
+    flow: Flow,
+    vm: VirtualMachine,
+    traffic: Connected,
+    application: Application,
+    connection: int,
+    late: Jitter,
 ) -> Endpoints:
-    """Return the endpoints of a VM's connection number ``place``."""
+    """Return the endpoints of a VM's connection number ``connection``."""
     device = vm.devices[traffic.vnic]
     wire = device.nic.wire
     assert isinstance(wire, ClosedLoopWire)
-    packet, value = _rss(host, vm, traffic, place)
-    which = place % len(vm.vcpus)
+    packet, value = _rss(host, vm, traffic, connection)
+    vcpu_index = connection % len(vm.vcpus)
     if len(device.ports) >= len(vm.vcpus) > 1:  # a process moves to the vCPU where its packets arrive
         probe = Sender(flow, 0, 0, 1)
         host.netqueues[device.nic.name].add(device.filter, probe, value, packet)
         device.filter.senders.pop()
         assert probe.vnic is not None
         target = probe.vnic.vcpu
-        which = next(number for number, vcpu in enumerate(vm.vcpus) if vcpu is target)
-    posts = device.transmit(vm, which, packet)
-    return Endpoints(host.clock, flow, wire, posts, vm.vcpus[which], application, delay=traffic.delay, jitter=late)
+        vcpu_index = next(index for index, vcpu in enumerate(vm.vcpus) if vcpu is target)
+    posts = device.transmit(vm, vcpu_index, packet)
+    return Endpoints(host.clock, flow, wire, posts, vm.vcpus[vcpu_index], application, delay=traffic.delay, jitter=late)
 
 
-def filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:
-    """Steer the frames of a VM's connection number ``place`` by the receive filter of its NIC."""
-    device, (packet, value) = vm.devices[traffic.vnic], _rss(host, vm, traffic, place)
+def filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, connection: int, senders: list[Sender]) -> None:
+    """Steer the frames of a VM's connection number ``connection`` by the receive filter of its NIC."""
+    device, (packet, value) = vm.devices[traffic.vnic], _rss(host, vm, traffic, connection)
     for sender in senders:
         sender.joins = sender.joins and device.lro
         host.netqueues[device.nic.name].add(device.filter, sender, value, packet)
 
 
-def _rss(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> tuple[bytes, int]:
+def _rss(host: Host, vm: VirtualMachine, traffic: Connected, connection: int) -> tuple[bytes, int]:
     """Return the hash input of a vNIC for a connection, and the RSS hash of a NIC.
 
     The latter uses the connection's addresses and ports, or those of the VXLAN tunnel.
     """
-    port = 1 + (traffic.port + place - 1) % 65535
+    port = 1 + (traffic.port + connection - 1) % 65535
     packet = rss_input(PEER, vm.address, port, traffic.server_port)
     return packet, nic_hash(packet, vxlan=switch_of(host, vm, traffic).vxlan)

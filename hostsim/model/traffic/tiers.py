@@ -89,7 +89,7 @@ class Exchange(PacketHandler):
         self.reply = GuestPackets(endpoints.totals, reply.size, self, self.reply_dropped)
         self._calls = 0
         self._hop: Callable[[Exchange, int], Hop] | None = None
-        self._made = self._share = self._last_share = self._unsent = 0
+        self._calls_made = self._share = self._last_share = self._unsent = 0
         self._timer = Timer(endpoints.clock, self._send_again)
 
     def call_for_each(self, calls: int, hop: Callable[[Exchange, int], Hop]) -> None:
@@ -109,7 +109,7 @@ class Exchange(PacketHandler):
         vcpu.count_read(train, start, end)
         endpoints.totals.octets += size
         work = application.per_request if self._service is None else self._service.take()
-        self._made, self._share = 0, work // (self._calls + 1)
+        self._calls_made, self._share = 0, work // (self._calls + 1)
         self._last_share = work - self._calls * self._share
         vcpu.start(self, end)
         return end
@@ -117,8 +117,8 @@ class Exchange(PacketHandler):
     def run(self, start: int) -> int:
         """Work on the request from ``start`` on, up to the next call or the reply; returns the end."""
         endpoints, hop = self.endpoints, self._hop
-        if hop is not None and self._made < self._calls:
-            self._made += 1
+        if hop is not None and self._calls_made < self._calls:
+            self._calls_made += 1
             return hop(self, start + self._share).ask(start + self._share)
         costs = endpoints.vcpu.costs
         end = start + self._last_share + endpoints.application.per_write + costs.guest_tx_packet
@@ -161,12 +161,12 @@ class ClientExchange(Exchange):
         ``answered`` is called when a reply has reached its client.
         """
         super().__init__(endpoints, request, request_ps, reply, service)
-        self._answered, self._asked, self._left = answered, 0, 0
+        self._answered, self._requested_at, self._left = answered, 0, 0
 
     def begin(self, at: int) -> None:
         """Send a request of a client at a given time."""
         self.endpoints.totals.asked += 1
-        self._asked, self._left = at, self._replied.frames
+        self._requested_at, self._left = at, self._replied.frames
         self._ask(at)
 
     def _ask(self, at: int) -> None:
@@ -177,7 +177,7 @@ class ClientExchange(Exchange):
         if self._left > 0:
             return
         there = self.endpoints.answer(first)
-        self.endpoints.totals.answer(there - self._asked)
+        self.endpoints.totals.answer(there - self._requested_at)
         self._answered(self, there)
 
     def _request_dropped(self, _frames: int) -> None:
@@ -207,7 +207,7 @@ class Hop(PacketHandler):
             frame_ps: time of a frame of the reply on the wire in picoseconds; 0 from another VM of the host.
         """
         self.caller, self.endpoints = caller, endpoints
-        self._request, self._replied, self._left, self._asked = request, reply, 0, 0
+        self._request, self._replied, self._left, self._requested_at = request, reply, 0, 0
         self.asks = GuestPackets(endpoints.totals, request.size, self, self.ask_dropped)
         self.answers = PeerFrames(
             endpoints,
@@ -226,7 +226,7 @@ class Hop(PacketHandler):
         vcpu, costs = endpoints.vcpu, endpoints.vcpu.costs
         end = start + endpoints.application.per_write + costs.guest_tx_packet + costs.copied(self._request.octets)
         endpoints.totals.asked += 1
-        self._asked, self._left = end, self._replied.frames
+        self._requested_at, self._left = end, self._replied.frames
         vcpu.post_to(endpoints.queue, Train(self.asks, 1, end, 0, end, 0))
         return end
 
@@ -245,7 +245,7 @@ class Hop(PacketHandler):
         endpoints.totals.octets += octets
         self._left -= count
         if self._left <= 0:
-            endpoints.totals.answer(end - self._asked)
+            endpoints.totals.answer(end - self._requested_at)
             self.caller.resume(end)
         return end
 
@@ -369,12 +369,12 @@ class Clients:
 
     def ask(self, at: int) -> None:
         """Send a request of a client at a given time."""
-        number = self._instances.choose(at)
-        idle = self._idle[number]
-        if self._unused[number] or not idle:
-            self._unused[number] = max(0, self._unused[number] - 1)
-            exchange = self._connect(number, self._answered)
-            self._instance[exchange] = number
+        instance = self._instances.choose(at)
+        idle = self._idle[instance]
+        if self._unused[instance] or not idle:
+            self._unused[instance] = max(0, self._unused[instance] - 1)
+            exchange = self._connect(instance, self._answered)
+            self._instance[exchange] = instance
         else:
             exchange = idle.popleft()
         exchange.begin(at)

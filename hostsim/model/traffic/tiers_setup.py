@@ -62,13 +62,13 @@ def attach_tiers(host: Host, name: str, traffic: TiersSpec, members: list[Virtua
         return
     tiers: list[_Tier] = []
     callers, groups = members, traffic.to
-    for number, spec in enumerate(traffic.behind):
+    for tier_index, spec in enumerate(traffic.behind):
         vms = [vm for group in spec.to or () for vm in host.vms if vm.group.name == group]
         groups = spec.to or groups
-        own = Flow(f"{name}-{number + 2}", 0, 1)
+        own = Flow(f"{name}-{tier_index + 2}", 0, 1)
         own.groups, own.is_local = groups, spec.to is not None
         host.flows.append(own)
-        tiers.append(_Tier(host, own, traffic, spec, vms, number))
+        tiers.append(_Tier(host, own, traffic, spec, vms, tier_index))
         for vm in (*callers, *vms) if vms else ():
             for port in vm.devices[traffic.vnic].ports:
                 local_port(host, vm.devices[traffic.vnic], port)
@@ -104,9 +104,9 @@ def _application(host: Host, vm: VirtualMachine, service: ServiceSpec) -> Applic
     )
 
 
-def _times(host: Host, flow: Flow, service: ServiceSpec, *place: int) -> ServiceTimes | None:
+def _times(host: Host, flow: Flow, service: ServiceSpec, *path: int) -> ServiceTimes | None:
     """Return the service times of a tier if not constant, from a random stream of its connection."""
-    scope: tuple[str | int, ...] = ("service", host.flows.index(flow), *place)
+    scope: tuple[str | int, ...] = ("service", host.flows.index(flow), *path)
     return make_service(service, cycle_rate(host), partial(host.streams.stream, *scope))
 
 
@@ -124,23 +124,23 @@ class _FrontEnd:
         self._places, position = count(), host.flows.index(flow)
         jitter = host.spec.peer.answer_jitter
         self._late = [
-            Jitter(jitter, host.streams.stream("traffic", position, number, "answers")) for number in range(len(vms))
+            Jitter(jitter, host.streams.stream("traffic", position, member, "answers")) for member in range(len(vms))
         ]
         self._applications = [_application(host, vm, traffic.service) for vm in vms]
 
-    def connect(self, number: int, answered: Answered) -> ClientExchange:
+    def connect(self, member: int, answered: Answered) -> ClientExchange:
         """Open another connection to a front end."""
-        host, traffic, vm, place = self._host, self._traffic, self._vms[number], next(self._places)
-        ends = endpoints_of(host, self._flow, vm, traffic, self._applications[number], place, self._late[number])
+        host, traffic, vm, connection = self._host, self._traffic, self._vms[member], next(self._places)
+        ends = endpoints_of(host, self._flow, vm, traffic, self._applications[member], connection, self._late[member])
         exchange = ClientExchange(
             ends,
             Message(1, traffic.request_size),
             wire_ps(host, vm, traffic, traffic.request_size),
             _reply(host, vm, traffic, traffic.reply_size),
-            _times(host, self._flow, traffic.service, place),
+            _times(host, self._flow, traffic.service, connection),
             answered,
         )
-        filter_frames(host, vm, traffic, place, [exchange.requests])
+        filter_frames(host, vm, traffic, connection, [exchange.requests])
         self._behind.follow(exchange, vm)
         return exchange
 
@@ -163,15 +163,15 @@ class _Tier:
         traffic: TiersSpec,
         spec: TierSpec,
         vms: list[VirtualMachine],
-        number: int,
+        tier: int,
     ) -> None:
-        self._host, self._flow, self._traffic, self._spec, self._vms, self._number = (
+        self._host, self._flow, self._traffic, self._spec, self._vms, self._tier = (
             host,
             flow,
             traffic,
             spec,
             vms,
-            number,
+            tier,
         )
         self.behind: _Tier | None = None
         self._callers: dict[Exchange, VirtualMachine] = {}
@@ -196,35 +196,37 @@ class _Tier:
 
     def hop(self, caller: Exchange, at: int) -> Hop:
         """Return the connection for a call at a given time."""
-        number = self._instances.choose(at)
-        hop = self._hops.get((caller, number))
+        instance = self._instances.choose(at)
+        hop = self._hops.get((caller, instance))
         if hop is None:
             open_to = self._open if self._servers is None else self._open_remote
-            hop = self._hops[caller, number] = open_to(caller, number)
+            hop = self._hops[caller, instance] = open_to(caller, instance)
         return hop
 
-    def _which(self, caller: Exchange, vm: VirtualMachine) -> int:
+    def _vcpu_index(self, caller: Exchange, vm: VirtualMachine) -> int:
         """Return the number of the vCPU that a caller's process runs on."""
-        return next(place for place, vcpu in enumerate(vm.vcpus) if vcpu is caller.endpoints.vcpu)
+        return next(index for index, vcpu in enumerate(vm.vcpus) if vcpu is caller.endpoints.vcpu)
 
-    def _open(self, caller: Exchange, number: int) -> Hop:
+    def _open(self, caller: Exchange, instance: int) -> Hop:
         """Open a connection to an instance on this host."""
-        host, spec, vm, target = self._host, self._spec, self._callers[caller], self._vms[number]
-        place, vnic = next(self._places), self._traffic.vnic
-        ports = (1 + (FIRST_PORT + place - 1) % 65535, SERVER_PORT + self._number)
+        host, spec, vm, target = self._host, self._spec, self._callers[caller], self._vms[instance]
+        connection, vnic = next(self._places), self._traffic.vnic
+        ports = (1 + (FIRST_PORT + connection - 1) % 65535, SERVER_PORT + self._tier)
         forth = rss_input(vm.address, target.address, *ports)
         back = rss_input(target.address, vm.address, *ports[::-1])
         sends, takes = vm.devices[vnic], target.devices[vnic]
         home, there = sends.port(back), takes.port(forth)
-        queue = sends.transmit(vm, self._which(caller, vm), forth)
+        queue = sends.transmit(vm, self._vcpu_index(caller, vm), forth)
         near = self._ends(caller.endpoints.vcpu, caller.endpoints.application, queue)
-        which = place % len(target.vcpus)
+        vcpu_index = connection % len(target.vcpus)
         if len(takes.ports) >= len(target.vcpus) > 1:  # a process moves to the vCPU where its packets arrive
-            which = next(place for place, vcpu in enumerate(target.vcpus) if vcpu is there.vnic.vcpu)
-        far = self._ends(target.vcpus[which], self._applications[number], takes.transmit(target, which, back))
+            vcpu_index = next(index for index, vcpu in enumerate(target.vcpus) if vcpu is there.vnic.vcpu)
+        far = self._ends(
+            target.vcpus[vcpu_index], self._applications[instance], takes.transmit(target, vcpu_index, back)
+        )
         reply = _reply(host, target, self._traffic, spec.reply_size)
         hop = LocalHop(caller, near, self._request, reply)
-        server = LocalExchange(far, hop, self._request, reply, _times(host, self._flow, spec.service, place))
+        server = LocalExchange(far, hop, self._request, reply, _times(host, self._flow, spec.service, connection))
         hop.connect(server)
         hop.asks.route = LocalRoute(server.requests, queue_of(host, near.queue), local_port(host, takes, there))
         server.reply.route = LocalRoute(hop.answers, queue_of(host, far.queue), local_port(host, sends, home))
@@ -235,15 +237,15 @@ class _Tier:
     def _ends(self, vcpu: Vcpu, application: Application, queue: PacketSink[GuestStream]) -> Endpoints:
         return Endpoints(self._host.clock, self._flow, None, queue, vcpu, application, delay=0, jitter=self._none)
 
-    def _open_remote(self, caller: Exchange, number: int) -> Hop:
+    def _open_remote(self, caller: Exchange, instance: int) -> Hop:
         """Open a connection over the wire to a tier on another host."""
         host, traffic, vm = self._host, self._traffic, self._callers[caller]
-        device, place = vm.devices[traffic.vnic], next(self._places)
-        ports = (SERVER_PORT + self._number, 1 + (FIRST_PORT + place - 1) % 65535)
+        device, connection = vm.devices[traffic.vnic], next(self._places)
+        ports = (SERVER_PORT + self._tier, 1 + (FIRST_PORT + connection - 1) % 65535)
         packet = rss_input(PEER, vm.address, *ports)
         wire = device.nic.wire
         assert isinstance(wire, ClosedLoopWire)
-        queue = device.transmit(vm, self._which(caller, vm), packet)
+        queue = device.transmit(vm, self._vcpu_index(caller, vm), packet)
         ends = Endpoints(
             host.clock,
             self._flow,

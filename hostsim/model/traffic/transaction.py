@@ -40,7 +40,7 @@ class User(PacketHandler):
             think: think time from a reply to the next request; default: none.
         """
         self._endpoints, self._frames, self._think = endpoints, reply_frames, think
-        self._asked = 0
+        self._requested_at = 0
         self._posted: Train[GuestStream] | None = None
         self.requests = PeerFrames(endpoints, request_size, request_ps, self, self._request_dropped)
         self._reply = GuestPackets(endpoints.totals, reply_size, self, self._reply_dropped)
@@ -49,7 +49,7 @@ class User(PacketHandler):
     def begin(self, at: int) -> None:
         """Send a request at a given time."""
         self._endpoints.totals.asked += 1
-        self._asked = at
+        self._requested_at = at
         self._ask(at)
 
     def _ask(self, at: int) -> None:
@@ -84,8 +84,8 @@ class User(PacketHandler):
         there = self._endpoints.answer(first)
         trip, posted = self.requests.round_trip, self._posted
         if trip is not None and posted is not None:
-            trip.answered(self._asked, posted.ready, train.ready, there)
-        self._endpoints.totals.answer(there - self._asked)
+            trip.answered(self._requested_at, posted.ready, train.ready, there)
+        self._endpoints.totals.answer(there - self._requested_at)
         self.begin(there + self._think())
 
     def _reply_dropped(self, _frames: int) -> None:

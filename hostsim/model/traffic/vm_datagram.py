@@ -45,8 +45,8 @@ def pairs(
     """Iterate over the sending VMs: number, VM, and its receiver."""
     senders = [vm for group in traffic.sender for vm in host.vms if vm.group.name == group]
     if members:
-        for number, vm in enumerate(senders):
-            yield number, vm, members[number % len(members)]
+        for member, vm in enumerate(senders):
+            yield member, vm, members[member % len(members)]
 
 
 def queue_of(host: Host, sink: PacketSink[GuestStream]) -> TxQueue:
@@ -67,9 +67,9 @@ def local_port(host: Host, device: GuestDevice, port: Port) -> LocalPort:
 
     The context of the transmit queue with the same number serves its receive list.
     """
-    known = next((local for local in host.local_ports if local.vnic is port.vnic), None)
-    if known is not None:
-        return known
+    port_of_vnic = next((local for local in host.local_ports if local.vnic is port.vnic), None)
+    if port_of_vnic is not None:
+        return port_of_vnic
     settings = host.spec.settings
     context = queue_of(host, port.vnic.transmits[device.ports.index(port)]).context
     local = LocalPort(
@@ -182,17 +182,17 @@ def attach_vm_datagrams(
     host.flows.append(flow)
     if traffic.taken_by in ("xdp_tx", "xdp_skb_tx"):
         host.flows.append(back)
-    for (number, vm, target), place in product(pairs(host, traffic, members), range(traffic.streams)):
-        random = streams.stream("traffic", position, number, *([place] if place else []))
+    for (member, vm, target), stream in product(pairs(host, traffic, members), range(traffic.streams)):
+        random = streams.stream("traffic", position, member, *([stream] if stream else []))
         device = target.devices[traffic.to_vnic]
         inside = goes_inside(vm.devices[traffic.vnic], device)
-        numbers = (1 + (traffic.port + place - 1) % 65535, UDP_PORT) if device.udp_rss else ()
+        numbers = (1 + (traffic.port + stream - 1) % 65535, UDP_PORT) if device.udp_rss else ()
         packet = rss_input(vm.address, target.address, *numbers)
         port = steered_port(host, device, packet) if inside else device.port(packet)
         inbound = _inbound(host, flow, traffic, target, port)
-        read_by(host, inbound, traffic, ("service", position, number, place))
+        read_by(host, inbound, traffic, ("service", position, member, stream))
         data = Datagram(flow, flow.size)
-        sink = _sender(host, name, traffic, vm, place, data, packet, random)
+        sink = _sender(host, name, traffic, vm, stream, data, packet, random)
         if inside:
             send_inside(host, data, inbound, device, packet)
             continue
@@ -213,17 +213,17 @@ def _sender(
     name: str,
     traffic: VmDatagramsSpec,
     vm: VirtualMachine,
-    place: int,
+    stream: int,
     data: Datagram,
     packet: bytes,
     random: np.random.Generator,
 ) -> PacketSink[GuestStream]:
     """Create the sender of a stream; returns the transmit queue of its packets."""
     device, hertz = vm.devices[traffic.vnic], cycle_rate(host)
-    which = traffic.vcpu + place
+    vcpu_index = traffic.vcpu + stream
     if traffic.sent_by == "process":
-        which %= len(vm.vcpus)
-        sink = device.transmit(vm, which, packet)
+        vcpu_index %= len(vm.vcpus)
+        sink = device.transmit(vm, vcpu_index, packet)
         interval = round(SECOND / traffic.bursts)
         write_ps = vm.group.guest.applications.udp_source.ps(hertz)
         late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)
@@ -231,7 +231,7 @@ def _sender(
         UdpSource(
             host.clock,
             data,
-            vm.vcpus[which],
+            vm.vcpus[vcpu_index],
             sink,
             interval=interval,
             burst=traffic.burst,
@@ -240,16 +240,16 @@ def _sender(
             sum_ps=device.sum_ps,
         ).begin(start)
         return sink
-    if which >= len(vm.vcpus) or vm.vcpus[which].work is not None:
-        raise WiringError(f"{vm.name} has no vCPU number {which} that is free to poll for {name!r}")
-    if place >= len(device.transmits):
+    if vcpu_index >= len(vm.vcpus) or vm.vcpus[vcpu_index].work is not None:
+        raise WiringError(f"{vm.name} has no vCPU number {vcpu_index} that is free to poll for {name!r}")
+    if stream >= len(device.transmits):
         raise WiringError(f"{vm.name} has {len(device.transmits)} transmit queues for the streams of {name!r}")
-    vcpu, sink = vm.vcpus[which], device.posted(vm, which, place)
+    vcpu, sink = vm.vcpus[vcpu_index], device.posted(vm, vcpu_index, stream)
     queue = queue_of(host, sink)
-    if not place:
+    if not stream:
         _take_over(device)
     packet_ps, descriptors = _paths(vm).poll_tx.ps(hertz), queue.completions.rule.descriptors
-    vnic = device.ports[place].vnic
+    vnic = device.ports[stream].vnic
     PollingSender(host.clock, vcpu, vnic, sink, data, packet_ps, descriptors).begin(int(random.integers(0, US)))
     return sink
 
@@ -272,8 +272,8 @@ def _inbound(host: Host, flow: Flow, traffic: VmDatagramsSpec, target: VirtualMa
         return Inbound(flow, size, _vcpu(port), paths.poll_rx.ps(hertz))
     if path in ("xdp_tx", "xdp_skb_tx"):
         device = target.devices[traffic.to_vnic]
-        which = next(place for place, vcpu in enumerate(target.vcpus) if vcpu is port.vnic.vcpu)
-        sink = device.posted(target, which, device.ports.index(port))
+        vcpu_index = next(index for index, vcpu in enumerate(target.vcpus) if vcpu is port.vnic.vcpu)
+        sink = device.posted(target, vcpu_index, device.ports.index(port))
         step = paths.xdp_tx if path == "xdp_tx" else paths.xdp_skb_tx
         inbound = Returned(flow, size, _vcpu(port), step.ps(hertz), sink)
     taken = {

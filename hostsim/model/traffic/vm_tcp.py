@@ -50,7 +50,7 @@ class VmStream(TcpSender):
             full: True if segments are as large as the path allows, so that TSO packets may carry several.
         """
         super().__init__(endpoints, congestion, ENDLESS, size=size, small_ps=0, full=full, acks_every=1)
-        self._receiver, self._seen = receiver, 0
+        self._receiver, self._since_ack = receiver, 0
         self.segments = PeerFrames(receiver, size, 0, self, self._lose)
         self.returned = GuestPackets(endpoints.totals, 0, self, self._acks_dropped)
 
@@ -84,19 +84,19 @@ class VmStream(TcpSender):
         vcpu.count_read(train, start, end)
         receiver.totals.octets += octets
         self._carry += frames
-        self._seen += packets
-        acks = self._seen // application.ack_every
-        self._seen %= application.ack_every
-        kept = min(self._carry, self._seen * train.frames)
+        self._since_ack += packets
+        acks = self._since_ack // application.ack_every
+        self._since_ack %= application.ack_every
+        kept = min(self._carry, self._since_ack * train.frames)
         if not acks and not self._acks_coming and self._carry + self._lost >= self._congestion.in_flight:
-            acks, kept, self._seen = 1, 0, 0  # the sender's window is used up, and its last segment has PSH set
+            acks, kept, self._since_ack = 1, 0, 0  # the sender's window is used up, and its last segment has PSH set
         if acks:
             self._acks_coming += acks
             self._acked += self._carry - kept
             self._carry = kept
-            each = vcpu.costs.guest_ack
-            step = (end - start) // acks + each
-            end += acks * each
+            ack_ps = vcpu.costs.guest_ack
+            step = (end - start) // acks + ack_ps
+            end += acks * ack_ps
             first = end - (acks - 1) * step
             vcpu.post_to(receiver.queue, Train(self.returned, acks, first, step, first, step))
         return end
@@ -110,12 +110,12 @@ def attach_vm_streams(
     flow = Flow(name, 0, 1)
     flow.is_local = True
     host.flows.append(flow)
-    for (number, vm, target), place in product(pairs(host, traffic, members), range(traffic.streams)):
-        ports = (1 + (traffic.port + place - 1) % 65535, SERVER_PORT)
+    for (member, vm, target), connection in product(pairs(host, traffic, members), range(traffic.streams)):
+        ports = (1 + (traffic.port + connection - 1) % 65535, SERVER_PORT)
         forth = rss_input(vm.address, target.address, *ports)
         back = rss_input(target.address, vm.address, *ports[::-1])
         sends, takes = vm.devices[traffic.vnic], target.devices[traffic.to_vnic]
-        late = Jitter(0, streams.stream("traffic", position, number, place))
+        late = Jitter(0, streams.stream("traffic", position, member, connection))
         inside = goes_inside(sends, takes)
         home, there = (
             steered_port(host, device, packet) if inside else device.port(packet)
@@ -123,12 +123,12 @@ def attach_vm_streams(
         )
         nodelay = traffic.nodelay and not vm.group.guest.autocorking
         size, full, written = segmented(host, vm.group, traffic.vnic, traffic.message_size, nodelay=nodelay)
-        sender = _end(host, flow, vm, sends, home, place, forth, late, written)
-        receiver = _end(host, flow, target, takes, there, place, back, late, 0, traffic.service)
+        sender = _end(host, flow, vm, sends, home, connection, forth, late, written)
+        receiver = _end(host, flow, target, takes, there, connection, back, late, 0, traffic.service)
         charged = size if full else size + target.group.guest.socket_overhead
         congestion = Congestion(max(1, traffic.window // charged), vm.group.guest.initial_window)
         flow.windows.append((congestion, size))
-        start = int(streams.stream("traffic", position, number, place, "start").integers(0, MS))
+        start = int(streams.stream("traffic", position, member, connection, "start").integers(0, MS))
         stream = VmStream(sender, receiver, congestion, size=size, full=full and sends.tso)
         if inside:
             stream.segments.joins = stream.segments.is_full = full
@@ -147,18 +147,18 @@ def _end(
     vm: VirtualMachine,
     device: GuestDevice,
     port: Port,
-    place: int,
+    connection: int,
     packet: bytes,
     late: Jitter,
     written: int,
     service: ServiceSpec | None = None,
 ) -> Endpoints:
-    """Return a VM's end of connection number ``place``.
+    """Return a VM's end of connection number ``connection``.
 
     Its process moves to the vCPU where its packets arrive.
     """
     guest, hertz = vm.group.guest, cycle_rate(host)
-    scope = ("service", host.flows.index(flow), host.vms.index(vm), place) if service is not None else ()
+    scope = ("service", host.flows.index(flow), host.vms.index(vm), connection) if service is not None else ()
     application = Application(
         per_packet=constant_ps(service, hertz, guest.applications.tcp_sink.ps(hertz)),
         packets=make_service(service, hertz, partial(host.streams.stream, *scope)),
@@ -170,8 +170,8 @@ def _end(
         write_size=written,
         sum_ps=device.sum_ps,
     )
-    which = place % len(vm.vcpus)
+    vcpu_index = connection % len(vm.vcpus)
     if len(device.ports) >= len(vm.vcpus) > 1:
-        which = next(number for number, vcpu in enumerate(vm.vcpus) if vcpu is port.vnic.vcpu)
-    queue = device.transmit(vm, which, packet)
-    return Endpoints(host.clock, flow, None, queue, vm.vcpus[which], application, delay=0, jitter=late)
+        vcpu_index = next(index for index, vcpu in enumerate(vm.vcpus) if vcpu is port.vnic.vcpu)
+    queue = device.transmit(vm, vcpu_index, packet)
+    return Endpoints(host.clock, flow, None, queue, vm.vcpus[vcpu_index], application, delay=0, jitter=late)

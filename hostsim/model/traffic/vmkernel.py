@@ -207,7 +207,7 @@ def attach_vmkernel(host: Host, name: str, traffic: VmkernelTraffic, _members: l
         migration = Migration(flow, traffic.memory, traffic.dirty_rate or 0.0)
         host.migrations[name] = migration
     packet = MOST_TSO // flow.size * flow.size
-    for number in range(traffic.streams):
+    for stream_index in range(traffic.streams):
         supply: Supply
         if migration is not None:
             supply = migration
@@ -219,7 +219,7 @@ def attach_vmkernel(host: Host, name: str, traffic: VmkernelTraffic, _members: l
         start = nic.node.pcpus[(len(host.polls) + len(host.vmkernel)) % len(nic.node.pcpus)]
         stream = VmkernelStream(
             host.services,
-            f"{name}.stream{number}",
+            f"{name}.stream{stream_index}",
             nic.node,
             start,
             uplink,

@@ -44,7 +44,7 @@ class WebObject:
         Its cost, ``object_ps``, is divided equally over the intervals before, between and after writes.
         """
         count, segments = -(-size // write_size), -(-size // segment)
-        cuts = [place * write_size // segment for place in range(count)] + [segments]
+        cuts = [index * write_size // segment for index in range(count)] + [segments]
         share = object_ps // (count + 1)
         writes = [(share, cuts[i + 1] - cuts[i]) for i in range(count)]
         return cls(-(-size // segments), writes, object_ps - count * share)
@@ -100,7 +100,7 @@ class PageFetch(TcpSender):
             joined=joined,
         )
         self._page, self._rest, self._service = page, rest, service
-        self._packets = [GuestPackets(endpoints.totals, each.segment, self, self._lose) for each in page]
+        self._packets = [GuestPackets(endpoints.totals, part.segment, self, self._lose) for part in page]
         self._accept = GuestPackets(endpoints.totals, 0, self, self._accept_dropped)
         self._left, self._left_to_open = 0, False
 
@@ -167,7 +167,7 @@ class PageFetch(TcpSender):
             self._acknowledge_file(at, train, 0)
             self._ask(at)
             return
-        self._endpoints.totals.answer(at - self._asked)
+        self._endpoints.totals.answer(at - self._requested_at)
         acks, owed = self._acks_for(train)
         self._acknowledge(at, acks, self._carry + train.count * train.frames - owed)
         if owed:

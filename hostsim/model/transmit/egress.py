@@ -163,7 +163,7 @@ class ManagedUplink(Uplink):
         bucket = self._bucket
         if bucket is None:
             return self._schedule(train, queue)
-        stream, count = train.flow, train.count
+        stream, count = train.stream, train.count
         fits = self._room.fits(count, 1, train.ready + (count - 1) * train.step)
         if fits < count:
             stream.dropped((count - fits) * train.frames)
@@ -219,7 +219,7 @@ class ManagedUplink(Uplink):
 
     def packet_ps(self, train: Train[GuestStream]) -> int:
         """Return the time of a packet of a train on the wire, in picoseconds."""
-        return train.frames * self._frame_ps(train.flow.size + train.flow.headers)
+        return train.frames * self._frame_ps(train.stream.size + train.stream.headers)
 
     def emit(self, train: Train[GuestStream], queue: TransmitQueue | None) -> None:
         """Pass packets to the NIC that the packet scheduler has accepted before."""
@@ -278,14 +278,16 @@ def _next(consumers: Sequence[Consumer], now: int) -> Consumer | None:
     """Return the next consumer, reservations first; None if none may send yet."""
     chosen: Consumer | None = None
     reserved = False
-    for one in consumers:
-        if one.soonest() > now:
+    for consumer in consumers:
+        if consumer.soonest() > now:
             continue
-        is_reserved = one.reserved_ps > 0 and one.reserved_at <= now
+        is_reserved = consumer.reserved_ps > 0 and consumer.reserved_at <= now
         if chosen is None or (is_reserved and not reserved):
-            chosen, reserved = one, is_reserved
-        elif is_reserved == reserved and (one.reserved_at < chosen.reserved_at if reserved else one.tag < chosen.tag):
-            chosen = one
+            chosen, reserved = consumer, is_reserved
+        elif is_reserved == reserved and (
+            consumer.reserved_at < chosen.reserved_at if reserved else consumer.tag < chosen.tag
+        ):
+            chosen = consumer
     return chosen
 
 
@@ -387,7 +389,7 @@ class UplinkScheduler:
                 return count
         room = SCHEDULER_QUEUE - queue.count
         if count > room:
-            train.flow.dropped((count - room) * train.frames)
+            train.stream.dropped((count - room) * train.frames)
             if not room:
                 return 0
             train = train.split(room)
@@ -433,7 +435,7 @@ class UplinkScheduler:
         held = queue.waiting.first
         assert held is not None
         train, traffic = held.train, queue.traffic
-        each = train.frames * train.flow.octets
+        each = train.frames * train.stream.octets
         most = max(1, QUANTUM // each)
         count = train.count_by(now)
         late = count > 1 or train.ready < now

@@ -118,7 +118,7 @@ class Uplink:
         self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: NicQueue | None = None
     ) -> int:
         """Transmit packets at their times, see `Pnic.transmit`; returns the number that the NIC accepted."""
-        stream = train.flow
+        stream = train.stream
         octets = stream.size + stream.headers
         if octets != self._octets:
             self._octets, self._frame = octets, self._frame_ps(octets)
@@ -343,7 +343,7 @@ class _WakeTimer(OneShot):
 
 
 def _report_drop(train: Train[GuestStream]) -> None:
-    stream = train.flow
+    stream = train.stream
     stream.dropped(train.count * train.frames)
 
 
@@ -389,7 +389,7 @@ class NetWorld(NetContext):
                 looked = end
                 while bound and (train := queue.ring.take_next(bound, looked)) is not None:
                     bound -= train.count
-                    stream, frames = train.flow, train.frames
+                    stream, frames = train.stream, train.frames
                     route = stream.route
                     if local is not None and isinstance(route, LocalRoute):
                         end = local.forward(route, train, end, self.node)
@@ -498,12 +498,12 @@ class LocalPort:
             if where is node and vnic.vcpu.last.ccx != copier.last.ccx:
                 vnic.wait_ps = across
                 far = far or ACROSS
-        node.memory.octets += train.count * train.frames * train.flow.size
+        node.memory.octets += train.count * train.frames * train.stream.size
         return self._copy(train, start, packet_ps, cuts, wait, far=far)
 
     def _copy(self, train: Train[Sender], start: int, packet_ps: int, cuts: int, wait_ps: float, *, far: int) -> int:
         """Copy packets with free descriptors, each in ``cuts`` parts; returns the end."""
-        costs, vnic, sender, count = self._costs, self.vnic, train.flow, train.count
+        costs, vnic, sender, count = self._costs, self.vnic, train.stream, train.count
         vnic.unicast += count * cuts
         if cuts == 1:
             step = packet_ps + costs.deliver(sender.size * train.frames, wait_ps, far=far)
@@ -549,13 +549,13 @@ class LocalPort:
         """Drop packets at the full receive list."""
         self._release(train)
         self.lost += train.count * train.frames
-        train.flow.totals.lost_list += train.count * train.frames
-        train.flow.dropped(train.count * train.frames)
+        train.stream.totals.lost_list += train.count * train.frames
+        train.stream.dropped(train.count * train.frames)
 
     def _release(self, train: Train[Sender]) -> None:
         """Return descriptors to the sender of mapped packets."""
         route = route_of(train)
-        if not route.copies(train.flow.size * train.frames) and self.context.local is not None:
+        if not route.copies(train.stream.size * train.frames) and self.context.local is not None:
             self.context.local.owe(route.source, train.count)
 
 
@@ -580,7 +580,7 @@ class LocalRoute(Route):
 
 def route_of(train: Train[Sender]) -> LocalRoute:
     """Return the route of packets from another VM."""
-    route = train.flow.route
+    route = train.stream.route
     assert isinstance(route, LocalRoute)
     return route
 

@@ -79,7 +79,7 @@ class SwitchingPnic(Pnic):
         """Steer the frames that arrived by ``now``, from wire or switch, to the receive queues."""
         self._steered = max(self._steered, now)
         for train in self.wire.collect(now):
-            sender = train.flow
+            sender = train.stream
             sender.totals.sent += train.count
             self.rx_wire_ps += train.count * sender.frame_ps
             self.slot_in.take(train.ready, train.step, train.count, transmission_ps(sender.octets, self._slot))
@@ -87,7 +87,7 @@ class SwitchingPnic(Pnic):
         coming = self._coming
         while coming and coming[0].ready <= now:
             train = coming.popleft()
-            sender = train.flow
+            sender = train.stream
             sender.totals.sent += train.count
             self.switched += train.count
             sender.queue.arrive(train)
@@ -96,7 +96,7 @@ class SwitchingPnic(Pnic):
         """Return a lower bound of the arrival of the next frame for a queue; None if none is known."""
         soonest = self.wire.upcoming(queue)
         for train in self._coming:
-            if train.flow.queue is queue:
+            if train.stream.queue is queue:
                 return train.ready if soonest is None or train.ready < soonest else soonest
         return soonest
 
@@ -106,16 +106,16 @@ class SwitchingPnic(Pnic):
         Returns the time until which frames used the old ones, in picoseconds.
         """
         for train in self._coming:
-            train.flow.queue.expect(train.ready)
+            train.stream.queue.expect(train.ready)
         return super().resteer()
 
     def admit(self, train: Train[GuestStream], frame_ps: int, *, cut: bool = False) -> int:
         """Return the number of packets of a train that fit into the transmit queue, see `Pnic.admit`."""
-        if not isinstance(train.flow.route, NicRoute):
+        if not isinstance(train.stream.route, NicRoute):
             return super().admit(train, frame_ps, cut=cut)
         count = train.count
-        each = train.frames if cut else descriptors(train.frames * train.flow.size)
-        fits = self._inside_room.fits(count, each, train.ready)
+        per_packet = train.frames if cut else descriptors(train.frames * train.stream.size)
+        fits = self._inside_room.fits(count, per_packet, train.ready)
         self.tx_dropped += count - fits
         return fits
 
@@ -130,7 +130,7 @@ class SwitchingPnic(Pnic):
         bounded: bool = True,
     ) -> tuple[int, int]:
         """Transmit packets over the wire or the switch, see `Pnic.transmit`."""
-        stream, count, frames = train.flow, train.count, train.frames
+        stream, count, frames = train.stream, train.count, train.frames
         route, frame = stream.route, transmission_ps(stream.octets, self._slot)
         if not isinstance(route, NicRoute):
             self.slot_out.take(train.ready, train.step, count, frames * frame)
@@ -149,9 +149,9 @@ class SwitchingPnic(Pnic):
             frames_of = Train(stream, count * frames, begin, frame, train.arrived, 0)
             self._deliver(frames_of, route.inbound, begin, frame)
         else:
-            for place, arrived in enumerate(train.arrival_times()):
+            for index, arrived in enumerate(train.arrival_times()):
                 self._deliver(
-                    Train(stream, frames, begin, frame, arrived, 0), route.inbound, begin + place * step, frame
+                    Train(stream, frames, begin, frame, arrived, 0), route.inbound, begin + index * step, frame
                 )
         self._inside.append(Departure(train, first, step, packet_ps, queue, vector, cut=cut))
         if vector is not None:

@@ -189,9 +189,9 @@ class TxCompletions(Completions):
         if not count and not (self._stopped and vnic.reclaimable):
             return
         self.look(now)
-        asked = self._stopped or self.rule.all_interrupt
+        interrupts = self._stopped or self.rule.all_interrupt
         vnic.reclaimable += count
-        if asked or vnic.poller is not None:
+        if interrupts or vnic.poller is not None:
             vnic.ask(now)
         else:
             self.expire(now)
