@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from hostsim.campaign.run_option import OPTIONS, RESULTS, RunOptions, run_options
+from hostsim.campaign.run_option import LENGTH, OPTIONS, RESULTS, RunOptions, run_options
 from hostsim.engine.record import Scalar
 from hostsim.errors import InputError
 from hostsim.results.compare import Differences, read_baseline
@@ -61,7 +61,7 @@ AnyScenario = str | Path | Mapping[str, Any] | Scenario
 """Name of a shipped scenario, path of a file, YAML text, a mapping with the keys of a file, or a loaded scenario."""
 Plugins = Sequence[str | Path] | None
 """Plug-ins: paths of Python files, or names of installed ones."""
-_CALIBRATES = OPTIONS.keys() - {"quick", "replications", "thorough", "max_processor_time", "ensemble"}
+_CALIBRATES = {"seed"} | {name for name, option in OPTIONS.items() if option.rich_help_panel != LENGTH}
 """Options of a calibration, which chooses the fidelity of its runs."""
 
 

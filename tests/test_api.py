@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import hostsim
+from hostsim.campaign.run_option import LENGTH, OPTIONS
 from hostsim.results.curve import figure_frame
 from hostsim.results.metrics.catalogue import RESERVED
 from hostsim.results.table import with_members
@@ -197,7 +198,7 @@ def test_the_largest_seed_goes_into_the_table(tiny):
     assert found.table["seed"].unique().tolist() == [MOST_SEED]
 
 
-FIDELITY = {"quick", "replications", "thorough", "max_processor_time", "ensemble"}
+FIDELITY = {name for name, option in OPTIONS.items() if option.rich_help_panel == LENGTH} - {"seed"}
 """Options that a calibration determines itself."""
 
 

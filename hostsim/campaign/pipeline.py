@@ -183,7 +183,7 @@ def judge_expectations(
     quick, is_ensemble = fidelity.quick, fidelity.ensemble is not None
     length_ps = (scenario.run.quick if quick else scenario.run.full).length_ps
     runs = _sources(records, length_ps) if isinstance(records, StoredRecords) else records.values()
-    red = known_red(other_runs=replace(fidelity, max_processor_s=None) != Fidelity(quick=True))
+    red = known_red(other_runs=fidelity != Fidelity(quick=True))
     verdicts = judge(scenario.expectations, scenario.name, runs, answers, red, is_ensemble=is_ensemble)
     if scenario.changed:
         note = "of a changed host: " + "; ".join(f"{path}={value}" for path, value in scenario.changed.items())

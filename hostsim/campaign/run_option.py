@@ -42,6 +42,11 @@ SHIPPED = "shipped"
 RESULTS = "results"
 """Default results folder, below the working directory."""
 
+LENGTH = "How long and how often"
+"""Panel of the options from which `RunOptions.fidelity` is made; a calibration refuses them, except for the seed."""
+PLACE = "Where runs are made and stored"
+"""Panel of the options from which `RunOptions.execution` is made."""
+
 
 def _amount(kind: str) -> BeforeValidator:
     """Reads the text of a quantity; a number is unchanged."""
@@ -67,7 +72,7 @@ def _plugins(value: Any) -> Any:
 
 # no lazy annotations in this module, because typer reads them
 class RunOptions(BaseModel):
-    """Run options with their defaults.
+    """Run options with their defaults. The panel of an option is its section in the help of commands.
 
     Quantities are text with a unit or numbers in seconds or bytes. ``ensemble`` may be True for the shipped one.
 
@@ -77,11 +82,22 @@ class RunOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    quick: Annotated[bool, typer.Option("--quick", help="Short runs and few replications, as set in the scenario.")] = (
-        False
-    )
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Short runs and few replications, as set in the scenario.", rich_help_panel=LENGTH
+        ),
+    ] = False
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help="Root seed of all random streams.")
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            min=0,
+            max=MOST_SEED,
+            help="Root seed of all random streams.",
+            rich_help_panel=LENGTH,
+        ),
     ] = 1
     replications: Annotated[
         int | None,
@@ -91,6 +107,7 @@ class RunOptions(BaseModel):
             min=1,
             max=MOST_REPLICATIONS,
             help="Runs of each point, instead of the scenario's number.",
+            rich_help_panel=LENGTH,
         ),
     ] = None
     thorough: Annotated[
@@ -99,6 +116,7 @@ class RunOptions(BaseModel):
             "--thorough",
             help="Save no simulated time: all probes of searches at full length and each search on its own, no run.swept, as many "
             "replications as the scenario says, a run doubled where its warm-up is too long.",
+            rich_help_panel=LENGTH,
         ),
     ] = False
     max_processor_time: Annotated[
@@ -109,6 +127,7 @@ class RunOptions(BaseModel):
             metavar="TIME",
             parser=str,
             help="Processor time that the runs behind a claim may take, such as '10 min'; one that is undecided then gets no more replications.",
+            rich_help_panel=LENGTH,
         ),
     ] = None
     ensemble: Annotated[
@@ -118,6 +137,7 @@ class RunOptions(BaseModel):
             "--ensemble",
             metavar="[FILE.csv]",
             help="Prediction intervals: each replication runs another member of an ensemble of hosts, the shipped one or that of a CSV file; no run is added.",
+            rich_help_panel=LENGTH,
         ),
     ] = None
     jobs: Annotated[
@@ -127,6 +147,7 @@ class RunOptions(BaseModel):
             metavar="N",
             min=1,
             help="Number of worker processes; one per processor by default, none while little work is left; 1 runs in this process.",
+            rich_help_panel=PLACE,
         ),
     ] = None
     cluster: Annotated[
@@ -135,11 +156,17 @@ class RunOptions(BaseModel):
             "--cluster",
             metavar="ADDRESS",
             help="Address of a Dask scheduler to run on instead; 'local' starts a cluster on this machine.",
+            rich_help_panel=PLACE,
         ),
     ] = None
     results: Annotated[
         Path,
-        typer.Option("--results", metavar="DIR", help="Folder that stores every run; shared by all commands."),
+        typer.Option(
+            "--results",
+            metavar="DIR",
+            help="Folder that stores every run; shared by all commands.",
+            rich_help_panel=PLACE,
+        ),
     ] = Path(RESULTS)
     max_memory: Annotated[
         float | None,
@@ -149,6 +176,7 @@ class RunOptions(BaseModel):
             metavar="SIZE",
             parser=str,
             help="Memory limit of a run, such as '2 GB'; a run beyond it fails.",
+            rich_help_panel=PLACE,
         ),
     ] = None
     max_time: Annotated[
@@ -159,6 +187,7 @@ class RunOptions(BaseModel):
             metavar="TIME",
             parser=str,
             help="Time limit of a run, such as '10 min'; a run beyond it fails.",
+            rich_help_panel=PLACE,
         ),
     ] = None
     plugins: Annotated[
@@ -213,12 +242,13 @@ class RunOptions(BaseModel):
     def _within_bounds(cls, value: Any, info: ValidationInfo) -> Any:
         """An integer within its bounds, as a Python int."""
         name = str(info.field_name)
-        option = OPTIONS[name]
-        if option.min is None or option.max is None or value is cls.model_fields[name].default:
+        least, most = OPTIONS[name].min, OPTIONS[name].max
+        if (least is None and most is None) or value is cls.model_fields[name].default:
             return value
-        if is_integer(value) and option.min <= value <= option.max:
+        if is_integer(value) and (least is None or least <= value) and (most is None or value <= most):
             return int(value)
-        raise ValueError(f"is out of range|an integer from {option.min} to {option.max}")
+        ends = [f"{word} {end}" for word, end in (("from", least), ("to", most)) if end is not None]
+        raise ValueError(f"is out of range|an integer {' '.join(ends)}")
 
     @model_validator(mode="wrap")
     @classmethod

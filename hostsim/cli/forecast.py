@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from hostsim.campaign.interim_analysis import plan_with_looks
-from hostsim.campaign.run_option import SHIPPED
 from hostsim.cli.output import about, columns, say_warnings
 from hostsim.errors import StoreError
 from hostsim.results.estimate import members_of
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from hostsim.scenario.plan import Plan, Task
     from hostsim.scenario.scenario import Scenario
 
-__all__ = ["Forecast", "dry_run_table", "ensemble_adds_s", "forecast"]
+__all__ = ["Forecast", "compared", "dry_run_table", "ensemble_adds_s", "forecast"]
 
 PROBES = 3
 """Number of shortened trial runs if the store has no run of the plan."""
@@ -170,31 +169,39 @@ def dry_run_table(
     )
 
 
-def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
-    """Additional wall-clock seconds of a what-if comparison with the shipped ensemble.
-
-    Args:
-        sides: before and after.
-        options: of the run.
+def compared(sides: Sequence[Scenario], options: RunOptions) -> list[Plan]:
+    """The plans of a what-if comparison, before and after.
 
     Raises:
-        InputError: the shipped ensemble has other hosts.
+        InputError: a wrong option; an ensemble of other hosts, or of too few.
     """
     from hostsim import api
-    from hostsim.campaign.driver import preview
     from hostsim.campaign.what_if import with_least_replications
 
+    fidelity = with_least_replications(sides[0], options.fidelity())
+    return [api.plan(side, fidelity) for side in sides]
+
+
+def ensemble_adds_s(usual: Sequence[Plan], ensemble: Sequence[Plan], options: RunOptions) -> float:
+    """Additional wall-clock seconds of a what-if comparison with an ensemble.
+
+    Args:
+        usual: the plans of both sides without the ensemble.
+        ensemble: the plans with it.
+        options: of the run.
+    """
+    from hostsim.campaign.driver import preview
+
     execution = options.execution()
-    plans: list[list[Plan]] = []
-    for ensemble in (SHIPPED, None):
-        runs = with_least_replications(sides[0], options.model_copy(update={"ensemble": ensemble}).fidelity())
-        plans.append([api.plan(side, runs) for side in sides])
-    missing = [[(partial := preview(plan, execution.store)).total - partial.done for plan in both] for both in plans]
+    missing = [
+        [(partial := preview(plan, execution.store)).total - partial.done for plan in plans]
+        for plans in (ensemble, usual)
+    ]
     more = sum(missing[0]) - sum(missing[1])
     if more <= 0:
         return 0.0
-    larger = max(range(len(sides)), key=missing[0].__getitem__)
-    return more * forecast(plans[0][larger], execution.store, execution.jobs).seconds / missing[0][larger]
+    larger = max(range(len(ensemble)), key=missing[0].__getitem__)
+    return more * forecast(ensemble[larger], execution.store, execution.jobs).seconds / missing[0][larger]
 
 
 def _total(forecasts: Sequence[Forecast]) -> Forecast:

@@ -218,24 +218,13 @@ def repeated(flag: str, metavar: str, about: str, complete: Callable[..., list[s
 
 _TASKS: Mapping[str, tuple[str, ...]] = {
     "How long and how often": (
-        "quick",
-        "seed",
-        "replication",
-        "replications",
-        "thorough",
-        "max_processor_time",
-        "ensemble",
-        "no_ensemble",
-        "budget",
-        "members",
-        "trajectories",
-        "samples",
-        "most",
+        *("quick", "replication", "replications", "no_ensemble"),
+        *("budget", "members", "trajectories", "samples", "most"),
     ),
-    "Where runs are made and stored": ("jobs", "cluster", "shard", "results", "max_memory", "max_time", "dry_run"),
+    "Where runs are made and stored": ("shard", "dry_run"),
     "What is printed and written": ("output", "as_json", "junit", "bibtex", "help"),
 }
-"""Names of the option parameters of each task; all others concern the subject of a command."""
+"""Names of the commands' own option parameters of each task; all others concern the subject of a command. Run options name their panel."""
 
 
 class Command(TyperCommand):
@@ -246,7 +235,8 @@ class Command(TyperCommand):
         rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "What": [], **{task: [] for task in _TASKS}}
         for parameter in self.get_params(ctx):
             row = parameter.get_help_record(ctx)
-            task = next((task for task, names in _TASKS.items() if parameter.name in names), "What")
+            named = (task for task, names in _TASKS.items() if parameter.name in names)
+            task = getattr(parameter, "rich_help_panel", None) or next(named, "What")
             if row is not None:
                 rows["Arguments" if parameter.param_type_name == "argument" else task].append(row)
         for title, records in rows.items():

@@ -140,12 +140,15 @@ def what_if(
 def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) -> tuple[str | None, str]:
     """The default ensemble of a comparison, or None if it takes long, and a note on it."""
     from hostsim.campaign.run_option import SHIPPED
-    from hostsim.cli.forecast import ensemble_adds_s
+    from hostsim.cli.forecast import compared, ensemble_adds_s
 
+    sides = [replace(side, expectations=()) for side in (before, after)]
+    usual = compared(sides, options)  # a fault without the ensemble is not one of the ensemble
     try:
-        seconds = ensemble_adds_s([replace(side, expectations=()) for side in (before, after)], options)
+        ensemble = compared(sides, options.model_copy(update={"ensemble": SHIPPED}))
     except InputError as error:
         return None, f"no prediction intervals: {error.faults[0]}"
+    seconds = ensemble_adds_s(usual, ensemble, options)
     added = "no time" if not seconds else about(seconds)
     if seconds < LONGEST_S:
         note = f"which add {added}; --no-ensemble leaves them out"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class Fidelity:
     """Number of runs of each point, in place of the scenario's number."""
     thorough: bool = False
     """True if all runs have their full length and no search shares runs (run option ``--thorough``)."""
-    max_processor_s: float | None = None
-    """Limit of processor time for an expectation's runs, after which no replications are added."""
+    max_processor_s: float | None = field(default=None, compare=False)
+    """Limit of processor time for an expectation's runs, after which no replications are added; it changes no run."""
     ensemble: Members | None = None
     """Ensemble whose members the replications simulate; None for the scenario's host."""
 

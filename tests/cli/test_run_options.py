@@ -9,19 +9,16 @@ import typer
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from hostsim.campaign.run_option import OPTIONS, RunOptions
+from hostsim.campaign.run_option import LENGTH, OPTIONS, RunOptions
 from hostsim.cli.app import app
 from hostsim.cli.option import with_options
 from hostsim.errors import InputError
 
-ALL = (
-    *("quick", "seed", "replications", "thorough", "max_processor_time", "ensemble"),
-    *("jobs", "cluster", "results", "max_memory", "max_time", "plugins"),
-)
+ALL = tuple(OPTIONS)
 OFFERED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "check", "reproduce", "what-if", "explore"), ALL),
     "predict": tuple(name for name in ALL if name != "plugins"),
-    "sensitivity": ("quick", "seed", *ALL[6:9], "plugins"),
+    "sensitivity": ("quick", "seed", "jobs", "cluster", "results", "plugins"),
     "calibrate": ("seed", "jobs", "results", "plugins"),
     "verify": ("seed", "jobs"),
     "trace": ("quick", "seed", "plugins"),
@@ -79,3 +76,23 @@ def test_run_options_are_frozen_and_settled():
     with pytest.raises(InputError) as caught:
         RunOptions(seed=-1, replications=2.5, quick="maybe")
     assert sorted(fault.path for fault in caught.value.faults) == ["--quick", "--replications", "--seed"]
+
+
+def test_a_bound_on_one_side_is_a_bound():
+    """Workers start from 1, without a largest number."""
+    with pytest.raises(InputError, match=r"^jobs: is out of range; given 0; allowed: an integer from 1$"):
+        RunOptions(jobs=0)
+    assert RunOptions(jobs=10**6).jobs == 10**6
+
+
+def test_the_options_that_make_a_fidelity_are_in_one_panel():
+    """A calibration refuses the panel, because it chooses the fidelity of its runs, except for the seed."""
+    read = set()
+
+    class Read(RunOptions):
+        def __getattribute__(self, name):
+            read.add(name)
+            return super().__getattribute__(name)
+
+    Read().fidelity()
+    assert read & OPTIONS.keys() == {name for name, option in OPTIONS.items() if option.rich_help_panel == LENGTH}

@@ -94,3 +94,11 @@ def test_a_sweep_of_failed_runs_says_why(cli, tiny):
     assert "replication 0 failed: " in done.stderr
     assert "3 of 3 runs failed" in done.stderr
     assert done.stdout == "nothing could be compared: there is no pair of finished runs\n"
+
+
+def test_a_fault_that_is_not_of_the_default_ensemble_is_reported_once(cli, tiny):
+    """Trying the ensemble for prediction intervals adds no note on it."""
+    done = cli("what-if", tiny, "--set", "receivers=2", "--quick", "--max-processor-time", "0 s")
+    assert done.exit_code == 2, done.stderr
+    assert "note: " not in done.stderr
+    assert done.stderr.count("is not a limit") == 1
