@@ -214,10 +214,7 @@ def test_a_futile_look_is_not_taken_and_the_verdict_says_so(tmp_path: Path) -> N
     plan = plan_of(tmp_path, BAND)
     done, search = play(plan, noise(0.06, 0.0025))
     [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, Fidelity())
-    assert (
-        verdict.notes[-1]
-        == "undecided after 5 replications, and after 20 as well if mean and deviation stay as they are"
-    )
+    assert verdict.notes[-1] == "undecided after 5 replications, and also after 20 if mean and deviation do not change"
 
 
 @pytest.mark.parametrize(("mean", "futile"), [(1.0, True), (0.7, True), (0.6, False), (-0.1, False)])

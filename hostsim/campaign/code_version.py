@@ -37,15 +37,16 @@ CACHE = compiled.FOLDER / "source_digest.json"
 _ROOT = "campaign/simulate"
 
 _NO_INFLUENCE = {
-    "__init__": "the door: it imports names when they are first used, and no module of a run uses it",
+    "__init__": "the package's entry: it imports names when they are first used, and no module of a run uses it",
     "engine/compiled": "compiled modules give the same bytes as their sources",
-    "errors": "what is raised ends a run, no module of a run catches it, and a failed run is never taken for a finished one",
-    "plugin/module": "it makes modules of plug-ins of their texts, whose digests are in the point's hash",
+    "errors": "an error ends a run, no module of a run catches it, and a failed run never counts as finished",
+    "plugin/module": "it makes modules from the texts of plug-ins, whose digests are in the point's hash",
     "pydantic": "it checks values when a scenario is loaded, and the values are in the point's hash",
     "pydantic_core": "as pydantic",
 }
-"""Parts of the closure that are left out, with reasons. Python is left out, too: runs are arithmetic of integers and floats, with random
-numbers of numpy."""
+"""Parts of the closure that are left out, with reasons. The version of Python is also left out: runs are arithmetic of
+integers and floats, with random numbers from numpy.
+"""
 
 
 _ERRORS = {(ast.Raise, "exc"), (ast.Assert, "msg")}
@@ -184,7 +185,7 @@ class _Tree:
 
         Args:
             node: the node.
-            is_error: whether it is below an error that is raised.
+            is_error: True inside a raised error.
         """
         text = self.text
         kind = type(node)
@@ -302,14 +303,14 @@ def _line(results: Path, folder: Path, code: Code) -> str:
         return f"{counted} of hostsim {version}, the first on {day}; differs in {differing}"
     # no file, or not one written by `describe`
     except (StoreError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return f"{counted} of an earlier version, which did not note its modules"
+        return f"{counted} of an earlier version, which did not record its modules"
 
 
 def _read(file: Path) -> Any:
     """The content of a JSON file.
 
     Raises:
-        ValueError: it is too large, or no JSON.
+        ValueError: it is too large, or not JSON.
     """
     with file.open("rb") as stream:
         data = stream.read(_MOST_BYTES + 1)
@@ -322,7 +323,7 @@ def _printable(text: Any) -> str:
     """Text without control characters, truncated to the length of a name. Raises TypeError for anything but text.
 
     Raises:
-        TypeError: it is no text.
+        TypeError: it is not text.
     """
     if not isinstance(text, str):
         raise TypeError("no text")

@@ -91,7 +91,7 @@ _SMALL_EFFORT = 3 * SECOND
 
 
 Observer = Callable[[Plan, RunRecord], None]
-"""Called once with each record of a plan: at the end of its run, or at the start for a stored run."""
+"""Called once with each record of a plan: when its run ends, or at the start for a stored run."""
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,9 @@ _QUICK_LEVEL = 0.95
 def plan_with_looks(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expectations: bool = True) -> Plan:
     """The plan of `hostsim.scenario.planner.make_plan`, with an interim analysis of each expectation.
 
-    Exceptions: a known red at quick fidelity, a given number of replications, a scenario with a precision, and points with one replication
-    at full fidelity, of which no further one was asked. One quick run with its value outside the band may be an outlier of its seed.
+    Exceptions: a known red at quick fidelity, a given number of replications, a scenario with a target precision, and
+        full runs of a scenario with one replication. A single quick run with a value outside the band may be an outlier
+        of its seed.
     """
     plan = planner.make_plan(scenario, fidelity, sweep=sweep, expectations=expectations)
     maker = PointMaker(scenario, fidelity)
@@ -69,10 +70,10 @@ class InterimAnalysis:
         """A search.
 
         Args:
-            scenario: of the expectation and its operands.
-            expectation: what is judged.
-            maker: makes its points.
-            fidelity: of the runs; looks beyond its processor time are skipped.
+            scenario: the scenario of the expectation and its operands.
+            expectation: the expectation that is judged.
+            maker: maker of its points.
+            fidelity: fidelity of the runs; looks that would exceed its processor time are skipped.
         """
         self.name = look_name(expectation.name)
         self._scenario = restrict(scenario, [expectation.name])
@@ -184,7 +185,7 @@ def _futile(verdict: Verdict, count: int, last: int) -> str:
     interval = Interval(verdict.value, verdict.ci_low, verdict.ci_high, count)
     if not is_futile(interval, verdict.expectation.band, last, verdict.bound):
         return ""
-    return f"undecided after {count} replications, and after {last} as well if mean and deviation stay as they are"
+    return f"undecided after {count} replications, and also after {last} if mean and deviation do not change"
 
 
 def _has_runs(expectation: Expectation) -> bool:

@@ -76,7 +76,7 @@ def run_sweep(
     """Run the sweep of a scenario and judge its expectations.
 
     Args:
-        scenario: what to run.
+        scenario: the scenario to run.
         fidelity: lengths and numbers of runs.
         execution: store, workers and limits.
         expectations: also run what the expectations need; without it only those with stored runs are judged.
@@ -192,7 +192,7 @@ def judge_expectations(
 
 
 def _sources(records: StoredRecords, length_ps: int) -> Iterator[RunSource]:
-    """Properties of runs before their records are read; expectations ignore shorter runs."""
+    """Properties of runs that are known before their records are read; expectations ignore shorter runs."""
     from hostsim.results.point_estimate import RunSource
 
     for key in records:

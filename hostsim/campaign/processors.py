@@ -13,7 +13,8 @@ __all__ = ["processor_count"]
 def processor_count(system: Path = Path("/")) -> int:
     """Return the number of processors that this process may use, at least 1.
 
-    ``docker --cpus 2`` and a service's ``CPUQuota=200%`` leave the affinity as it is, and limit the processor time in a period.
+    ``docker --cpus 2`` and a service's ``CPUQuota=200%`` do not change the affinity; they limit the processor time in a
+    period.
 
     Args:
         system: the root of the file system, in which Linux shows control groups.

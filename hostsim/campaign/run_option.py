@@ -106,7 +106,7 @@ class RunOptions(BaseModel):
             metavar="N",
             min=1,
             max=MOST_REPLICATIONS,
-            help="Runs of each point, instead of the scenario's number.",
+            help="Number of runs of each point, in place of the scenario's.",
             rich_help_panel=LENGTH,
         ),
     ] = None
@@ -114,8 +114,7 @@ class RunOptions(BaseModel):
         bool,
         typer.Option(
             "--thorough",
-            help="Save no simulated time: all probes of searches at full length and each search on its own, no run.swept, as many "
-            "replications as the scenario says, a run doubled where its warm-up is too long.",
+            help="Use full runs everywhere: full-length probes in independent searches, no run.swept, the scenario's number of replications, and runs of twice the length if their warm-up is too long.",
             rich_help_panel=LENGTH,
         ),
     ] = False
@@ -126,7 +125,7 @@ class RunOptions(BaseModel):
             "--max-processor-time",
             metavar="TIME",
             parser=str,
-            help="Processor time that the runs behind a claim may take, such as '10 min'; one that is undecided then gets no more replications.",
+            help="Limit of processor time for the runs of a claim, such as '10 min'; beyond it, an undecided claim gets no more replications.",
             rich_help_panel=LENGTH,
         ),
     ] = None
@@ -136,7 +135,7 @@ class RunOptions(BaseModel):
         typer.Option(
             "--ensemble",
             metavar="[FILE.csv]",
-            help="Prediction intervals: each replication runs another member of an ensemble of hosts, the shipped one or that of a CSV file; no run is added.",
+            help="Prediction intervals: each replication simulates another member of an ensemble of hosts, the shipped one or that of a CSV file; no runs are added.",
             rich_help_panel=LENGTH,
         ),
     ] = None
@@ -146,7 +145,7 @@ class RunOptions(BaseModel):
             "--jobs",
             metavar="N",
             min=1,
-            help="Number of worker processes; one per processor by default, none while little work is left; 1 runs in this process.",
+            help="Number of worker processes; by default one per processor, or none if little work remains; 1 runs in this process.",
             rich_help_panel=PLACE,
         ),
     ] = None
@@ -164,7 +163,7 @@ class RunOptions(BaseModel):
         typer.Option(
             "--results",
             metavar="DIR",
-            help="Folder that stores every run; shared by all commands.",
+            help="Folder in which all commands store their runs.",
             rich_help_panel=PLACE,
         ),
     ] = Path(RESULTS)
@@ -215,7 +214,7 @@ class RunOptions(BaseModel):
         """The store, workers and limits of runs.
 
         Raises:
-            InputError: a limit cannot be kept.
+            InputError: a limit cannot be enforced.
         """
         from hostsim.campaign.pipeline import ExecutionOptions
         from hostsim.campaign.store import Store

@@ -106,7 +106,7 @@ class Merged:
     there: int = 0
     """Runs that the target already had."""
     failed: int = 0
-    """Runs with an error; each stays until a finished run replaces it."""
+    """Failed runs; each remains until a finished run replaces it."""
     unreadable: int = 0
     others: int = 0
     """Runs of other versions of the code, which are not merged."""
@@ -167,5 +167,5 @@ def _add(source: Store, target: Store, key: RunKey, counts: Merged) -> list[Faul
     counts.there += 1
     if mine.error is not None or record.error is not None or is_same_run(mine, record):
         return []
-    fault = "holds another record of a run than the target, though both are of this version of the code"
+    fault = "has a different record of a run than the target, although both are from this version of the code"
     return [Fault(fault, str(source.path(key)), code_digest(), f"what {target.path(key)} holds")]

@@ -24,7 +24,7 @@ __all__ = ["simulate"]
 MOST_LENGTH = 4
 """Longest run, as a multiple of its length."""
 YOUNG = 100_000
-"""Number of new objects that triggers a search for cycles."""
+"""Number of new objects after which cycles are searched."""
 NEVER = 10**9
 """Number of searches of new objects before one includes older objects; larger than in any run."""
 PARTS = 16
@@ -68,8 +68,8 @@ def simulate(
     """Simulate one replication of a point.
 
     The run lasts ``spec.length``; while MSER-5 cuts more than half of it, it is lengthened by the share ``spec.lengthening``, up to
-    four times the length; if that does not help it is flagged ``warm-up``. Where the rate of some traffic depends on the time of the run, there is no steady state to
-    look for: the run lasts ``spec.length``, and all of it is measured.
+    four times the length; if this is not enough, the run is flagged ``warm-up``. If the rate of some traffic depends on
+    the time of the run, there is no steady state: the run lasts ``spec.length``, and all of it is measured.
 
     Args:
         spec: the resolved point.
@@ -78,7 +78,8 @@ def simulate(
         seed: root seed.
         replication: number of the replication; with the seed it fixes every random stream.
         flags: warnings known before the run, kept in the record.
-        clock: the host's, at 0; a new one by default. `Clock(StockEventQueue())` runs it on SimPy's stock environment, with the same bytes.
+        clock: clock of the host, at 0; a new one by default. `Clock(StockEventQueue())` runs it on SimPy's stock
+            environment, with the same bytes.
 
     Raises:
         WiringError: the host cannot be built.

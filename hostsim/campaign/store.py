@@ -1,8 +1,8 @@
 """The results store: one Parquet file for each run, shared by all commands; and the records of a plan in it.
 
 The key of a run is the digest of its code, the hash of its point, the root seed and the replication. Runs of other code remain; if only
-the code prevents reuse, a warning is logged. Files appear whole or not at all. A file that cannot be read (torn, changed, of another
-format) counts as missing, with a warning.
+the code prevents reuse, a warning is logged. Files appear whole or not at all. A file that cannot be read (truncated,
+changed, or of another format) counts as missing, with a warning.
 
 A file holds one row for each counter and each histogram; everything else of the record is JSON in its metadata,
 wall-clock facts and the requesting scenario under separate keys. All other bytes depend on the record alone, except
@@ -142,7 +142,7 @@ def open_run(results: Path, path: Path) -> pq.ParquetFile:
         path: the file.
 
     Raises:
-        StoreError: it leads out of the folder, is no file, or too large.
+        StoreError: it leads out of the folder, is not a file, or is too large.
         ValueError: it is damaged, or of another format. Errors of pyarrow about a file without digest are not converted.
     """
     whole = confined(results, path).read_bytes()
@@ -159,7 +159,8 @@ class Store:
     """Runs stored in a folder.
 
     Attributes:
-        folder: the results folder; runs lie below ``runs/`` and the digest of the code, with a file that says what that code is.
+        folder: the results folder; runs are in ``runs/`` and a folder named by the digest of the code, with a file that
+            describes this code.
     """
 
     def __init__(self, folder: Path, code: str = "") -> None:
@@ -233,7 +234,7 @@ class Store:
         try:
             require_inside(self.folder, path.parent)
             if path.is_dir():
-                raise StoreError(f"{path}: a run cannot be written: a folder has its name; remove that")
+                raise StoreError(f"{path}: a run cannot be written, as a folder has its name; remove the folder")
             path.parent.mkdir(parents=True, exist_ok=True)
             if not self._swept:
                 self._swept = True
@@ -523,9 +524,9 @@ class SavedRecords(Mapping[RecordKey, RunRecord]):
         """Records of saved runs.
 
         Args:
-            store: of the version of the code that made them.
-            runs: what to read.
-            command: repeats deleted runs.
+            store: store of the version of the code that made them.
+            runs: references to the runs.
+            command: command that repeats deleted runs, for messages.
         """
         self._store, self._command = store, command
         self._runs = {(run.point, run.replication): run for run in runs}
@@ -534,7 +535,7 @@ class SavedRecords(Mapping[RecordKey, RunRecord]):
         run = self._runs[key]
         record = next((stored for key in run.keys if (stored := self._store.get(key)) is not None), None)
         if record is None:
-            gone = f"replication {run.replication} of point {run.point} is not there"
+            gone = f"replication {run.replication} of point {run.point} is missing"
             raise StoreError(f"{self._store.folder}: {gone}; `{self._command}` runs it again")
         return replace(
             record, point_id=run.point, axes=run.axes, flags=(*run.warnings, *record.flags, *filter(None, [run.flag]))
@@ -576,5 +577,5 @@ class CondensedRecords(_TaskRecords):
 def _read(store: Store, task: Task) -> RunRecord:
     record = store.get(run_of(task))
     if record is None:
-        raise StoreError(f"{store.folder}: replication {task.replication} of point {task.point.id} is gone")
+        raise StoreError(f"{store.folder}: replication {task.replication} of point {task.point.id} no longer exists")
     return dressed(record, task)

@@ -1,6 +1,6 @@
 """Stored runs of a results folder, of all versions of the code: found by parameters, and removed.
 
-Each is known by the head of its file.
+Properties of a run are read from the head of its file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RunHead:
     """The head of a run's file: all properties of a run except its counters."""
 
     axes: AxisValues
-    """As in the scenario that requested it first."""
+    """Parameters as in the scenario that requested the run first."""
     origin: Origin | None
     """None for a run stored by an earlier version of hostsim."""
     has_failed: bool

@@ -1,4 +1,4 @@
-"""Execution of one task within its limits of memory and time: a run's record, or a failed record."""
+"""Execution of one task within limits of memory and time; the result is the record of the run or of its failure."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def resource_limits(memory_bytes: float | None, time_s: float | None) -> Resourc
     if time_s is not None and not (isinstance(time_s, Real) and 0 < time_s < math.inf):
         faults.append(Fault("is not a limit", "--max-time", _words(time_s, "s"), "a finite time above 0"))
     if memory_bytes is not None and sys.platform != "linux":
-        faults.append(Fault("cannot be kept on this system", "--max-memory", f"{memory_bytes} B", "Linux"))
+        faults.append(Fault("cannot be enforced on this system", "--max-memory", f"{memory_bytes} B", "Linux"))
     if faults:
         raise InputError(faults)
     return ResourceLimits(None if memory_bytes is None else int(memory_bytes), time_s)
@@ -82,7 +82,7 @@ def _words(given: object, unit: str) -> str:
     return f"{given:g} {unit}" if isinstance(given, int | float) else repr(given)
 
 
-OUT_OF_MEMORY = "MemoryError: the run needs more memory than it may have"
+OUT_OF_MEMORY = "MemoryError: the run exceeds its memory limit"
 """Error of a run that exceeded its memory limit."""
 
 

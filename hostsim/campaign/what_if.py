@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_REPLICATIONS", "WhatIf", "cost_paths", "sides", "what_if", "with_least_replications"]
 
 LEAST_REPLICATIONS = 3
-"""Smallest number of replications with a useful interval."""
+"""Smallest number of replications that gives a useful interval."""
 _HEADLINES = ("host_cpu", "throughput", "loss", "latency_p95", "response_time_p95")
 """Measures in the sentence of a comparison, in addition to those of the scenario's figures."""
 LEAST_OF_ENSEMBLE = BLOCK
@@ -178,9 +178,9 @@ def what_if(
     old, new = (side.with_measures(*measures) for side in (old, new))
     shared = [axis for axis, values in _values(before).items() if values == _values(after)[axis]]
     same = len(set(old.table["point"]) & set(new.table["point"]))
-    notes = [f"{same} of {old.table['point'].nunique()} points are the same host before and after"] if same else []
+    notes = [f"{same} of {old.table['point'].nunique()} points have the same host before and after"] if same else []
     if runs.replications == 1:
-        notes.append("one replication has no interval: nothing here is certain")
+        notes.append("one replication has no interval, so no difference is certain")
     notes += dict.fromkeys((*old.warnings, *new.warnings))
     notes += [
         f"{len(side.failed)} runs failed {when}" for when, side in (("before", old), ("after", new)) if len(side.failed)
@@ -188,7 +188,7 @@ def what_if(
     held = coverage(new.table, old.table, shared)
     if held.compared < held.points and runs.replications != 1:
         notes.append(
-            f"{held.compared} of {held.points} points could be compared: the others have no two pairs of finished runs"
+            f"{held.compared} of {held.points} points could be compared; the others have fewer than two pairs of finished runs"
         )
     lost = (len(old.failed) or len(new.failed)) and len(held.alone) == held.points
     compared = Differences() if lost else Differences(differences(new.table, old.table, shared))
@@ -222,7 +222,7 @@ def sides(
         costs: new values by name, as for `cost_paths`.
         overrides: values by dotted path on both sides.
         axes: values of axes on both sides.
-        root: folder that holds all files of the scenario.
+        root: folder that contains all files of the scenario.
         plugins: by path or entry point, as `hostsim.scenario.load.load` takes them.
 
     Raises:
@@ -231,7 +231,7 @@ def sides(
     plugins, scenario = read_plugins(plugins), read_source(scenario)
     overrides, axes = dict(overrides or {}), dict(axes or {})
     if not changes and not costs:
-        raise InputError(Fault("nothing is changed", allowed="at least one path, axis or cost with its value"))
+        raise InputError(Fault("has no change", allowed="at least one path, axis or cost with its value"))
     plain = load(scenario, overrides, axes, root, plugins)
     changes = {**changes, **cost_paths(plain, costs or {})}
     owners = {axis.paths[0]: name for name, axis in plain.axes.items() if len(axis.paths) == 1}

@@ -43,7 +43,7 @@ def calibrate(
         str | None,
         typer.Argument(
             metavar="SCENARIO",
-            help="Your host as far as it is known: path of a file, or name of a shipped scenario. Without it the shipped constants are fitted to all published claims.",
+            help="Scenario of your host with its known values: path of a file, or name of a shipped scenario. Without it, the shipped constants are fitted to all published claims.",
             autocompletion=complete_scenario,
         ),
     ] = None,
@@ -64,7 +64,7 @@ def calibrate(
         option(
             "--members",
             "N,N,N",
-            "Number of hosts spread over the priors and in each wave after them, instead of the budget; the last wave is the ensemble.",
+            "Number of hosts drawn from the priors, and in each further wave, instead of a budget; the last wave is the ensemble.",
         ),
     ] = None,
     predict: Annotated[
@@ -72,7 +72,7 @@ def calibrate(
         option(
             "--predict",
             "METRIC@AXIS=VALUE",
-            "Measure to predict: every point of the sweep is then predicted, and the best next measurement is named.",
+            "Metric to predict at a point; every point of the sweep is then predicted, and the best next measurement is suggested.",
         ),
     ] = None,
     output: Annotated[
@@ -84,15 +84,16 @@ def calibrate(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Print what would be calibrated, the number of hosts and the cost; run nothing."
+            "--dry-run", help="Print the numbers to calibrate, the number of hosts and the cost, without running."
         ),
     ] = False,
 ) -> None:
     """Calibrate a host to measurements: an ensemble of hosts that agree with them.
 
-    The first hosts cover the priors of all assumed constants and inputs, emulators learn what the measurements depend on, and two waves
-    of hosts agree with them; the last is the ensemble. Without a scenario, the shipped constants are fitted: the host that is most
-    likely by its priors and all published claims. A stopped calibration resumes in its folder.
+    The first hosts cover the priors of all assumed constants and inputs. Emulators learn how the measurements depend on
+    them, and two waves of hosts agree with the measurements; the last wave is the ensemble. Without a scenario, the
+    shipped constants are fitted: the host that is most likely by its priors and all published claims. A stopped
+    calibration resumes in its folder.
     """
     options: RunOptions = context.obj
     if scenario is None:
@@ -219,7 +220,7 @@ class _Teller:
     def __call__(self, member: Evaluated) -> None:
         self._count += 1
         self._spent += member.processor_s
-        why = f": cannot be: {member.error}" if member.error else ""
+        why = f"is impossible: {member.error}" if member.error else ""
         typer.echo(
             f"host {self._count} (member {member.member}), {duration(self._spent)} of processor time{why}", err=True
         )
@@ -300,7 +301,7 @@ def _answer(calibrated: Calibrated, name: str) -> str:
         for entry in off[:MOST_SHOWN]
     ]
     lines += [
-        f"beyond constants the model misses {where} by about {median:.1f} half-widths (90 %: {low:.1f} to {high:.1f})"
+        f"apart from constants, the model misses {where} by about {median:.1f} half-widths (90 %: {low:.1f} to {high:.1f})"
         for where, (low, median, high) in calibrated.summary.discrepancies.items()
     ]
     if calibrated.prediction is not None:

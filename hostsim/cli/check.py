@@ -42,21 +42,21 @@ def check(
         Texts,
         typer.Argument(
             metavar="SCENARIO|FILE|CLAIM-GLOB",
-            help="What to check; all shipped scenarios by default. A pattern such as '*.40k' picks claims by id.",
+            help="Scenarios, files or claims to check; all shipped scenarios by default. A pattern such as '*.40k' selects claims by id.",
             autocompletion=complete_subject,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print strict JSON instead of a table.")] = False,
     junit: Annotated[
         Path | None,
-        option("--junit", "FILE", "Write the verdicts, or with --against the comparison, as JUnit XML as well."),
+        option("--junit", "FILE", "Also write the verdicts, or with --against the comparison, as JUnit XML."),
     ] = None,
     against: Annotated[
         Path | None,
         option(
             "--against",
             "DIR|FILE",
-            "Instead of claims: compare every point of the sweep with the results in DIR, or judge the measurements in FILE, CSV as calibrate --to reads it.",
+            "Instead of judging claims, compare every point of the sweep with the results in DIR, or judge the measurements in FILE, a CSV file as for calibrate --to.",
         ),
     ] = None,
     tolerance: Annotated[
@@ -317,12 +317,12 @@ def _tell_uncompared(scenario: str, held: Coverage) -> None:
     """Print the points that could not be compared on stderr."""
     for places, why in (
         (held.alone, "has no finished run in common with the earlier results"),
-        (held.single, "has one replication in common, which gives no interval; run both with --replications 3"),
+        (held.single, "has only one replication in common, which gives no interval; run both with --replications 3"),
     ):
         for at in places[:MOST_PLACES]:
             typer.echo(f"{scenario}{f' at {at}' if at else ''}: {why}", err=True)
         if len(places) > MOST_PLACES:
-            typer.echo(f"{scenario}: so have {len(places) - MOST_PLACES} more points", err=True)
+            typer.echo(f"{scenario}: the same applies to {len(places) - MOST_PLACES} more points", err=True)
 
 
 def predict(
@@ -331,7 +331,7 @@ def predict(
         Texts,
         typer.Argument(
             metavar="SCENARIO|FILE|MEASUREMENT-GLOB",
-            help="What to predict; all shipped predictions by default. A pattern such as '*-latency.*' picks measurements by id.",
+            help="Scenarios, files or measurements to predict; all shipped predictions by default. A pattern such as '*-latency.*' selects measurements by id.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print strict JSON instead of tables.")] = False,
@@ -339,7 +339,7 @@ def predict(
         bool,
         typer.Option(
             "--record-first",
-            help="Write the values into first.yaml beside the scenario; refused if a value is already there, or the inputs are not committed.",
+            help="Write the values to first.yaml beside the scenario; refused if it already has one of them, or if the inputs are not committed.",
         ),
     ] = False,
     root: Root = None,
@@ -348,8 +348,8 @@ def predict(
 ) -> None:
     """Predictions: published, first and today's value.
 
-    Lists measurements that no constant is fitted to, each with its first prediction, which is never changed, and
-    today's; both are scored by kind. A miss is not a failure; the exit status is 1 only if a measurement has no value.
+    Lists measurements to which no constant is fitted, each with its first prediction, which never changes, and today's;
+    both are scored by kind. A miss is not a failure; the exit status is 1 only if a measurement has no value.
     """
     options: RunOptions = context.obj
     from hostsim import api
@@ -401,12 +401,12 @@ def verify(
     context: typer.Context,
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Short runs, and intervals five times as wide.")] = False,
-    only: Annotated[Texts, repeated("--only", "TEXT", "Only cases with this in their names.")] = None,
+    only: Annotated[Texts, repeated("--only", "TEXT", "Only cases whose names contain this text.")] = None,
 ) -> None:
     """Compare parts of the simulator with queueing theory.
 
-    Scheduler, rings, coalescing, poll budgets and arrivals simulate cases with known answers. A mean passes if its 99.9
-    % interval contains the answer and is narrow enough; the exit status is 1 unless all pass.
+    Cases with known answers are simulated with the scheduler, rings, coalescing, poll budgets and arrivals. A mean
+    passes if its 99.9 % interval contains the answer and is narrow enough; the exit status is 1 unless all pass.
     """
     options: RunOptions = context.obj
     from hostsim.errors import Fault, InputError

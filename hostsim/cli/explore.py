@@ -25,7 +25,7 @@ def explore(
         list[str],
         typer.Argument(
             metavar="DIR|SCENARIO",
-            help="Results folders, folders that contain some, or scenarios, whose missing runs are made first.",
+            help="Results folders, folders that contain results folders, or scenarios, whose missing runs are executed first.",
             autocompletion=complete_scenario,
         ),
     ],
@@ -35,10 +35,11 @@ def explore(
     ] = None,
     against: Annotated[
         Path | None,
-        option("--against", "DIR", "Earlier results of the same scenario, shown beside these with the differences."),
+        option("--against", "DIR", "Earlier results of the same scenario, to show beside these with the differences."),
     ] = None,
     output: Annotated[
-        Path | None, option("-o --output", "FILE", "The page; explore.html in the folder of the results by default.")
+        Path | None,
+        option("-o --output", "FILE", "File of the page; explore.html in the folder of the results by default."),
     ] = None,
     root: Root = None,
 ) -> None:

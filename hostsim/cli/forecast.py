@@ -232,7 +232,7 @@ def _tried(plan: Plan) -> float:
     """Processor seconds of a run, from shortened runs of the first, the middle and the last task of the plan."""
     tasks = list(plan.tasks) or [task for search in plan.searches for task in search.wants({})]
     tried = [tasks[index * (len(tasks) - 1) // max(PROBES - 1, 1)] for index in range(PROBES)]
-    _seconds(tried[0])  # the first run pays for imports
+    _seconds(tried[0])  # the first run includes the time of imports
     return sum(map(_seconds, tried)) / len(tried)
 
 

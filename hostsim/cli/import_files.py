@@ -31,7 +31,9 @@ def import_(
     output: Annotated[
         Path, option("-o --output", "DIR", "Folder for the draft and the measurements; no file there is overwritten.")
     ] = Path("my-host"),
-    name: Annotated[str | None, option("--name", "NAME", "Name of the host; that of the folder by default.")] = None,
+    name: Annotated[
+        str | None, option("--name", "NAME", "Name of the host; the name of the folder by default.")
+    ] = None,
 ) -> None:
     """Read files of a real host: a draft, and measurements.
 

@@ -48,7 +48,7 @@ def new(
     hardware: Annotated[str | None, option("--hardware", "NAME", "Server; xeon-8160 by default.")] = None,
     nic: Annotated[
         str | None,
-        option("--nic", "MODEL", "Model of its NICs; those of the server by default. Writes a server's file."),
+        option("--nic", "MODEL", "Model of its NICs; by default the server's own NICs. Also writes a hardware file."),
     ] = None,
     guest: Annotated[str | None, option("--guest", "NAME", "Guest; rhel8 by default.")] = None,
     vms: Annotated[int | None, typer.Option("--vms", min=1, max=4096, help="VMs of each group; 1 by default.")] = None,
@@ -223,7 +223,7 @@ def _entry(kind: str) -> tuple[str, Traffic]:
 
 
 def _vnics(spec: Traffic) -> int:
-    """Number of vNICs that the traffic needs: two if it leaves by another vNIC than it arrives."""
+    """Number of vNICs that the traffic needs: two if it arrives and leaves through different vNICs."""
     return 1 + int(getattr(spec, "leaves", 0))
 
 

@@ -94,7 +94,8 @@ Root = Annotated[
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Print the missing runs and an estimate of their time; run nothing.")
+    bool,
+    typer.Option("--dry-run", help="Print the number of missing runs and an estimate of their time, without running."),
 ]
 
 
@@ -205,7 +206,7 @@ ShardText = Annotated[
     option(
         "--shard",
         "I/N",
-        "Only store the runs of part I of N, for jobs of a batch system; combine them with `hostsim merge`.",
+        "Only execute and store part I of N of the runs, for jobs of a batch system; combine the parts with `hostsim merge`.",
     ),
 ]
 SetAsRun = Annotated[Texts, option("--set", "PATH=VALUE", "Set a value, as for `run`.", complete_path)]
@@ -282,7 +283,7 @@ def percent(text: str, option: str) -> float:
     """Read a percentage: ``2 %`` is the share 0.02.
 
     Raises:
-        InputError: the text is not a percentage from 0.
+        InputError: the text is not a percentage of at least 0.
     """
     from hostsim.campaign.run_option import quantity
 

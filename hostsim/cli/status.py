@@ -37,8 +37,8 @@ GRACE_S = 1.5
 class CommandSigint:
     """SIGINT handler of a command: raises KeyboardInterrupt, and ends the process if it does not end soon.
 
-    A second Ctrl-C, or `GRACE_S` of processor time after the first, always ends the process with
-    status 130. Nothing that has finished is lost: every run is stored when it ends.
+    A second Ctrl-C, or `GRACE_S` of processor time after the first, always ends the process with status 130. Finished
+    runs are not lost, as every run is stored when it ends.
     """
 
     def __init__(self) -> None:

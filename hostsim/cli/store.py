@@ -98,14 +98,20 @@ def prune(
     ] = False,
     older_than: Annotated[
         int | None,
-        typer.Option("--older-than", metavar="DAYS", min=0, help="Of these, only runs stored at least this long ago."),
+        typer.Option(
+            "--older-than", metavar="DAYS", min=0, help="Only remove runs that were stored at least this long ago."
+        ),
     ] = None,
     scenario: Annotated[
-        str | None, option("--scenario", "NAME", "Of these, only runs that this scenario was the first to request.")
+        str | None, option("--scenario", "NAME", "Only remove runs that this scenario requested first.")
     ] = None,
     keep: Annotated[
         str | None,
-        option("--keep", "SIZE", "Of these, the oldest, until all stored runs take no more than this, such as '2 GB'."),
+        option(
+            "--keep",
+            "SIZE",
+            "Remove the oldest runs until all stored runs together take at most this much, such as '2 GB'.",
+        ),
     ] = None,
     usable: Annotated[
         bool,
@@ -114,10 +120,13 @@ def prune(
     saved: Annotated[
         bool,
         typer.Option(
-            "--saved", help="Also remove runs that saved results refer to; their tables stay, their records are lost."
+            "--saved",
+            help="Also remove runs to which saved results refer; their tables are kept, their records are lost.",
         ),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be removed; remove nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the runs that would be removed, without removing them.")
+    ] = False,
 ) -> None:
     """Remove stored runs from the results folder, and count those of each version of the code.
 
@@ -159,7 +168,7 @@ def _bytes(text: str) -> int:
     """Read the size of --keep.
 
     Raises:
-        InputError: the text is not a size from 0.
+        InputError: the text is not a size of at least 0.
     """
     from hostsim.campaign.run_option import quantity
 

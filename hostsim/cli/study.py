@@ -64,7 +64,7 @@ def what_if(
         repeated(
             "--metric",
             "NAME",
-            "Only this measure, certain or not; by default all whose difference is certain.",
+            "Only this metric, even if its difference is not certain; by default all metrics whose difference is certain.",
             complete_metric,
         ),
     ] = None,
@@ -78,7 +78,7 @@ def what_if(
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print strict JSON instead of a table, every measure.")
+        bool, typer.Option("--json", help="Print strict JSON with every metric instead of a table.")
     ] = False,
     no_ensemble: Annotated[
         bool,
@@ -151,9 +151,9 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
     seconds = ensemble_adds_s(usual, ensemble, options)
     added = "no time" if not seconds else about(seconds)
     if seconds < LONGEST_S:
-        note = f"which add {added}; --no-ensemble leaves them out"
+        note = f"which add {added}; --no-ensemble omits them"
         return SHIPPED, f"runs of the shipped ensemble of hosts give prediction intervals, {note}"
-    return None, f"--ensemble gives prediction intervals, which say how sure the model is, and adds {added}"
+    return None, f"--ensemble gives prediction intervals, which show how certain the model is, and adds {added}"
 
 
 def _print_differences(answer: WhatIf, metrics: Sequence[str], *, as_json: bool) -> None:
@@ -178,7 +178,7 @@ def _print_differences(answer: WhatIf, metrics: Sequence[str], *, as_json: bool)
         if same:
             typer.echo("\n".join(["", "measures that change alike:", *same]))
     elif not answer.differences:
-        typer.echo("nothing could be compared: there is no pair of finished runs")
+        typer.echo("no comparison is possible: there is no pair of finished runs")
     else:
         typer.echo("no difference is certain: every 95 % interval contains 0")
 
@@ -200,16 +200,16 @@ def sensitivity(
         Texts, repeated("--at", "AXIS=VALUE", "The point; other axes have their first value.", complete_axis)
     ] = None,
     overrides: Annotated[
-        Texts, option("--set", "PATH=VALUE", "Set a value, as for `run`, and do not vary it.", complete_path)
+        Texts, option("--set", "PATH=VALUE", "Set a value, as for `run`; it is then not varied.", complete_path)
     ] = None,
     only: Annotated[
         Texts, repeated("--only", "PATTERN", "Vary only constants whose names match: '*.costs.guest_*'.")
     ] = None,
     trajectories: Annotated[
-        int, option("--trajectories", "N", "Number of effects of each constant in the screening.")
+        int, option("--trajectories", "N", "Number of effects of each constant in the screening (Morris's method).")
     ] = 6,
-    samples: Annotated[int, option("--samples", "N", "Number of samples of the closer look, a power of 2.")] = 128,
-    most: Annotated[int, option("--most", "N", "Greatest number of constants in the closer look.")] = 6,
+    samples: Annotated[int, option("--samples", "N", "Number of samples for Sobol's method, a power of 2.")] = 128,
+    most: Annotated[int, option("--most", "N", "Largest number of constants for Sobol's method.")] = 6,
     output: Annotated[
         Path | None,
         option(

@@ -94,7 +94,7 @@ def run(
     if dry_run:
         typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False, began=context.meta[BEGAN]))
         return
-    # print before the run, since the user may want to stop because of a setting without effect
+    # printed before the run, as the user may want to stop because of a setting without effect
     say_warnings(loaded.warnings)
     with Reporter() as reporter:
         results = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
@@ -212,7 +212,7 @@ def plot(
     ],
     warm_up: Annotated[
         bool,
-        typer.Option("--warm-up", help="Draw the part cut as warm-up instead, of the run with the longest one."),
+        typer.Option("--warm-up", help="Draw the warm-up instead, of the run with the longest one."),
     ] = False,
     x: Annotated[
         str | None,
@@ -260,7 +260,7 @@ def plot(
     if y is not None and of and parsed(y)[1]:
         raise InputError(Fault("names a subject, as --y does", "--of", of, "a measure without a subject"))
     if y is not None and warm_up:
-        raise InputError(Fault("draws no measure", "--warm-up", allowed="--warm-up, or --y METRIC"))
+        raise InputError(Fault("has no effect without a measure", "--warm-up", allowed="--warm-up, or --y METRIC"))
     y = of_subject_name(y, of) if y is not None else None
     partial, results = 0, options.results
     kept = results if _is_given("results", context) else None  # otherwise the runs beside the folder, if any
@@ -368,7 +368,7 @@ def _print_contexts(results: Sequence[Results], at: Mapping[str, str]) -> None:
 
 
 def _is_given(name: str, context: typer.Context) -> bool:
-    """True of an option that is on the command line."""
+    """True for an option that is on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 

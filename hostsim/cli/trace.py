@@ -72,13 +72,10 @@ def trace(
 
 
 def _summary(timeline: Timeline, start: int, end: int) -> str:
-    """Number of stays of worlds and utilisation of PCPUs in the window, as a sentence."""
+    """Number of intervals in which worlds ran, and utilisation of PCPUs, in the window, as a sentence."""
     stays = sum(map(len, timeline.stays()))
     busy = 100 * sum(timeline.busy) / ((end - start) * len(timeline.busy))
-    return (
-        f"{(end - start) / 1e9:g} ms from {start / 1e9:g} ms: {stays} stays of {len(timeline.worlds)} worlds on"
-        f" {len(timeline.nodes)} PCPUs, which were busy for {busy:.1f} %"
-    )
+    return f"{(end - start) / 1e9:g} ms from {start / 1e9:g} ms: {len(timeline.worlds)} worlds ran {stays} times on {len(timeline.nodes)} PCPUs, which were busy for {busy:.1f} %"
 
 
 def _point(scenario: Scenario, at: Mapping[str, str], fidelity: Fidelity) -> Point:

@@ -1,7 +1,7 @@
 """Timeline of a host during a window of a run: recorder and Perfetto file.
 
-A trace has nanoseconds. Instants are rounded down, so adjacent slices stay adjacent and each length is exact to a
-nanosecond.
+The unit of a trace is the nanosecond. Instants are rounded down, so adjacent slices remain adjacent and each length is
+exact to a nanosecond.
 """
 
 from __future__ import annotations
@@ -295,7 +295,8 @@ _GROUPS = ("host", "NICs", "vNICs")
 def to_perfetto(timeline: Timeline, title: str) -> bytes:
     """Returns the content of the Perfetto trace file of a timeline.
 
-    Tracks: one for each PCPU, with a slice for each stay of a world; one for each world, with a slice where it ran (named by the
+    Tracks: one for each PCPU, with a slice for each interval in which a world runs; one for each world, with a slice
+        where it ran (named by the
     PCPU) or waited (``ready``, ``co-stop``); counters of rings and coalescing, and interrupts, under the NICs and vNICs that they
     belong to.
 

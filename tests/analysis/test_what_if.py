@@ -85,7 +85,7 @@ def test_a_cost_is_changed_by_its_name(tiny):
 def test_what_changes_nothing_is_said(tiny):
     """An unchanged value: the points are the same host, and no difference is certain."""
     found = ask(tiny, {"traffic.stream.packet_size": "200 B"}, axes={"receivers": 1})
-    assert found.notes == ("2 of 2 points are the same host before and after",)
+    assert found.notes == ("2 of 2 points have the same host before and after",)
     assert found.differences.certain == ()
     assert all(move.relative == 0 for move in found.differences if math.isfinite(move.difference.mean))
     assert "every 95 % interval contains 0" in found._repr_html_()
@@ -113,7 +113,7 @@ def test_both_sides_are_drawn_in_one_figure(slower, tiny):
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (({},), "nothing is changed"),
+        (({},), "has no change"),
         (({"receiver": 2},), "did you mean 'receivers'"),
         (({"vms.receiver.cout": 2},), "did you mean 'count'"),
         (({"receivers": "many"},), "many"),

@@ -310,7 +310,7 @@ def test_a_version_that_did_not_note_its_modules_is_named(
     else:
         (folder / ABOUT).write_text(about)
     [note] = notes(tmp_path, caplog)
-    assert note.endswith("\n  0123456789abcdef: 2 runs of an earlier version, which did not note its modules")
+    assert note.endswith("\n  0123456789abcdef: 2 runs of an earlier version, which did not record its modules")
 
 
 def test_no_link_out_of_the_results_folder_is_followed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -320,7 +320,7 @@ def test_no_link_out_of_the_results_folder_is_followed(tmp_path: Path, caplog: p
     (folder / ABOUT).rename(mine)
     (folder / ABOUT).symlink_to(mine)
     [note] = notes(results, caplog)
-    assert note.endswith("2 runs of an earlier version, which did not note its modules")
+    assert note.endswith("2 runs of an earlier version, which did not record its modules")
     folder.rename(tmp_path / "elsewhere")
     (results / "runs/0123456789abcdef").symlink_to(tmp_path / "elsewhere")
     assert notes(results, caplog) == []
@@ -341,7 +341,7 @@ def test_a_note_that_is_too_deep_or_too_large_is_not_read(
     whole = {"hostsim": "0.0.7", "first_run": "2026-05-04"}
     (folder / ABOUT).write_text(about if about.startswith("[") else json.dumps(json.loads(about) | whole))
     [note] = notes(tmp_path, caplog)
-    assert note.endswith("2 runs of an earlier version, which did not note its modules")
+    assert note.endswith("2 runs of an earlier version, which did not record its modules")
 
 
 def test_a_note_reaches_the_terminal_without_control_characters(

@@ -65,7 +65,7 @@ def test_a_run_that_takes_too_long_fails_and_the_others_do_not() -> None:
             executor.submit(task)
             ((_, record),) = executor.wait()
             records.append(record)
-    assert [record.error for record in records] == [None, "TimeoutError: the run takes longer than it may, 1 s", None]
+    assert [record.error for record in records] == [None, "TimeoutError: the run exceeds its time limit, 1 s", None]
     assert records[0].facts["process"] != records[2].facts["process"]
 
 

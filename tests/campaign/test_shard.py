@@ -100,7 +100,7 @@ def test_two_records_of_a_run_that_differ_are_an_error(tmp_path: Path) -> None:
         Store(tmp_path / folder).put(record)
     [_, again] = merge([tmp_path / "one", tmp_path / "slower"], tmp_path / "all")
     assert (again.added, again.there) == (0, 1)
-    with pytest.raises(InputError, match="holds another record of a run"):
+    with pytest.raises(InputError, match="has a different record of a run"):
         merge([tmp_path / "other"], tmp_path / "all")
     kept = Store(tmp_path / "all").get(("ab" * 16, 0, 1))
     assert kept is not None

@@ -225,7 +225,9 @@ def test_a_folder_in_place_of_a_run_says_what_to_do(tmp_path: Path) -> None:
     store, path, record = small_store(tmp_path)
     path.unlink()
     path.mkdir()
-    with pytest.raises(StoreError, match=f"{path}: a run cannot be written: a folder has its name; remove that"):
+    with pytest.raises(
+        StoreError, match=f"{path}: a run cannot be written, as a folder has its name; remove the folder"
+    ):
         store.put(record)
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
@@ -350,7 +352,7 @@ def test_what_is_known_without_a_record_is_not_read_for(tmp_path: Path) -> None:
     assert ("another", 0) not in outcome.records
     assert outcome.records.axes(key) == {"n": 1}
     assert outcome.records.wall_s(key) > 0
-    with pytest.raises(StoreError, match="is gone"):
+    with pytest.raises(StoreError, match="no longer exists"):
         outcome.records[key]
 
 

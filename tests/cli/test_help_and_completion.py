@@ -101,7 +101,7 @@ def test_plot_draws_any_measure_against_an_axis(cli, tiny_run):
         (("--x", "receivers"), "--x, --of, --by and --at: draw nothing without a measure"),
         (("--y", "loss", "--of", "strem"), "did you mean 'stream'?"),
         (("--y", "loss of stream", "--of", "receiver"), "--of: names a subject, as --y does"),
-        (("--y", "loss", "--warm-up"), "--warm-up: draws no measure"),
+        (("--y", "loss", "--warm-up"), "--warm-up: has no effect without a measure"),
     ):
         done = cli("plot", "tiny", *wrong)
         assert done.exit_code == 2, wrong

@@ -62,7 +62,7 @@ def test_a_change_of_nothing_says_so(cli, tiny):
     done = cli("what-if", tiny, "--set", "receivers=1", *OPTIONS)
     assert done.exit_code == 0
     assert "no difference is certain" in done.stdout
-    assert "1 of 1 points are the same host" in done.stderr
+    assert "1 of 1 points have the same host" in done.stderr
 
 
 def test_a_dry_run_names_both_sides(cli, tiny):
@@ -76,7 +76,7 @@ def test_a_dry_run_names_both_sides(cli, tiny):
 def test_bad_input_is_told_with_what_is_allowed(cli, tiny):
     """Exit status 2 before anything runs."""
     for arguments, words in (
-        ((), "nothing is changed"),
+        ((), "has no change"),
         (("--set", "receiver=2"), "did you mean 'receivers'"),
         (("--cost", "contextswitch=0"), "did you mean 'context_switch'"),
         (("--set", "receivers=2", "--metric", "los"), "did you mean 'loss'"),

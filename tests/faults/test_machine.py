@@ -44,7 +44,7 @@ def test_a_run_that_takes_longer_than_it_may_fails_as_a_row(tmp_path: Path) -> N
     options = ("--set", "run.length=2000 s", "--axis", "receivers=3", "--replications", "1", "--jobs", "1")
     status, told = sweep.run(folder, *options, "--max-time", "1 s")
     assert status == 3, told
-    assert "TimeoutError: the run takes longer than it may, 1 s" in told
+    assert "TimeoutError: the run exceeds its time limit, 1 s" in told
     assert "tiny (partial): 1 of 1 runs failed" in told
 
 

@@ -51,7 +51,7 @@ def worker_count(jobs: int | None) -> int:
     """Number of workers for ``--jobs``; by default one per available processor.
 
     Raises:
-        InputError: it is not an integer from 1.
+        InputError: it is not an integer of at least 1.
     """
     if jobs is None:
         return processor_count()

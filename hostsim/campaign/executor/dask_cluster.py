@@ -4,7 +4,7 @@ Workers join and leave during a sweep, and any of them may have different code o
 code that made it, and a record of different code is refused: its task goes to another worker.
 
 A worker may be lost at any moment, even while the record of a finished run is fetched from it; Dask then runs the task again on the next
-worker. So Dask's thread fetches records, and this thread waits only for a queue, and checks the workers.
+worker. So Dask's thread fetches records; this thread only waits for a queue and checks the workers.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ class DaskExecutor:
 
         Args:
             simulate: the function of a run.
-            address: of the scheduler, or `LOCAL`.
+            address: address of the scheduler, or `LOCAL`.
             workers: processes of a local cluster.
         """
         self._simulate = simulate
         self._address = address
         self._tasks: dict[Any, Task] = {}
         self._held: list[Task] = []
-        self._bound: dict[Any, set[str]] = {}  # pass them to workers, if different ones are known
+        self._bound: dict[Any, set[str]] = {}  # passed to workers only if they differ from Dask's own
         self._attempts: dict[tuple[str, int], int] = {}
         self._ended: SimpleQueue[Ended] = SimpleQueue()
         self._strangers: set[str] = set()

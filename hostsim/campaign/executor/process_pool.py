@@ -101,7 +101,7 @@ class ProcessPoolExecutor:
     def _describe(self, error: BaseException, pool: _Pool) -> str:
         """The error of a run without a record, in words."""
         if isinstance(error, TimeoutError):
-            return f"TimeoutError: the run takes longer than it may, {self._limits.time_s or 0:g} s"
+            return f"TimeoutError: the run exceeds its time limit, {self._limits.time_s or 0:g} s"
         if not isinstance(error, ProcessExpired | BrokenProcessPool):
             return f"{type(error).__name__}: {error}"
         # a pool whose worker died between two runs is broken and does not start another

@@ -349,7 +349,7 @@ def _packed_json(value: Any) -> str:
 
 
 def _run_properties(side_runs: _Runs, keys: Sequence[_Key], limits: pd.DataFrame) -> dict[str, Any]:
-    """Properties of each point besides measures: numbers of runs and failed runs, bottlenecks, flags.
+    """Properties of each point other than metrics: numbers of runs and failed runs, bottlenecks, flags.
 
     Args:
         side_runs: the runs.

@@ -204,8 +204,7 @@ def scenario_html(scenario: Scenario) -> str:
     count = math.prod(len(axis.values) for axis in scenario.axes.values())
     lengths = (
         f"{count} points; {run.full.replications} runs of {ps_to_seconds(run.full.length_ps):g} s each, "
-        f"quick {run.quick.replications} of {ps_to_seconds(run.quick.length_ps):g} s; those that no expectation rests on "
-        f"{run.swept.replications} of {ps_to_seconds(run.swept.length_ps):g} s, "
+        f"quick {run.quick.replications} of {ps_to_seconds(run.quick.length_ps):g} s; points that no expectation needs {run.swept.replications} of {ps_to_seconds(run.swept.length_ps):g} s, "
         f"quick {run.quick_swept.replications} of {ps_to_seconds(run.quick_swept.length_ps):g} s."
     )
     parts = [heading(scenario.name), paragraph(scenario.question)]
@@ -225,9 +224,7 @@ def scenario_html(scenario: Scenario) -> str:
         ]
         parts.append(details(f"{len(expected)} expectations", table(("claim", "published", "accepted"), expected)))
     chosen = [(row.name, row.value) for row in scenario.settings if not row.origin.endswith(" default")]
-    parts.append(
-        details(f"{len(chosen)} values that the scenario and its parts choose", table(("name", "value"), chosen))
-    )
+    parts.append(details(f"{len(chosen)} values that the scenario and its parts set", table(("name", "value"), chosen)))
     if scenario.assumptions:
         assumed = [(row.path, row.value, " to ".join(map(str, row.range)), row.reason) for row in scenario.assumptions]
         inputs = table(("input", "value", "range", "reason"), assumed)

@@ -225,7 +225,7 @@ def _draw_curves(axes: Axes, layers: Sequence[Layer], inches: float) -> Entries:
             draw_markers(axes, curve, data.look, data.label)
     if not figure.stack:
         draw_beyond(axes, curves, [data.look for data in every])
-    if place and not bars:  # also if all values are unbounded
+    if place and not bars:  # required if all values are unbounded
         axes.update_datalim([(x, 0.0) for data in every for x in data.place.values()], updatey=False)
     draw_missing(axes, curves)
     beside = bars or not numeric

@@ -112,9 +112,9 @@ class Look:
     marker: str
     dash: str | tuple[int, tuple[float, ...]]
     is_open: bool
-    """The marker is hollow."""
+    """True for a hollow marker."""
     hatch: str
-    """Of a bar."""
+    """Hatch of a bar."""
 
 
 LOOKS: tuple[Look, ...] = (

@@ -136,7 +136,9 @@ def gauge(verdict: Verdict, *, outcome: str, axis: tuple[float, float] | None = 
 
 
 def _mark(outcome: str, x: float, y: float) -> str:
-    """The mark of a value: disc for in band, ring for undecided, diamond for known red, square for red; levels: `_MARKS`."""
+    """The mark of a value: a disc in the band, a ring if undecided, a diamond for a known red, a square for a red; for
+    levels of trust see `_MARKS`.
+    """
     name = mark_class(outcome)
     match outcome:
         case "known red":
