@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hostsim.cli.output import columns
 from hostsim.results.expect import VerdictState
-from hostsim.results.figure import FigureSpec
+from hostsim.results.figure import FigureSpec, TableSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,12 +23,23 @@ MOST_PLACES = 4
 """Largest number of x values that are all printed; beyond it, the first, the last, and an extreme between them."""
 MOST_POINTS = 4
 """Number of points with a printed bottleneck."""
+MOST_ROWS = 12
+"""Number of printed points of a sweep without a curve; the others are counted."""
+MEASURES = ("throughput", "loss", "cpu_total")
+"""Measures of a sweep without figures."""
 
 
 def answer(results: Results) -> str:
-    """Format the question, each figure's curves, the judged expectations, and the bottleneck at the end of each curve."""
+    """Format the question, each figure's curves, the judged expectations, and the bottleneck at the end of each curve.
+
+    A sweep with no figures, or only with tables of measures, has a row for each point instead of curves.
+    """
     blocks = [f"{results.question}{results.caveat}"]
     curves = [figure for figure in results.figures if isinstance(figure, FigureSpec) and not figure.stack]
+    tables = [figure for figure in results.figures if isinstance(figure, TableSpec) and figure.x]
+    if len(tables) == len(results.figures):
+        names = dict.fromkeys(name for figure in tables for name in figure.columns) or MEASURES
+        blocks.append("\n".join(_points(results.table, list(names))))
     blocks += ["\n".join(lines) for figure in curves if (lines := list(_curves(results.table, figure)))]
     blocks += [
         "\n".join(lines) for lines in (_judged(results), list(_subjects(results)), list(_bottlenecks(results))) if lines
@@ -56,6 +67,25 @@ def _curves(table: pd.DataFrame, figure: FigureSpec) -> Iterator[str]:
     yield from (f"  {name.ljust(width)}  {values}" if width else f"  {values}" for name, values in rows)
     if len(groups) > MOST_SERIES:
         yield f"  and {len(groups) - MOST_SERIES} more series"
+
+
+def _points(table: pd.DataFrame, names: Sequence[str]) -> Iterator[str]:
+    """Format a row for each point: its axes, the means of measures, and the bottleneck of the run with most loss."""
+    from hostsim.results.metrics.catalogue import unit_of
+    from hostsim.results.table import as_written, axes_of
+    from hostsim.results.verdicts import number
+
+    axes = list(axes_of(table))
+    groups = [rows for _, rows in as_written(table).groupby("point", sort=False)]
+    body = []
+    for rows in groups[:MOST_ROWS]:
+        means = [float(rows[name].mean()) for name in names]
+        values = [number(mean) if math.isfinite(mean) else "–" for mean in means]
+        limit = rows.sort_values("loss", ascending=False, kind="stable")["bottleneck"].iloc[0]
+        body.append((*(rows[axis].iloc[0] for axis in axes), *values, limit))
+    yield from columns((*axes, *(f"{name} ({unit_of(name)})" for name in names), "bottleneck"), body).splitlines()
+    if len(groups) > MOST_ROWS:
+        yield f"and {len(groups) - MOST_ROWS} more points: table.csv"
 
 
 def _values(rows: Sequence[Mapping[Any, Any]], x: str) -> str:

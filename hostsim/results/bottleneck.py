@@ -421,7 +421,7 @@ class _Path:
         of_nic = [queue.rpartition("-rx")[0] in self._nics for queue in self._entities("queue.taken")]
         own = [self._of_path(port) for port in self._entities("port.received")]
         lists = [self._of_path(name) for name in self._entities("local.came")]
-        queues = self._queues_of("nic", "queue", of_nic)
+        queues = self._queues_of("nic", "queue", of_nic) + self._guest_rings()
         queues += self._queues_of("split", "port", own)
         queues += self._queues_of("ring", "port", own)
         queues += self._queues_of("list", "local", lists)
@@ -430,6 +430,14 @@ class _Path:
             queues += self._of_vcpus("work", "started", "dropped", "inside", _WORK)
         queues += self._queues_of("out", "tx", [self._of_path(name) for name in self._entities("tx.taken")])
         return [*queues, *self._nic_transmits()]
+
+    def _guest_rings(self) -> list[_Queue]:
+        """The receive rings of passed-through ports and functions, each served by the vCPU of its port."""
+        vcpus = self._entities("vcpu.used_ps")
+        owners = dict(zip(self._entities("port.vcpu"), self._last("port.vcpu"), strict=False))
+        servers = {name: vcpus[owners[name]] for name in self._entities("queue.taken") if name in owners}
+        mine = [name in servers and self._of_path(servers[name]) for name in self._entities("queue.taken")]
+        return [replace(queue, server=servers[queue.name]) for queue in self._queues_of("nic", "queue", mine)]
 
     def _queues_of(self, place: str, kind: str, mine: list[bool]) -> list[_Queue]:
         form = _QUEUES[place]
@@ -555,12 +563,16 @@ class _Path:
         idle = f": {whole.name} is busy for {whole.used:.3g} % of the time" if whole is not None else ""
         reason = f"{where}, too short for the bursts{idle}."
         longer = f"a larger {queue.key}" if queue.key else "a longer queue"
+        fewer = "senders with shorter bursts"
+        if queue.place == "socket":  # an interrupt makes its packets one burst, whatever the senders do
+            longer = f"a larger socket buffer (vms.{queue.name.partition('[')[0]}.guest.socket_buffer)"
+            fewer = "fewer packets for each interrupt (coalescing of the vNIC, moderation of the NIC)"
         return Bottleneck(
             queue.resource,
             queue.name,
             share,
             reason=reason,
-            relief=_relief(f"{longer}, or senders with shorter bursts"),
+            relief=_relief(f"{longer}, or {fewer}"),
         )
 
     def _while_losing(self, queue: _Queue) -> _World | None:
@@ -872,7 +884,7 @@ class _Form:
     server: str = ""
 
 
-_SOCKETS: Final = _Form("socket", "the sockets read on", "socket_buffer of the guest")
+_SOCKETS: Final = _Form("socket", "the sockets read on")
 _WORK: Final = _Form("context", "the work of")
 _QUEUES: Final = {
     "nic": _Form("ring", "the receive ring", "rx_ring of the NIC", server="netpoll"),

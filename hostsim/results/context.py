@@ -222,14 +222,20 @@ def _add_queues(record: RunRecord, stage: _Stage, rows: list[Row]) -> None:
     taken, dropped = _rate(record, counter(stage.taken)), _rate(record, counter(stage.dropped))
     inside = _samples(record, counter(stage.inside))
     capacity = _samples(record, counter(stage.capacity))[-1]
+    # the ring of a passed-through port or function is a queue of the NIC
+    own = {name: i for i, name in enumerate(record.series["queue.taken"].entities)} if stage.owner == "vcpu" else {}
     for i, queue in enumerate(queues):
         if owners[i] < 0:
             continue
+        lost, level = dropped[i], inside[:, i]
+        if queue in own:
+            lost = _rate(record, "queue.dropped")[own[queue]]
+            level = _samples(record, "queue.inside")[:, own[queue]]
         row = rows[owners[i]]
         row["serves"] = f"{row['serves']}, {queue}" if row["serves"] else queue
         row["packets"] = row.get("packets", 0.0) + taken[i]
-        row["dropped"] = row.get("dropped", 0.0) + dropped[i]
-        row["fill"] = max(row.get("fill", 0.0), min(100.0, 100.0 * int(inside[:, i].max()) / int(capacity[i])))
+        row["dropped"] = row.get("dropped", 0.0) + lost
+        row["fill"] = max(row.get("fill", 0.0), min(100.0, 100.0 * int(level.max()) / int(capacity[i])))
 
 
 def _pcpus(record: RunRecord) -> list[Row]:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hostsim.cli.answer import MOST_POINTS, MOST_SERIES, answer
-from hostsim.results.figure import AnswersSpec, FigureSpec
+from hostsim.cli.answer import MOST_POINTS, MOST_ROWS, MOST_SERIES, answer
+from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.verdicts import Verdicts
 from tests.sample_results import VERDICTS, results
@@ -59,6 +59,29 @@ def test_many_series_and_points_are_counted():
     text = answer(results(table=table, figures=(FigureSpec("loss", "receivers", "loss", ("mode",)),)))
     assert "  and 3 more series" in text
     assert text.count("bottleneck at") <= MOST_POINTS
+
+
+def test_a_sweep_without_curves_has_a_row_for_each_point():
+    """Measures of its table if it has one; the bottleneck is that of the run with most loss."""
+    table = swept({(1, "a"): 0.0, (2, "a"): 7.5})
+    more = table.assign(replication=1, loss=[1.0, 0.5], bottleneck=["ring x", "none"], throughput=9.4)
+    both = pd.concat([table, more])
+    both.attrs = table.attrs
+    rows = [line.split("  ") for line in answer(results(table=both, figures=())).split("\n\n")[1].splitlines()]
+    cells = [[cell.strip() for cell in row if cell] for row in rows]
+    assert cells == [
+        ["receivers", "mode", "throughput (Gbit/s)", "loss (%)", "cpu_total (% of a PCPU)", "bottleneck"],
+        ["1", "a", "9.4", "0.5", "–", "ring x"],
+        ["2", "a", "9.4", "4", "–", "none"],
+    ]
+    text = answer(results(table=both, figures=(TableSpec("t", x="receivers", columns=("loss",)),)))
+    assert "\nreceivers  mode  loss (%)  bottleneck\n1          a     0.5       ring x\n" in text
+
+
+def test_points_beyond_the_printed_ones_are_counted():
+    """A sweep of many points without figures."""
+    table = swept({(n, "a"): 0.0 for n in range(MOST_ROWS + 2)})
+    assert "\nand 2 more points: table.csv\n" in answer(results(table=table, figures=()))
 
 
 def test_a_value_that_is_not_there_is_said_and_bars_of_answers_are_left_to_the_expectations():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -89,3 +90,15 @@ def host_record(changes: Mapping[str, tuple[int, ...]] | None = None, **fields: 
 def percent(*shares: float) -> tuple[int, ...]:
     """Shares of the window as times."""
     return tuple(round(share * WINDOW / 100) for share in shares)
+
+
+def with_function(record: RunRecord) -> RunRecord:
+    """The record with ``a.eth0`` as a virtual function: its ring is the first queue of the NIC, which a.vcpu0 polls."""
+    names, name = {"a.eth0", "vmnic0-rx0"}, "vmnic0-vf0-rx0"
+    series = {
+        counter: Series(tuple(name if entity in names else entity for entity in found.entities), found.values)
+        if counter.startswith(("port.", "queue."))
+        else found
+        for counter, found in record.series.items()
+    }
+    return replace(record, series=series)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from host_record import WINDOW, host_record, percent
+from host_record import WINDOW, host_record, percent, with_function
 
 from hostsim.engine.record import Histogram, RunRecord, Series
 from hostsim.errors import InputError
@@ -177,6 +177,28 @@ def test_losses_of_a_passed_through_port_are_those_of_a_full_context_or_a_short_
     lossy = {**FEED, "delivered": 400, "dropped_nic": 600}
     record = host_record({**QUEUES, "vcpu.used_ps": percent(used, 0, 0)})
     assert str(bottleneck(with_traffic(record, up=lossy))) == expected
+
+
+@pytest.mark.parametrize(("used", "expected"), [(99, "context a.vcpu0"), (50, "ring vmnic0-vf0-rx0")])
+def test_losses_of_a_function_name_its_ring(used: int, expected: str) -> None:
+    """Its ring is a queue of the NIC that a vCPU empties."""
+    lossy = {**FEED, "delivered": 400, "dropped_nic": 600}
+    counters = {"queue.dropped": (600, 0), "queue.context": (-1, 0), "vcpu.used_ps": percent(used, 0, 0)}
+    found = bottleneck(with_traffic(with_function(host_record({**QUEUES, **counters})), up=lossy))
+    assert str(found) == expected
+    assert "60 % of the packets of up are lost, most of them at the receive ring vmnic0-vf0-rx0" in found.reason
+
+
+def test_losses_in_sockets_have_the_setting_of_their_guest_as_relief() -> None:
+    """An interrupt brings packets together, so that shorter bursts of the sender do not help."""
+    counters = {"guest.read": (400, 0, 0), "guest.socket_dropped": (600, 0, 0), "guest.unread": (9, 0, 0)}
+    record = with_traffic(host_record(QUEUES), up={**FEED, "delivered": 400, "dropped_socket": 600})
+    rows = {name: np.array([[0, 0, 0]] * 3 + [values]) for name, values in counters.items()}
+    series = {name: Series(("a[0].vcpu0", "a[0].vcpu1", "b[0].vcpu0"), values) for name, values in rows.items()}
+    found = bottleneck(replace(record, series={**record.series, **series}))
+    assert str(found) == "socket a[0].vcpu0"
+    assert "vms.a.guest.socket_buffer" in found.relief
+    assert "senders" not in found.relief
 
 
 def test_the_fullest_context_is_given_whether_or_not_it_binds() -> None:

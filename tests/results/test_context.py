@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from host_record import host_record, percent
+from host_record import host_record, percent, with_function
 
 from hostsim.engine.record import Series
 from hostsim.results.context import (
@@ -93,6 +93,18 @@ def test_a_ring_is_as_full_as_it_was_at_the_end_of_a_slice():
     )
     assert [rows[name]["fill"] for name in ("poll0", "poll1", "a.vcpu0", "b.vcpu0")] == [25.0, 100.0, 50.0, 100.0]
     assert rows["b.NetWorld"]["fill"] == pytest.approx(100 * 7 / 1512)  # at the start of the window
+
+
+def test_the_ring_of_a_function_is_a_queue_of_the_nic():
+    """Its vCPU gets the drops and the largest number of frames of that queue, not of a ring of a vNIC."""
+    counters = {
+        "queue.inside": (128, 0),
+        "queue.dropped": (30, 0),
+        "queue.context": (-1, 0),
+        "port.ring_inside": (0, 0, 0),
+    }
+    row = by_name(contexts(with_function(host_record(counters))))["a.vcpu0"]
+    assert (row["fill"], row["dropped"], row["serves"]) == (50.0, 30.0, "vmnic0-vf0-rx0, a.eth1")
 
 
 def test_the_home_of_a_world_is_where_it_was_longest():
