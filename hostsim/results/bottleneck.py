@@ -73,7 +73,7 @@ _STAGES: Final = {
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """Bottleneck of a run or of one of its subjects, with the reason and the remedy."""
+    """Bottleneck of a run or of one of its subjects, with its reason and remedy."""
 
     resource: str
     """The limit: ``wire``, a direction of a link; ``memory`` or ``node``, the channels or the PCPUs of a NUMA node; ``context``, a world that needs
@@ -108,8 +108,8 @@ def bottleneck(record: RunRecord, of: str | None = None) -> Bottleneck:
     """Find the bottleneck of a run or of one of its subjects.
 
     With several traffic entries, the answer is about one of them: the entry with the most loss, else one that waits at
-    the fullest stage, else one that waits for replies. CPU work counts only without other traffic. A busy stage for which nothing of the subject waits is
-    not a bottleneck.
+    the fullest stage, else one that waits for replies. CPU work counts only if there is no other traffic. A busy stage
+    is not a bottleneck if no packets of the subject wait for it.
 
     Args:
         record: a finished run.
@@ -169,7 +169,9 @@ def packed_bottlenecks(record: RunRecord, of: Iterable[str] = ()) -> PackedBottl
 
 
 def bottlenecks_frame(points: Mapping[str, PackedBottlenecks]) -> pd.DataFrame:
-    """The bottlenecks of points as one frame: ``point``, ``kind``, ``subject`` (empty of the ``host``), ``bottleneck``, ``reason``, ``relief``."""
+    """The bottlenecks of points as one frame: ``point``, ``kind``, ``subject`` (empty for the ``host``),
+    ``bottleneck``, ``reason``, ``relief``.
+    """
     import pandas as pd
 
     rows = [(point, *row) for point, packed in points.items() for row in packed]
@@ -254,7 +256,7 @@ class _Flow:
     window: float
     allowed: float
     in_flight: float
-    """Bytes of windows, congestion windows and data in flight, averaged over the boundaries."""
+    """Mean bytes of windows, of congestion windows and of data in flight, over the boundaries."""
 
     @property
     def is_cut(self) -> bool:
@@ -478,7 +480,7 @@ class _Path:
         return next((worlds[owner] for queue, owner in owners if owner >= 0 and queue.startswith(f"{vm}.")), "")
 
     def _of_vcpus(self, kind: str, taken: str, dropped: str, inside: str, form: _Form) -> Iterator[_Queue]:
-        """Queues of the vCPUs on the path, each of which serves its own."""
+        """Queues of the vCPUs on the path; each vCPU serves its own queues."""
         if not self._has(kind, dropped, inside):
             return
         counts, drops = self._grown(f"{kind}.{taken}"), self._by_slice(f"{kind}.{dropped}")

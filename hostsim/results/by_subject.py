@@ -321,8 +321,8 @@ def require_subject(results: MeasuredRuns, names: Sequence[str], read: Mapping[_
 
     Args:
         results: with finished runs.
-        names: of the measures.
-        read: records that have been read, by point and replication; the first of each other point is read.
+        names: names of the measures.
+        read: records that were read before, by point and replication; for each other point, the first record is read.
 
     Raises:
         InputError: an unknown measure, an unknown subject, or a subject without the measure; with the known ones.
@@ -337,7 +337,7 @@ def require_subject(results: MeasuredRuns, names: Sequence[str], read: Mapping[_
 
 
 def _require_measures(results: MeasuredRuns, names: Iterable[str]) -> None:
-    """Raises InputError without finished runs, or for an unknown measure; reads no records."""
+    """Raise InputError if no run has finished or a measure is unknown. No records are read."""
     if not (results.table["error"] == "").any():
         raise InputError(Fault("no run has finished", given=results.scenario, allowed="results with finished runs"))
     for measure in (parsed(name)[0] for name in names):
@@ -390,7 +390,7 @@ def _having(metric: Metric, records: Sequence[RunRecord]) -> str:
 
 
 def columns_of(results: MeasuredRuns, names: Sequence[str]) -> dict[str, list[float]]:
-    """Measures of each table row by name; each record is read once, and failed runs have NaN.
+    """Measures of each row of a table, by name. Each record is read once; failed runs have NaN.
 
     Raises:
         InputError: an unknown measure or subject, or a subject that does not have the measure.

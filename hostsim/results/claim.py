@@ -1,7 +1,7 @@
 """Publications, and the claims and measurements read from them, with their citations and trust.
 
 Claims are the rows of ``claims.csv``, measurements for predictions those of ``published-2.csv``. The level of trust follows from value,
-interval, band, published value and kind of a claim, and from no name.
+interval, band, published value and kind of a claim, never from its name.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Publication:
 
     @property
     def link(self) -> str:
-        """The web address, if it is safe to link, as results may come from another user."""
+        """The web address if it is safe to link, as results may come from another user; else empty."""
         return self.address if self.address.startswith(("https://", "http://")) else ""
 
 
@@ -122,7 +122,7 @@ def _bibtex(publication: Publication) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text with the characters that TeX reads as commands escaped."""
+    """Text in which the characters that TeX reads as commands are escaped."""
     return re.sub(r"([&%$#_{}])", r"\\\1", text.replace("\\", r"\textbackslash "))
 
 

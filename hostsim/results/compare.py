@@ -117,7 +117,8 @@ class Coverage:
 
 
 def require_axes(table: pd.DataFrame, axes: Sequence[str], whose: str) -> None:
-    """Check that a table has these axes, and that they identify its points, as runs of two hosts are not replications.
+    """Check that a table has these axes and that they identify its points, as runs of different hosts are not
+    replications.
 
     Args:
         table: one of `hostsim.results.table.table_of`.
@@ -192,7 +193,7 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
     """Paired differences of every metric at every common point of two tables of `hostsim.results.table.table_of`.
 
     Runs are paired by axes and replication, so that common random numbers cancel; failed runs, and points and replications of
-    only one table, are ignored.
+    one table only are ignored.
 
     Args:
         after: the table in question.
@@ -233,7 +234,7 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
 
 
 def _mean(values: FloatArray) -> float:
-    """Mean of the values that are known; NaN without any."""
+    """Mean of the known values; NaN if there are none."""
     count = np.count_nonzero(~np.isnan(values))
     return float(np.nansum(values) / count) if count else math.nan
 
@@ -365,7 +366,7 @@ class Differences(tuple[PairedDifference, ...]):
         return type(self)(entry for entry in self if entry.metric not in repeated)
 
     def sentence(self, metrics: Iterable[str]) -> str:
-        """The change of some measures in one sentence; empty without any of them.
+        """The change of some measures in one sentence; empty if no run has any of them.
 
         Args:
             metrics: in the order of the sentence; of equivalent measures the first is named.

@@ -78,7 +78,7 @@ def curve_spec(
     series = (by,) if isinstance(by, str) else tuple(by)
     figure = FigureSpec(f"{y} against {x}", x, y, series, dict(at or {}), kind, right, axes=axes or {})
     require_figure(table, figure, is_asked=True)
-    rows_at(table, figure.at)  # a value that is not there is a fault
+    rows_at(table, figure.at)  # an unknown value is a fault
     return figure
 
 
@@ -88,7 +88,7 @@ def require_axes(table: pd.DataFrame, names: Sequence[str], besides: Sequence[st
     Args:
         table: one row for each point and replication.
         names: of axes.
-        besides: what is allowed in their place, for the error.
+        besides: other allowed names, for the error.
 
     Raises:
         InputError: with all missing ones.
@@ -108,8 +108,9 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec, *, is_asked: bool = 
 
     Args:
         table: one row a point and replication.
-        figure: to draw.
-        is_asked: it was made of arguments of a call, which faults name; otherwise a file has it.
+        figure: the figure to draw.
+        is_asked: True if the figure was made from arguments of a call, which faults then name; False for a figure from
+            a file.
 
     Raises:
         InputError: with all missing ones.

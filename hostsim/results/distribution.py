@@ -82,7 +82,7 @@ def distribution_frame(
         ``attrs["units"]``.
 
     Raises:
-        InputError: an unknown time or axis, a value that no point has, or points without such a time.
+        InputError: an unknown time or axis, a value that no point has, or points at which the time is not measured.
         StoreError: the runs are no longer stored.
     """
     import pandas as pd
@@ -235,7 +235,7 @@ def _apart(
 def added(histograms: Sequence[tuple[Histogram, int]]) -> tuple[IntArray, IntArray]:
     """Edges and counts of the histograms of several runs in their windows, summed over entities.
 
-    All have the same buckets, but each is trimmed to the used ones.
+    All histograms have the same buckets, but each is trimmed to those in use.
 
     Args:
         histograms: each with the index at which its window starts.

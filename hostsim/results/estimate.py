@@ -62,7 +62,7 @@ DETERMINISTIC = "deterministic"
 
 
 NOT_ESTIMABLE = "not estimable"
-"""Text instead of a percentile with too few observations, and prefix of the reason of its verdict."""
+"""Text that replaces a percentile with too few observations, and prefix of the reason of its verdict."""
 
 LEAST_BATCHES, MOST_BATCHES = 20, 40
 """Number of batches of a single run."""
@@ -124,7 +124,8 @@ def student(values: Sequence[float], level: float = 0.95) -> Interval:
         raise ValueError("an interval needs at least one value")
     if count == 1:
         return Interval(values[0], -math.inf, math.inf, count)
-    # the exact mean of equal values: rounding would give a deterministic measure a width
+    # the mean of equal values is exact, as rounding errors would give a deterministic measure an interval of positive
+    # width
     mean = values[0] if all(value == values[0] for value in values) else _mean(values)
     if math.isinf(mean):
         return Interval(mean, min(values), max(values), count)
@@ -293,7 +294,7 @@ def equal_replications(digests: Sequence[bytes]) -> int:
 PREDICTION_LEVEL = 0.9
 """Level of a prediction interval."""
 BLOCK, NEW = 5, 3
-"""Replications and members of a block."""
+"""Numbers of replications and of members in a block."""
 ENOUGH = 19
 """Smallest number of members with quantiles of 5 % and 95 %."""
 
@@ -337,7 +338,7 @@ def noise_share(values: Mapping[int, float]) -> float:
 def replication_interval(values: Mapping[int, float], level: float = 0.95) -> Interval:
     """Mean of all runs of an ensemble, with Student's confidence interval for its noise, by the repeated members.
 
-    Unbounded without a repeated member. Infinite values and no values: as in `hostsim.results.estimate.student`.
+    Unbounded if no member is repeated. Infinite values, and an empty list, are treated as in `student`.
 
     Args:
         values: by replication.

@@ -138,7 +138,7 @@ class Evidence(Protocol):
 
 @dataclass(frozen=True)
 class Band:
-    """An acceptance band: accepted values, including the ends; None for an open end."""
+    """An acceptance band: its ends, which are accepted; None for an open end."""
 
     low: float | None
     high: float | None
@@ -148,7 +148,7 @@ class Band:
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
     def depth(self, value: float) -> float:
-        """Distance of a value to the nearer end; negative outside."""
+        """Distance of a value from the nearer end; negative outside the band."""
         below = math.inf if self.low is None else value - self.low
         above = math.inf if self.high is None else self.high - value
         return min(below, above)
@@ -184,7 +184,7 @@ class Form(ABC):
             band: of the expectation.
 
         Raises:
-            MissingError: runs are missing, have failed, or could not take the measure.
+            MissingError: runs are missing, have failed, or lack the metric.
         """
 
     def others(self) -> tuple[str, ...]:
@@ -212,7 +212,7 @@ class PointForm(Form):
     @property
     @abstractmethod
     def shared(self) -> Case:
-        """The axis values that all sides have in common."""
+        """The axis values that are equal on all sides."""
 
     def estimate(self, evidence: Evidence, name: str, band: Band) -> PointEstimate:
         return self.combined(self.sides(evidence), evidence.runs)
@@ -776,7 +776,7 @@ class Always(Form):
 
 
 NEGLIGIBLE = 0.005
-"""Largest tolerated step in the wrong direction, as a share of the larger mean."""
+"""Largest step in the wrong direction that is tolerated, as a share of the larger mean."""
 
 
 def _goes(form: Monotone, before: PointEstimate, after: PointEstimate) -> bool:
@@ -809,20 +809,20 @@ def _step(form: Monotone, before: PointEstimate, after: PointEstimate, pair: tup
 
 
 def _satisfies(limit: Limit, interval: Interval) -> Interval:
-    """Whether a measure satisfies a limit: by its mean, certainly, and possibly."""
+    """Whether a measure satisfies a limit, judged three ways: by its mean, certainly, and possibly."""
     ends = [limit.holds(end) for end in (interval.low, interval.high)]
     return Interval(float(limit.holds(interval.mean)), float(all(ends)), float(any(ends)), interval.count)
 
 
 def _agree(one: Interval, other: Interval) -> Interval:
-    """Whether two statements have the same truth value: by their means, certainly, and possibly."""
+    """Whether two statements have the same truth value, judged three ways: by their means, certainly, and possibly."""
     open_ = one.low != one.high or other.low != other.high
     same = float(one.mean == other.mean)
     return Interval(same, 0.0 if open_ else same, 1.0 if open_ else same, min(one.count, other.count))
 
 
 def _all(statements: Iterable[Interval]) -> Interval:
-    """Whether all statements are true: by their means, certainly, and possibly."""
+    """Whether all statements are true, judged three ways: by their means, certainly, and possibly."""
     intervals = list(statements)
     return Interval(
         min(s.mean for s in intervals), min(s.low for s in intervals), min(s.high for s in intervals), len(intervals)
@@ -921,7 +921,7 @@ IN_FORCE = Limit(above=50.0)
 
 @dataclass(frozen=True)
 class Switches(Form):
-    """A switched state: 1 if it is active exactly at the cases with a metric below a threshold, else 0.
+    """A switched state: 1 if the state is active at exactly the cases in which a metric is below a threshold, else 0.
 
     The state is active at a case if its metric, in percent of the window, is above 50.
     """
@@ -1001,12 +1001,12 @@ class SwitchesPart(Spec):
 
 @dataclass(frozen=True)
 class Refusal:
-    """A trial of a refusal: a changed scenario, and the reason if loading refused it."""
+    """Test of a refusal: a changed scenario, and the reason if it could not be loaded."""
 
     tried: str
     """The changes in words; empty without any."""
     feature: str
-    """Required text of its refusal; empty if it must be accepted."""
+    """Text that its refusal must contain; empty if it must be accepted."""
     said: tuple[str, ...]
     """Reason of its refusal; empty if it was accepted."""
 
@@ -1202,11 +1202,11 @@ class Expectation:
     kind: str = ""
     """One of `hostsim.results.claim.CLAIM_KINDS` if published; empty for a user's expectation."""
     label: str = ""
-    """Name in figures; `name` where it is empty."""
+    """Name in figures; if empty, `name` is used."""
 
     @property
     def counted_in(self) -> str:
-        """Unit of the answer; for a search that of its steps, if any."""
+        """Unit of the answer; for a search, the unit of its steps, if any."""
         return self.form.unit if isinstance(self.form, Find) and self.form.unit else self.unit
 
 
@@ -1226,7 +1226,7 @@ class VerdictState(StrEnum):
     FAIL = "fail"
     """The interval lies outside the band."""
     OPEN = "open"
-    """The interval contains an end, or is wider than half the band, at the cap of replications."""
+    """The interval contains an end or is wider than half the band, with the largest number of replications."""
     MISSING = "missing"
     """There are no finished runs."""
 
@@ -1239,9 +1239,11 @@ class KnownRed:
     """Both ends are numbers."""
     reason: str
     awaiting: Literal["", "calibration"] = ""
-    """``calibration``: red since a mechanism was corrected, until the next calibration; counted as red, not as known red."""
+    """``calibration`` if the claim became red by a corrected mechanism and the entry ends with the next calibration; it
+    counts as red, not as known red.
+    """
     by_interval: bool = False
-    """The range is for other runs: a check accepts an interval that overlaps it, even of a pass."""
+    """True if the range is for other runs: a check then accepts any interval that overlaps it, even that of a pass."""
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ class AnswersSpec:
     title: str = ""
     size: Size = ""
     label: str = ""
-    """Label of the axis without the unit; by default what the answers have in common."""
+    """Label of the axis without the unit; by default the common quantity of the answers."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Names of the rows, by expectation."""
 

@@ -114,7 +114,7 @@ def write(results: Results, folder: Path) -> list[Path]:
         names = (*_FRAMES, *(name for name in _OPTIONAL if len(getattr(results, name))))
         for name in names:
             write_table(getattr(results, name), confined(folder, folder / f"{name}.parquet"))
-        for name in set(_OPTIONAL) - set(names):  # of an earlier run
+        for name in set(_OPTIONAL) - set(names):  # the file is from an earlier run
             confined(folder, folder / f"{name}.parquet").unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
@@ -239,7 +239,7 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
         if isinstance(value, Verdict) and value.prediction is None:
-            del fields["prediction"]  # which was not requested
+            del fields["prediction"]  # the value was not requested
         return {"form": type(value).__name__} | fields if type(value).__name__ in TAGGED else fields
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}

@@ -43,7 +43,9 @@ __all__ = [
 MOST_BYTES = 256 * 1024 * 1024
 """Largest size of a file in a results folder, and of a decompressed table, in bytes."""
 MOST_CELLS = 50_000_000
-"""Largest number of values of a table, half a gigabyte in memory. Equal values take no space in a file, so that its size is no limit."""
+"""Largest number of values of a table, half a gigabyte in memory. The file size does not limit it, as equal values take
+no space in a file.
+"""
 _ABANDONED_S = 24 * 3600
 """Age after which an unfinished file has no writer; writing takes seconds."""
 _UNFINISHED = re.compile(r".+\.[0-9a-f]{8,32}\.tmp")
@@ -147,7 +149,7 @@ DIGEST_KEY = "hostsim.digest"
 BLANK = "0" * 64
 """Placeholder of a digest during its computation."""
 _LEAD = DIGEST_KEY.encode() + b"\x18\x40"
-"""Bytes before a digest: Thrift's type and length of the value. JSON has no such character, so that no other metadata match."""
+"""Bytes before a digest: Thrift's type and length of the value. No other metadata match, as JSON does not have these characters."""
 
 
 def json_digest(content: Mapping[str, Any]) -> str:

@@ -34,8 +34,8 @@ def judge(
     Args:
         expectations: of one scenario; a ratio may name others of them.
         scenario: name of the scenario, for the verdicts.
-        records: runs, or their sources, in any order; runs that no expectation needs are not read. A point with one
-        replication gets its interval from batch means within the run.
+        records: runs, or their sources, in any order; runs that no expectation needs are not read. The interval of a
+            point with one replication is computed from batch means of the run.
         answers: results of the searches, by name of the expectation; those of interim analyses have the number of replications and
             the level of the verdict.
         red: the known reds, by claim id.

@@ -35,7 +35,7 @@ class Case:
     seconds: float = 0.0
     """Wall-clock seconds of its runs; 0 if unknown."""
     result: Literal["", "failure", "error", "skipped"] = ""
-    """Empty for a pass. An error has no value, a failure has a wrong one."""
+    """Empty for a pass. An error has no value; a failure has a value outside the band."""
     type: str = ""
     """Message of an error or a failure."""
 

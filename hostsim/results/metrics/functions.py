@@ -224,7 +224,7 @@ def queues_used(record: RunRecord) -> float:
 
 
 def quantile(name: str, part: float) -> Callable[[RunRecord], float]:
-    """Quantile of the times of a histogram in the window, in microseconds; NaN with too few."""
+    """Quantile of the times of a histogram in the window, in microseconds; NaN with too few observations."""
 
     def evaluate(record: RunRecord) -> float:
         histogram = record.histograms.get(name)

@@ -143,7 +143,7 @@ KINDS = {
 
 
 class _RecordingSeries(Mapping[str, Series]):
-    """Series of one entity for any name; records the counters that a measure reads."""
+    """Provides a series of one entity for any name, and records which counters a measure reads."""
 
     def __init__(self, names: set[str]) -> None:
         self._names = names
@@ -164,7 +164,7 @@ class _RecordingSeries(Mapping[str, Series]):
 
 
 class _RecordingHistograms(Mapping[str, Histogram]):
-    """Histograms of one entity for any name; records those that a measure reads."""
+    """Provides a histogram of one entity for any name, and records which ones a measure reads."""
 
     def __init__(self, names: set[str]) -> None:
         self._names = names
@@ -362,7 +362,7 @@ class Subject:
         return replace(record, series=_Restricted(record, self), histograms=_RestrictedHistograms(record, self))
 
     def holds(self, record: RunRecord, kind: str, entity: str) -> bool:
-        """True if an entity with counters of a kind belongs to this subject."""
+        """True if an entity with counters of the given kind belongs to this subject."""
         match self.kind:
             case "group":
                 return entity.startswith(f"{self.name}[")
