@@ -11,11 +11,13 @@ import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.campaign.executor.base import Executor
 from hostsim.campaign.executor.options import open_executor
-from hostsim.campaign.store import CondensedRecords, Origin, RunKey, Store, StoredRecords, dressed, run_of
+from hostsim.campaign.packing import PackedRun, Packing
+from hostsim.campaign.store import CondensedRecords, Origin, RunKey, Store, StoredRecords, condensed, dressed, run_of
 from hostsim.campaign.task import NO_LIMITS, ResourceLimits, Simulate
 from hostsim.engine.record import RunRecord
 from hostsim.results.search_answer import SearchAnswer
@@ -90,8 +92,14 @@ _SMALL_EFFORT = 3 * SECOND
 """Largest effort of a run in this process before any run time is known: half a second at the slowest shipped rate."""
 
 
-Observer = Callable[[Plan, RunRecord], None]
-"""Called once with each record of a plan: when its run ends, or at the start for a stored run."""
+@dataclass(frozen=True)
+class Observer:
+    """Observer of the runs of plans: each run once, when it ends, or at the start for a stored run."""
+
+    taking: Callable[[Plan, Task], Callable[[RunRecord], Any]]
+    """Returns a function that takes from the whole record what the observer needs. A worker calls it, so it can be pickled."""
+    add: Callable[[Plan, Any], None]
+    """Called with what was taken."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +155,7 @@ def run_together(
         cluster: address of a Dask scheduler to run on instead.
         limits: memory and time of a run; a run beyond them fails.
         progress: called with the progress of a plan, once at the start and after each run.
-        observe: called with each record of each plan once, as soon as it is available.
+        observe: gets each run of each plan once, as soon as it is available.
         simulate: the function of a run; `hostsim.campaign.simulate.simulate` by default.
 
     Raises:
@@ -191,13 +199,13 @@ def _work_off(
     """Submits runs while a condition holds, and waits for the submitted runs."""
     while True:
         while goes_on() and len(front.running) < executor.capacity and (task := front.start()) is not None:
-            executor.submit(task)
+            executor.submit(task, front.packing(task))
         if not front.running:
             return
         ended = executor.wait()
         with deferred_sigint():  # store and count a run together, or do neither
-            for task, record in ended:
-                for sweep in front.finish(task, record):
+            for task, run in ended:
+                for sweep in front.finish(task, run):
                     tell(sweep.plan, front.progress(sweep, executor.workers))
 
 
@@ -212,6 +220,13 @@ def _say_nothing(plan: Plan, progress: object) -> None:
     pass
 
 
+def _nothing(_record: RunRecord) -> None:
+    pass
+
+
+_NO_OBSERVER = Observer(lambda _plan, _task: _nothing, _say_nothing)
+
+
 class _Front:
     """Plans that run together: the order of their runs, and the sweeps that wait for each run.
 
@@ -224,7 +239,7 @@ class _Front:
         self.running: dict[RunKey, list[tuple[_Sweep, Task]]] = {}
         self._store = store
         self._costs = Costs()
-        self.sweeps = [_Sweep(plan, store, self._costs, observe or _say_nothing) for plan in plans]
+        self.sweeps = [_Sweep(plan, store, self._costs, observe or _NO_OBSERVER) for plan in plans]
         self._turn = 0
 
     def has_work(self) -> bool:
@@ -261,13 +276,23 @@ class _Front:
                 return sweep
         return max((sweep for sweep in self.sweeps if sweep.waiting), key=_Sweep.next_s, default=None)
 
-    def finish(self, task: Task, record: RunRecord) -> list[_Sweep]:
+    def packing(self, task: Task) -> Packing:
+        """The packing of a submitted task for the first sweep that waits for it."""
+        return self.running[run_of(task)][0][0].packing(task)
+
+    def finish(self, task: Task, run: RunRecord | PackedRun) -> list[_Sweep]:
         """Stores a finished run; returns the waiting sweeps, without duplicates."""
+        packed = run if isinstance(run, PackedRun) else self.packing(task)(task, run)
         waiting = self.running.pop(run_of(task))
-        self._store.put(record, waiting[0][0].origin(task))
+        self._store.write(run_of(task), packed.file)
+        whole = run if isinstance(run, RunRecord) else None
         ended: list[_Sweep] = []
         for sweep, other in waiting:
-            sweep.finish(other.key, record, ran=sweep not in ended)
+            if other is not task:  # seldom, so the whole record comes from its file
+                whole = whole or self._store.get(run_of(task))
+                assert whole is not None
+                packed = sweep.packing(other)(other, whole)
+            sweep.finish(other.key, packed, ran=sweep not in ended)
             if sweep not in ended:
                 ended.append(sweep)
         return ended
@@ -329,6 +354,10 @@ class _Sweep:
         scenario: Scenario | None = self.plan.scenario
         return None if scenario is None else Origin(scenario.name, scenario.parameters(task.point.axes))
 
+    def packing(self, task: Task) -> Packing:
+        """The packing of a task's record for this sweep."""
+        return Packing(self.origin(task), self._observe.taking(self.plan, task), bool(self.plan.searches))
+
     def start(self) -> Task:
         """The next task to submit."""
         task = (self.requested or self.fixed).popleft()
@@ -341,21 +370,26 @@ class _Sweep:
         if record is None or record.error is not None:
             return False
         self.reused += 1
-        self._end(task.key, record)
+        self._end(task.key, *self._parts(task, record))
         return True
 
-    def finish(self, key: RecordKey, record: RunRecord, *, ran: bool) -> None:
+    def finish(self, key: RecordKey, run: PackedRun, *, ran: bool) -> None:
         """Adds a finished run (of an equal host if ``ran`` is False), and advances the searches."""
         self.ran += ran
         self.reused += not ran
-        self.failed += record.error is not None
-        self._end(key, record)
+        self.failed += run.record.error is not None
+        self._end(key, run.record, run.taken)
 
-    def _end(self, key: RecordKey, record: RunRecord) -> None:
+    def _end(self, key: RecordKey, record: RunRecord, taken: Any) -> None:
         task = self.running.pop(key)
         self._costs.settle(task)
-        self._accept(task, record)
+        self._accept(task, record, taken)
         self._ask(self._awaited.pop(key, ()))
+
+    def _parts(self, task: Task, record: RunRecord) -> tuple[RunRecord, Any]:
+        """A stored record for searches, and what the observer takes from it."""
+        whole = dressed(record, task)
+        return condensed(whole) if self.plan.searches else whole, self._observe.taking(self.plan, task)(whole)
 
     def _ask(self, places: Iterable[int]) -> None:
         """Advances searches until each of them waits for a run."""
@@ -382,18 +416,17 @@ class _Sweep:
                 self._costs.expect(task)
             else:
                 self.reused += 1
-                self._accept(task, record)
+                self._accept(task, *self._parts(task, record))
 
-    def _accept(self, task: Task, record: RunRecord) -> None:
+    def _accept(self, task: Task, record: RunRecord, taken: Any) -> None:
         self._costs.add(record)
         self._wall_s[task.key] = float(record.facts.get("wall_s", 0.0))
         self._seconds += self._wall_s[task.key]
         self._effort += task.point.effort
         self._done.add(task)
-        record = dressed(record, task)
         if self.plan.searches:
             self._done.keep(task.key, record)
-        self._observe(self.plan, record)
+        self._observe.add(self.plan, taken)
 
     @property
     def done(self) -> int:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from hostsim.campaign.driver import Observer, Outcome, Progress, run_together, stored_outcome
@@ -99,7 +100,10 @@ def run_sweeps(
     """
     plans = [plan_with_looks(scenario, fidelity, expectations=expectations) for scenario in scenarios]
     summaries = {id(plan): _summary(plan) for plan in plans}
-    outcomes = execute_all(plans, execution, lambda plan, record: summaries[id(plan)].add(record))
+    observer = Observer(
+        lambda plan, task: summaries[id(plan)].taking(*task.key), lambda plan, taken: summaries[id(plan)].add(taken)
+    )
+    outcomes = execute_all(plans, execution, observer)
     for plan, outcome in zip(plans, outcomes, strict=True):
         summary = summaries.pop(id(plan))
         records, answers = outcome.records, dict(outcome.answers)
@@ -123,8 +127,9 @@ def run_shard(plans: Sequence[Plan], shard: Shard, execution: ExecutionOptions) 
     """
     from hostsim.campaign.shard import deal
 
-    errors = []
-    outcomes = execute_all(deal(plans, shard), execution, lambda _plan, record: errors.append(record.error))
+    errors: list[str | None] = []
+    observer = Observer(lambda _plan, _task: attrgetter("error"), lambda _plan, error: errors.append(error))
+    outcomes = execute_all(deal(plans, shard), execution, observer)
     return sum(len(outcome.records) for outcome in outcomes), sum(error is not None for error in errors)
 
 
@@ -140,7 +145,7 @@ def execute_all(plans: Sequence[Plan], execution: ExecutionOptions, observe: Obs
     Args:
         plans: the plans.
         execution: store, workers and limits.
-        observe: called with each record of each plan once, as soon as it is available.
+        observe: gets each run of each plan once, as soon as it is available.
 
     Raises:
         InputError: the execution options cannot be met.
@@ -204,7 +209,8 @@ def _stored_outcomes(scenario: Scenario, fidelity: Fidelity, store: Store, summa
     """Outcomes of expectations with all runs stored; the summary gets their records."""
     for expectation in scenario.expectations:
         plan = plan_with_looks(restrict(scenario, [expectation.name]), fidelity, sweep=False)
-        outcome = stored_outcome(plan, store, lambda _plan, record: summary.add(record))
+        observer = Observer(lambda _plan, task: summary.taking(*task.key), lambda _plan, taken: summary.add(taken))
+        outcome = stored_outcome(plan, store, observer)
         if outcome is not None:
             yield outcome
 

@@ -58,6 +58,7 @@ __all__ = [
     "code_digest",
     "condensed",
     "dressed",
+    "file_of",
     "is_same_run",
     "open_run",
     "read_origin",
@@ -229,7 +230,19 @@ class Store:
         Raises:
             StoreError: the folder cannot be written.
         """
-        path = self.path((record.point_id, record.replication, record.seed))
+        self.write((record.point_id, record.replication, record.seed), file_of(record, origin))
+
+    def write(self, key: RunKey, content: bytes) -> None:
+        """Writes the file of a run, replacing an existing one.
+
+        Args:
+            key: the run.
+            content: of `file_of`.
+
+        Raises:
+            StoreError: the folder cannot be written.
+        """
+        path = self.path(key)
         unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
         try:
             require_inside(self.folder, path.parent)
@@ -241,7 +254,7 @@ class Store:
                 sweep_unfinished(self.folder)
                 sweep_unfinished(self.folder / "runs", "**/*.tmp")
             try:
-                unfinished.write_bytes(_file(record, origin))
+                unfinished.write_bytes(content)
                 unfinished.replace(path)
             finally:
                 unfinished.unlink(missing_ok=True)
@@ -284,7 +297,7 @@ def is_same_run(one: RunRecord, other: RunRecord) -> bool:
     return heads[0] == heads[1] and _to_table(one).equals(_to_table(other))
 
 
-def _file(record: RunRecord, origin: Origin | None) -> bytes:
+def file_of(record: RunRecord, origin: Origin | None = None) -> bytes:
     """The file content of a run."""
     whole = pa.BufferOutputStream()
     with pq.ParquetWriter(
@@ -560,16 +573,16 @@ class CondensedRecords(_TaskRecords):
         """Adds a finished task with a stored run."""
         self._tasks[task.key] = task
 
-    def keep(self, key: RecordKey, record: RunRecord) -> RunRecord:
-        """Caches a record that will probably be read soon; returns it condensed."""
-        self._latest[key] = short = condensed(record)
+    def keep(self, key: RecordKey, short: RunRecord) -> RunRecord:
+        """Caches and returns a condensed record that will probably be read soon."""
+        self._latest[key] = short
         if len(self._latest) > _KEPT:
             self._latest.popitem(last=False)
         return short
 
     def __getitem__(self, key: RecordKey) -> RunRecord:
         if key not in self._latest:
-            return self.keep(key, _read(self._store, self._tasks[key]))
+            return self.keep(key, condensed(_read(self._store, self._tasks[key])))
         self._latest.move_to_end(key)
         return self._latest[key]
 

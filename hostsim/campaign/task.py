@@ -8,7 +8,7 @@ import sys
 import traceback
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.packing import Packing
     from hostsim.config.host import PointSpec
     from hostsim.scenario.plan import Task
 
@@ -100,12 +101,23 @@ class Parcel:
     task: Task
     """The task without the spec of its point."""
     spec: bytes
+    packing: Packing | None = None
+    """Packs the record after the run; None for the whole record."""
 
     @classmethod
-    def of(cls, task: Task) -> Parcel:
+    def of(cls, task: Task, packing: Packing | None = None) -> Parcel:
         """Pack a task."""
         empty = replace(task.point, spec=None)  # type: ignore[arg-type]  # until it is unpacked
-        return cls(replace(task, point=empty), pickle.dumps(task.point.spec))
+        return cls(replace(task, point=empty), pickle.dumps(task.point.spec), packing)
+
+    def packed(self, record: RunRecord) -> Any:
+        """The packed run; the record itself if it cannot be packed, so that the error belongs to the campaign's process."""
+        if self.packing is None:
+            return record
+        try:
+            return self.packing(self.task, record)
+        except Exception:
+            return record
 
     def run(self, simulate: Simulate) -> RunRecord:
         """Run the task as `run_task` does."""

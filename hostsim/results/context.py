@@ -6,14 +6,16 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from hostsim.engine.record import FloatArray, IntArray, RunRecord
 from hostsim.results.record_frame import require_finished
 from hostsim.units import SECOND
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "COLUMNS",
@@ -138,6 +140,8 @@ def packed_contexts(record: RunRecord) -> PackedContexts:
 
 def contexts_frame(points: Mapping[str, PackedContexts]) -> pd.DataFrame:
     """The contexts of points as one frame: the columns of `contexts`, and ``point`` before them."""
+    import pandas as pd  # seldom needed by workers, which import this module
+
     frame = _frame(list(points.values()))
     names = [point for point, packed in points.items() for _ in packed.heads]
     frame.insert(0, "point", pd.Series(names, dtype="object"))
@@ -158,6 +162,8 @@ def _packed(rows: Sequence[Row]) -> PackedContexts:
 
 def _frame(runs: Sequence[PackedContexts]) -> pd.DataFrame:
     """By column, as a sweep has too many rows for a loop."""
+    import pandas as pd  # seldom needed by workers, which import this module
+
     heads = [head for packed in runs for head in packed.heads]
     numbers = np.concatenate([np.empty((0, len(_NUMBERS))), *(packed.numbers for packed in runs)])
     columns = {name: [head[index] for head in heads] for index, name in enumerate(COLUMNS[:4])}
@@ -328,6 +334,8 @@ def cpu_frame(runs: Sequence[tuple[str, PackedCpu]]) -> pd.DataFrame:
     Args:
         runs: point and breakdown of each finished run.
     """
+    import pandas as pd  # seldom needed by workers, which import this module
+
     frame = _cpu_table([packed for _, packed in runs])
     points = pd.Series([point for point, packed in runs for _ in packed.heads], dtype="str")
     frame.insert(0, "point", points)
@@ -335,6 +343,8 @@ def cpu_frame(runs: Sequence[tuple[str, PackedCpu]]) -> pd.DataFrame:
 
 
 def _cpu_table(runs: Sequence[PackedCpu]) -> pd.DataFrame:
+    import pandas as pd  # seldom needed by workers, which import this module
+
     heads = [head for packed in runs for head in packed.heads]
     numbers = np.concatenate([np.empty((0, 3)), *(packed.numbers for packed in runs)])
     columns = {name: [head[index] for head in heads] for index, name in enumerate(CPU_COLUMNS[:3])}

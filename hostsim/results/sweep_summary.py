@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hostsim.engine.record import RunRecord
-from hostsim.results.bottleneck import PackedBottlenecks, bottlenecks_frame, packed_bottlenecks
-from hostsim.results.by_subject import PackedSubjects, packed_subjects, subjects_frame
-from hostsim.results.context import PackedContexts, PackedCpu, contexts_frame, cpu_frame, packed_contexts, packed_cpu
-from hostsim.results.metrics.functions import loss
-from hostsim.results.metrics.subject import parsed
+from hostsim.results.bottleneck import PackedBottlenecks, bottlenecks_frame
+from hostsim.results.by_subject import PackedSubjects, subjects_frame
+from hostsim.results.context import PackedContexts, PackedCpu, contexts_frame, cpu_frame
 from hostsim.results.results import ResourceUsage
-from hostsim.results.table import TableRow, table_of, table_row
-from hostsim.units import ps_to_seconds
+from hostsim.results.run_extract import RunExtract, extract
+from hostsim.results.table import TableRow, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,27 +48,30 @@ class SweepSummary:
         self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # equal at most points, so stored once
         self._usage: dict[_Key, tuple[int, float, int, float]] = {}
 
-    def add(self, record: RunRecord) -> None:
-        """Adds the data of a record, unless a record of the same point and replication was added before."""
-        point, replication = key = record.point_id, record.replication
-        if key in self._usage:
+    def taking(self, point: str, replication: int) -> Callable[[RunRecord], RunExtract | None]:
+        """The function that takes the data of a run from its record; can be pickled."""
+        if (point, replication) in self._usage:
+            return _nothing
+        return partial(extract, has_row=point in self._places, single=self._single, of_subjects=self._of_subjects)
+
+    def add(self, run: RunExtract | None) -> None:
+        """Adds the data of a run, unless data of the same point and replication were added before."""
+        if run is None or run.key in self._usage:
             return
-        self._usage[key] = _usage(record)
-        if point not in self._places:
+        point, replication = run.key
+        self._usage[run.key] = run.usage
+        if run.row is not None:
+            self._rows[run.key] = run.row
+        if (parts := run.parts) is None:
             return
-        self._rows[key] = table_row(record, single=self._single, of_subjects=self._of_subjects)
-        if record.error is not None:
-            return
-        self._cpu[key] = self._shared(packed_cpu(record))
-        self._subjects[key] = self._shared(packed_subjects(record))
-        first = self._contexts.get(point)
-        if first is None or replication < first[0]:
-            self._contexts[point] = replication, self._shared(packed_contexts(record))
-        lost = loss(record)
-        rank = (-lost if lost == lost else 0.0, replication)
+        self._cpu[run.key] = self._shared(parts.cpu)
+        self._subjects[run.key] = self._shared(parts.subjects)
+        known = self._contexts.get(point)
+        if known is None or replication < known[0]:
+            self._contexts[point] = replication, self._shared(parts.contexts)
+        rank = (-parts.loss if parts.loss == parts.loss else 0.0, replication)
         if point not in self._bottlenecks or rank < self._bottlenecks[point][0]:
-            own = (parsed(name)[1] for name in self._of_subjects)
-            self._bottlenecks[point] = rank, packed_bottlenecks(record, own)
+            self._bottlenecks[point] = rank, parts.bottlenecks
 
     def _shared(self, packed: _Packed) -> _Packed:
         return replace(packed, heads=self._heads.setdefault(packed.heads, packed.heads))
@@ -120,9 +122,5 @@ class SweepSummary:
         return [key for point in of.values() for key in point]
 
 
-def _usage(record: RunRecord) -> tuple[int, float, int, float]:
-    """Values of `ResourceUsage`; without failed runs."""
-    if record.error is not None:
-        return 0, 0.0, 0, 0.0
-    simulated_s = ps_to_seconds(int(record.instants_ps[-1]))
-    return 1, simulated_s, int(record.facts.get("dispatches", 0)), float(record.facts.get("wall_s", 0.0))
+def _nothing(_record: RunRecord) -> None:
+    """Takes nothing of a run that was added before."""

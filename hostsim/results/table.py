@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -82,6 +81,8 @@ def as_numbers(table: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
 
 def as_written(table: pd.DataFrame) -> pd.DataFrame:
     """The table with axes as in the scenario; unchanged if they are already."""
+    import pandas as pd  # seldom needed by workers, which import this module
+
     columns = {}
     for axis, texts in table.attrs.get("written", {}).items():
         if axis in table.columns and pd.api.types.is_numeric_dtype(table[axis]):
@@ -97,6 +98,8 @@ def as_written(table: pd.DataFrame) -> pd.DataFrame:
 
 def is_value(column: Sequence[Scalar] | pd.Series[Any], value: Scalar) -> pd.Series[Any]:
     """Mask of the rows with an axis value, given as ``40 kpps``, ``40000 pps``, 40000 (for an axis in pps), ``1`` or ``"1"``."""
+    import pandas as pd  # seldom needed by workers, which import this module
+
     texts = pd.Series(column).astype(str)
     unit = common_unit(texts.unique())
     number = number_in(unit, value) if unit else None
@@ -151,6 +154,8 @@ def table_of(
         provenance: of the table, besides versions and seeds.
         of_subjects: names of measures of subjects in the rows: columns after those of the host.
     """
+    import pandas as pd  # seldom needed by workers, which import this module
+
     axes = list(dict.fromkeys(name for row in rows for name in row.axes))
     columns: dict[str, Sequence[Any] | FloatArray] = {
         "point": [row.point for row in rows],

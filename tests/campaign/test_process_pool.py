@@ -9,15 +9,19 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from multiprocessing.context import SpawnProcess
 from multiprocessing.process import BaseProcess
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 from toy_runs import plan, point, simulate, tasks
 
 from hostsim.campaign.executor.process_pool import ProcessPoolExecutor, _WorkerProcess, worker_pool
-from hostsim.campaign.store import Store
+from hostsim.campaign.packing import Packing
+from hostsim.campaign.store import Origin, Store, is_same_run, run_of
+from hostsim.campaign.task import ResourceLimits, run_task
 from hostsim.errors import InputError, WorkerError
 from hostsim.scenario.shipped_data import find_scenario
 from tests.single_plan import run_all
@@ -57,6 +61,30 @@ def test_an_idle_worker_that_is_killed_harms_no_run() -> None:
             while executor._idle[0].active:
                 time.sleep(0.01)
     assert len(pids) == 2
+
+
+def test_a_worker_packs_the_record_of_a_run(tmp_path: Path) -> None:
+    """The whole record returns only if it cannot be packed, or if a limit applies to the worker."""
+    (task,) = tasks([point(n=3)], 1)
+    packing = Packing(Origin("toy", {"n": 3}), attrgetter("axes", "series"), has_searches=False)
+    store, whole = Store(tmp_path), run_task(simulate, task)
+    with ProcessPoolExecutor(simulate, 1) as executor:
+        executor.submit(task, packing)
+        ((_, run),) = executor.wait()
+        executor.submit(task, replace(packing, take=attrgetter("nothing")))
+        ((_, unpacked),) = executor.wait()
+    assert (run.record.series, run.record.facts["events"]) == ({}, whole.facts["events"])
+    assert (run.taken[0], run.taken[1].keys()) == (task.point.axes, whole.series.keys())
+    store.write(run_of(task), run.file)
+    stored = store.get(run_of(task))
+    assert stored is not None
+    assert is_same_run(stored, whole)
+    assert store.origin(run_of(task)) == packing.origin
+    with ProcessPoolExecutor(simulate, 1, ResourceLimits(time_s=600)) as executor:
+        executor.submit(task, packing)
+        ((_, limited),) = executor.wait()
+    assert is_same_run(unpacked, whole)
+    assert is_same_run(limited, whole)
 
 
 def test_workers_are_killed_when_the_executor_is_left() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from toy_runs import Bisection, plan, point, simulate, tasks, toy_record
 
 from hostsim.campaign.code_version import ABOUT
-from hostsim.campaign.driver import Outcome, run_together, stored_outcome
+from hostsim.campaign.driver import Observer, Outcome, run_together, stored_outcome
 from hostsim.campaign.store import CondensedRecords, Origin, RunKey, SavedRecords, SavedRun, Store, code_digest
 from hostsim.campaign.stored_run import runs_in
 from hostsim.engine.record import Histogram, RunRecord, Series
@@ -335,9 +336,8 @@ def test_each_record_is_observed_once_with_the_axes_of_the_plan(tmp_path: Path) 
     store, work = CountingStore(tmp_path), tasks([point(n=n) for n in range(3)])
     for read in (0, len(work)):
         seen: list[RunRecord] = []
-        run_together(
-            [plan(work)], store, jobs=1, observe=lambda _plan, record, to=seen: to.append(record), simulate=simulate
-        )
+        observer = Observer(lambda _plan, _task: copy, lambda _plan, record, to=seen: to.append(record))
+        run_together([plan(work)], store, jobs=1, observe=observer, simulate=simulate)
         assert [record.axes for record in seen] == [task.point.axes for task in work]
         assert len(store.read) == read
 

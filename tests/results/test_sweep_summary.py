@@ -43,9 +43,9 @@ def test_the_frames_are_those_of_the_records(order: tuple[int, ...]) -> None:
     """For any order of runs: a search's point has no row, a run's flag applies to its point, equal runs are flagged. Failed runs do not count."""
     summary = SweepSummary(["p", "q", "lost"], single=False)
     for place in order:
-        summary.add(RECORDS[place])
-        summary.add(replace(RECORDS[place], axes={"n": "of another plan"}))
-    summary.add(run("searched", 0, 7))
+        for record in (RECORDS[place], replace(RECORDS[place], axes={"n": "of another plan"})):
+            summary.add(summary.taking(*KEYS[place])(record))
+    summary.add(summary.taking("searched", 0)(run("searched", 0, 7)))
     keys = [*KEYS, ("searched", 0)]
     flagged = [replace(r, flags=(*r.flags, *filter(None, [WARNED.get(r.point_id)]))) for r in RECORDS]
     table = summary.table(keys, WARNED, {})

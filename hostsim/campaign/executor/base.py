@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from hostsim.campaign.processors import processor_count
 from hostsim.campaign.task import Simulate, run_task
@@ -11,6 +11,7 @@ from hostsim.engine.record import RunRecord
 from hostsim.errors import Fault, InputError, is_integer
 
 if TYPE_CHECKING:
+    from hostsim.campaign.packing import Packing
     from hostsim.scenario.plan import Task
 
 __all__ = [
@@ -36,11 +37,11 @@ class Executor(Protocol):
     def workers(self) -> int:
         """Number of concurrent tasks; at least 1, and it may change during a sweep."""
 
-    def submit(self, task: Task) -> None:
-        """Submits a task; the caller respects the capacity."""
+    def submit(self, task: Task, packing: Packing | None = None) -> None:
+        """Submits a task; the caller respects the capacity. Its process packs the record, if it can."""
 
-    def wait(self) -> list[tuple[Task, RunRecord]]:
-        """Blocks until at least one submitted task has ended, and returns all ended tasks."""
+    def wait(self) -> list[tuple[Task, Any]]:
+        """Blocks until at least one submitted task has ended; returns all ended tasks with a record or `PackedRun`."""
 
     def __enter__(self) -> Self: ...
 
@@ -69,8 +70,8 @@ class InProcessExecutor:
         self._simulate = simulate
         self._tasks: deque[Task] = deque()
 
-    def submit(self, task: Task) -> None:
-        """Queues a task for `wait`."""
+    def submit(self, task: Task, packing: Packing | None = None) -> None:
+        """Queues a task for `wait`, which returns the whole record."""
         self._tasks.append(task)
 
     def wait(self) -> list[tuple[Task, RunRecord]]:

@@ -25,6 +25,7 @@ from hostsim.engine.record import RunRecord
 from hostsim.errors import ClusterError, Fault, InputError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.packing import Packing
     from hostsim.scenario.plan import Task
 
 __all__ = ["DaskExecutor", "run_marked"]
@@ -102,8 +103,10 @@ class DaskExecutor:
         """Two tasks per thread, so that no thread waits for the network."""
         return 2 * self.workers
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: Task, packing: Packing | None = None) -> None:
         """Submits a task to the Dask scheduler, or holds it while all workers have different code.
+
+        The whole record returns, because the digest of a worker's code does not cover the code of tables.
 
         Raises:
             ClusterError: the scheduler is gone.

@@ -23,10 +23,10 @@ from pebble import ProcessExpired, ProcessPool
 
 from hostsim.campaign.executor.base import worker_count
 from hostsim.campaign.task import NO_LIMITS, OUT_OF_MEMORY, Parcel, ResourceLimits, Simulate, failed_record
-from hostsim.engine.record import RunRecord
 from hostsim.errors import WorkerError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.packing import Packing
     from hostsim.scenario.plan import Task
 
 __all__ = ["ProcessPoolExecutor", "worker_pool"]
@@ -54,9 +54,9 @@ class ProcessPoolExecutor:
         self._simulate = simulate
         self._limits = limits
         self._idle: list[_Pool] = []
-        self._running: dict[Future[tuple[RunRecord, float]], tuple[Task, _Pool]] = {}
+        self._running: dict[Future[tuple[Any, str | None, float]], tuple[Task, _Pool]] = {}
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: Task, packing: Packing | None = None) -> None:
         """Submits a task to an idle worker, or to a new one.
 
         Raises:
@@ -64,35 +64,37 @@ class ProcessPoolExecutor:
         """
         pool = self._idle.pop() if self._idle else _Pool(1, self._limits, self._simulate)
         try:
-            future = pool.schedule(_run_timed, (self._simulate, Parcel.of(task)), timeout=self._limits.time_s)
+            # the limits are those of a run alone
+            parcel = Parcel.of(task, None if self._limits else packing)
+            future = pool.schedule(_run_timed, (self._simulate, parcel), timeout=self._limits.time_s)
         except BrokenProcessPool as error:
             raise WorkerError(f"a worker process cannot be started: {error.__cause__}") from error
         except RuntimeError:  # the idle worker was killed
             _stop(pool)
-            self.submit(task)
+            self.submit(task, packing)
         else:
             self._running[future] = task, pool
 
-    def wait(self) -> list[tuple[Task, RunRecord]]:
+    def wait(self) -> list[tuple[Task, Any]]:
         """Blocks until a run ends, its worker dies, or its time is over."""
-        ended: list[Future[tuple[RunRecord, float]]] = []
+        ended: list[Future[tuple[Any, str | None, float]]] = []
         while not ended:
             wait(self._running, _CHECK_S, FIRST_COMPLETED)
             ended = [future for future, (_, pool) in self._running.items() if future.done() or not pool.active]
         return [self._receive(future) for future in ended]
 
-    def _receive(self, future: Future[tuple[RunRecord, float]]) -> tuple[Task, RunRecord]:
+    def _receive(self, future: Future[tuple[Any, str | None, float]]) -> tuple[Task, Any]:
         task, pool = self._running.pop(future)
         error = future.exception() if future.done() else BrokenProcessPool()
         if error is None:
-            record, took_s = future.result()
+            record, failure, took_s = future.result()
             if (
                 self._limits.time_s is not None and took_s > self._limits.time_s
             ):  # pebble itself checks only at intervals
                 record = failed_record(task, self._describe(TimeoutError(), pool))
         else:
             record = failed_record(task, self._describe(error, pool))
-        if error is None and record.error != OUT_OF_MEMORY:
+        if error is None and failure != OUT_OF_MEMORY:
             self._idle.append(pool)
         else:  # the state of pipe and locks is unknown, or the worker's memory is full
             _stop(pool)
@@ -119,10 +121,12 @@ class ProcessPoolExecutor:
         self._running.clear()
 
 
-def _run_timed(simulate: Simulate, parcel: Parcel) -> tuple[RunRecord, float]:
-    """Run a task; returns its record and its wall-clock seconds."""
+def _run_timed(simulate: Simulate, parcel: Parcel) -> tuple[Any, str | None, float]:
+    """Run a task; returns its record, which the parcel may pack, its error, and its wall-clock seconds."""
     started = time.monotonic()
-    return parcel.run(simulate), time.monotonic() - started
+    record = parcel.run(simulate)
+    took_s = time.monotonic() - started
+    return parcel.packed(record), record.error, took_s
 
 
 Submit = Callable[..., Future[Any]]
