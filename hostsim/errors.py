@@ -29,6 +29,7 @@ __all__ = [
     "WorkerError",
     "is_integer",
     "nearest_name",
+    "with_article",
 ]
 
 
@@ -157,6 +158,11 @@ MEANT = {
     "llc": "core_complex",
 }
 """Names used elsewhere for a known thing, which their spelling would not find."""
+
+
+def with_article(noun: str) -> str:
+    """A noun after its indefinite article, by its first letter."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def nearest_name(given: str, names: Sequence[str]) -> str:

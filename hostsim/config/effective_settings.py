@@ -10,6 +10,7 @@ from typing import Literal
 from hostsim.config.guest import GuestSpec
 from hostsim.config.platform import (
     HOST_SETTINGS,
+    VNICS,
     Coalescing,
     FunctionSettings,
     HostSettings,
@@ -358,7 +359,8 @@ def _vnic(
 ) -> VnicSettings | None:
     """The settings of a vNIC; with high latency sensitivity no coalescing scheme holds interrupts back."""
     name = f"ethernet{index}"
-    if str(keys[f"{name}.virtualDev"]) == "e1000":
+    device = str(keys[f"{name}.virtualDev"])
+    if device in VNICS and VNICS[device].family == "e1000":
         return _e1000(host, vmx, keys, guest, rings, index, path, faults)
     usual = host["Net.CoalesceScheme"] if host["Net.CoalesceDefaultOn"] == 1 else "disabled"
     scheme = str(vmx.get(f"{name}.coalescingScheme", usual))
@@ -394,6 +396,7 @@ def _vnic(
     dense = coalescing | {"scheme": "static", "depth": _STATIC_DEPTH}
     rx_ring, part = rings.rx or guest.rx_ring, guest.refill_part
     return VnicSettings(
+        device=device,
         split_rx=str(keys[f"{name}.emuRxMode"]) == "1",
         split_rx_auto=f"{name}.emuRxMode" not in vmx,
         rx_ring=rx_ring,
@@ -419,7 +422,7 @@ def _e1000(
     path: str,
     faults: list[Fault],
 ) -> VnicSettings | None:
-    """The settings of an e1000, which has no queues, LRO, RSS or coalescing schemes."""
+    """The settings of a device of the e1000's family, which has no queues, LRO, RSS or coalescing schemes."""
     name, driver = f"ethernet{index}", guest.e1000
     for key in ("pnicFeatures", "coalescingScheme", "coalescingParams"):
         if (key_name := f"{name}.{key}") in vmx and str(keys[key_name]) not in ("", "0"):
@@ -434,7 +437,7 @@ def _e1000(
         return None
     scheme = "throttled" if host["Net.E1000IntrCoalesce"] == 1 else "disabled"
     return VnicSettings(
-        device="e1000",
+        device=str(keys[f"{name}.virtualDev"]),
         split_rx=str(keys[f"{name}.emuRxMode"]) == "1",
         rx_ring=rings.rx or driver.rx_ring,
         tx_ring=rings.tx or driver.tx_ring,

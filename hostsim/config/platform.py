@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -20,6 +20,7 @@ from hostsim.units import MS, SECOND, US
 
 __all__ = [
     "HOST_SETTINGS",
+    "VNICS",
     "Coalescing",
     "CoalescingSpec",
     "FeatureSpec",
@@ -38,6 +39,7 @@ __all__ = [
     "SettingSpec",
     "TuningSpec",
     "VmSettings",
+    "VnicKind",
     "VnicSettings",
 ]
 
@@ -432,11 +434,34 @@ HOST_SETTINGS = {
 """Settings by field of `HostSettings`, except for fields that depend on several settings."""
 
 
+@dataclass(frozen=True)
+class VnicKind:
+    """Properties of an emulated device that settings, checks and the model use."""
+
+    family: Literal["vmxnet3", "e1000"]
+    """Device whose settings it has, those of ``.vmx`` files, the host and the guest's driver."""
+    least_ring: int
+    """Smallest number of descriptors of a ring; the largest is 4096."""
+    ring_step: int
+    """Granularity of the number of descriptors."""
+    lro: bool
+    """True if its guest accepts joined frames."""
+    polled: bool
+    """True if a guest process may poll it."""
+
+
+VNICS: Final[Mapping[str, VnicKind]] = {
+    "vmxnet3": VnicKind("vmxnet3", least_ring=32, ring_step=32, lro=True, polled=True),
+    "e1000": VnicKind("e1000", least_ring=80, ring_step=8, lro=False, polled=False),
+}
+"""Emulated devices by their name in ``ethernetX.virtualDev``."""
+
+
 class VnicSettings(Spec):
     """Effective settings of a vNIC of the VMs of a group."""
 
-    device: Literal["vmxnet3", "e1000"] = "vmxnet3"
-    """Emulated device (``ethernetX.virtualDev``)."""
+    device: str = "vmxnet3"
+    """Emulated device (``ethernetX.virtualDev``), one of `VNICS`."""
     split_rx: bool
     """True if the vNIC has its own receive context (``ethernetX.emuRxMode``)."""
     split_rx_auto: bool = False
@@ -466,6 +491,11 @@ class VnicSettings(Spec):
     """
     tx_context: Literal["vm", "vnic", "queue"]
     """Owner of transmit contexts: the VM, each vNIC, or each queue (``ethernetX.ctxPerDev``, ``Net.NetVMTxType``)."""
+
+    @property
+    def kind(self) -> VnicKind:
+        """Properties of the device."""
+        return VNICS[self.device]
 
     def queue_pairs(self, vcpus: int) -> int:
         """Return the number of queue pairs in a VM.

@@ -9,6 +9,7 @@ from hostsim.config.costs import Cost
 from hostsim.config.effective_settings import vmx_table
 from hostsim.config.host import PointSpec
 from hostsim.config.platform import PlatformSpec, SettingSpec
+from hostsim.errors import with_article
 from hostsim.results.results import EffectiveSetting
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.component import Part
@@ -115,11 +116,10 @@ def default_services(spec: PointSpec) -> Iterator[EffectiveSetting]:
         guests = {groups[group].guest: groups[group] for group in flow.to}
         for guest in guests.values():
             cost: Cost = getattr(guest.applications, application)
-            article = "an" if noun[0] in "aeiou" else "a"
             kind = "assumed" if cost.assumed is not None else "measured"
             path = f"traffic.{name}.service" + (f" ({guest.guest})" if len(guests) > 1 else "")
             yield EffectiveSetting(
-                path, _words(cost.ps(hertz)), f"{article} {noun}, {kind} for {guest.guest}{_range(cost, hertz)}"
+                path, _words(cost.ps(hertz)), f"{with_article(noun)}, {kind} for {guest.guest}{_range(cost, hertz)}"
             )
 
 

@@ -93,8 +93,9 @@ def apply(recipe: Recipe, folder: Path) -> None:
     for diff in recipe.diffs:
         # the folder may be inside another repository, which does not matter
         env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
+        # one line of context on each side suffices, so that a change nearby does not matter
         applied = subprocess.run(
-            ["git", "apply"], input=diff, cwd=folder, env=env, capture_output=True, text=True, check=False
+            ["git", "apply", "-C1"], input=diff, cwd=folder, env=env, capture_output=True, text=True, check=False
         )
         assert applied.returncode == 0, applied.stderr
     if sources := [file for file in recipe.changed if file.endswith(".py")]:

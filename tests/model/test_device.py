@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from hostsim.config.platform import FunctionSettings, PassthroughSettings, VnicSettings
+from hostsim.config.platform import VNICS, FunctionSettings, PassthroughSettings
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import DEVICES, build_host
 from hostsim.model.host import Host
+from hostsim.scenario.component import Parts
+from hostsim.scenario.shipped_data import shipped_parts
 from hostsim.units import MS
 from tests.model.small_point import ROUND, datagrams, group, nic, point, run, vnic
 
@@ -26,10 +29,15 @@ def host_with_all() -> Host:
 
 
 def test_each_kind_that_the_spec_names_can_be_built() -> None:
-    """No other kind can be built."""
-    parts = (VnicSettings, PassthroughSettings, FunctionSettings)
+    """No other kind can be built, and a platform has no other emulated device."""
+    parts = (PassthroughSettings, FunctionSettings)
     named = [kind for part in parts for kind in get_args(part.model_fields["device"].annotation)]
-    assert list(DEVICES) == named
+    assert list(DEVICES) == [*VNICS, *named]
+    for name in shipped_parts("platforms"):
+        platform = Parts(Path()).platform(name, ("platform",)).spec
+        assert platform is not None
+        if platform.hypervisor:
+            assert platform.vmx["ethernetX.virtualDev"].choices == tuple(VNICS)
 
 
 def test_each_kind_answers_for_itself() -> None:
@@ -66,8 +74,9 @@ def test_dense_mode_leaves_a_passed_through_nic_alone() -> None:
     """Contexts of vNICs become patient, and impatient again."""
     host = host_with_all()
     usual = [queue._coalescing.timeout for queue in host.transmits]
-    assert usual != [8 * MS] * 2
-    for dense, timeouts in ((True, [8 * MS] * 2), (False, usual)):
+    patient = [8 * MS] * len(host.vms[0].group.networks)
+    assert usual != patient
+    for dense, timeouts in ((True, patient), (False, usual)):
         for device in host.vms[0].devices:
             device.follow_dense_mode(0, dense=dense, tx_timeout=8 * MS)
         assert [queue._coalescing.timeout for queue in host.transmits] == timeouts

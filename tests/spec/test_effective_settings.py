@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from pydantic import ValidationError
 
 from hostsim.config.effective_settings import Rings, host_settings, vm_settings
 from hostsim.config.guest import GuestSpec
-from hostsim.config.platform import PlatformSpec, Refill, SettingSpec, VmSettings
+from hostsim.config.platform import VNICS, PlatformSpec, Refill, SettingSpec, VmSettings
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import data_root
 from hostsim.units import MS, US
@@ -240,7 +242,7 @@ def test_a_vnic_follows_the_host_until_it_says_otherwise(
             {"ethernet0.virtualDev": "e100"},
             (
                 "vms.x.vmx.ethernet0.virtualDev: is not one of the choices; given 'e100'; "
-                'allowed: one of "vmxnet3", "e1000"; did you mean \'e1000\'?'
+                f"allowed: one of {', '.join(map(json.dumps, VNICS))}; did you mean 'e1000'?"
             ),
         ),
         *(

@@ -51,7 +51,6 @@ class VirtualNic(GuestDevice):
         streams: Streams,
         *,
         tx_coalescing: Callable[[], TxCoalescing],
-        lro: bool,
         copied: int,
         interrupt_ps: int = 0,
         doorbell_ps: int = 0,
@@ -64,7 +63,6 @@ class VirtualNic(GuestDevice):
             settings: settings of this vNIC.
             streams: random streams of the replication.
             tx_coalescing: creates the transmit coalescing of a queue.
-            lro: True if its guest accepts joined frames.
             copied: largest packet in bytes that the VMkernel copies out of guest memory, and completes at once.
             interrupt_ps: the guest's cost of register accesses for an interrupt, in picoseconds.
             doorbell_ps: the guest's cost of announcing packets or descriptors, in picoseconds.
@@ -73,7 +71,9 @@ class VirtualNic(GuestDevice):
         number = len(vm.devices)
         network = vm.group.networks[number]
         nic = host.nics[next_uplink(host, network, vm)]
-        super().__init__(nic, network, lro=lro, tso=True, interrupt_ps=interrupt_ps, doorbell_ps=doorbell_ps)
+        super().__init__(
+            nic, network, lro=settings.kind.lro, tso=True, interrupt_ps=interrupt_ps, doorbell_ps=doorbell_ps
+        )
         self._settings, self._index = settings, number
         self._queues: list[TxQueue] = []
         self._has_own_scheme = "coalescing" in spec.policies
@@ -172,7 +172,7 @@ class Vmxnet3(VirtualNic):
             )
             return RateBoundCalls(platform.tx_timeout, law)
 
-        super().__init__(host, vm, settings, streams, tx_coalescing=calls, lro=True, copied=platform.vmxnet_tx_copy)
+        super().__init__(host, vm, settings, streams, tx_coalescing=calls, copied=platform.vmxnet_tx_copy)
 
 
 class E1000(VirtualNic):
@@ -185,7 +185,6 @@ class E1000(VirtualNic):
             settings,
             streams,
             tx_coalescing=lambda: TxCoalescing(host.spec.settings.tx_timeout),
-            lro=False,
             copied=host.spec.settings.e1000_tx_copy,
             interrupt_ps=host.costs.e1000_interrupt,
             doorbell_ps=host.costs.e1000_doorbell,

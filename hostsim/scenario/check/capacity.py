@@ -9,7 +9,7 @@ from functools import singledispatch
 from hostsim.config.effective_settings import PNIC_LRO, PNIC_RSS
 from hostsim.config.host import HardwareSpec, VmGroupSpec, links
 from hostsim.config.nic import FRAME_OVERHEAD, UDP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
-from hostsim.config.platform import PlatformSpec
+from hostsim.config.platform import VNICS, PlatformSpec
 from hostsim.config.quantity import LONGEST
 from hostsim.config.traffic import Connected, Traffic
 from hostsim.config.workload import (
@@ -22,7 +22,7 @@ from hostsim.config.workload import (
     UdpStreamSpec,
     WorkSpec,
 )
-from hostsim.errors import Fault
+from hostsim.errors import Fault, with_article
 from hostsim.scenario.check.reference import numa_nodes
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
@@ -39,8 +39,6 @@ __all__ = [
 
 
 _LAST_PORT = 65535
-_RINGS = {"vmxnet3": (32, 32), "e1000": (80, 8)}
-"""Smallest number of descriptors and its step, by device; the largest number is 4096."""
 
 
 def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[Fault]:
@@ -127,10 +125,10 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
             )
         for key in ("rx_ring", "tx_ring"):
             for device in dict.fromkeys(vnic.device for vnic in group.settings.vnics):
-                size, (least, step) = getattr(file.vms[group.name], key), _RINGS[device]
-                if size is not None and (size < least or size % step):
-                    allowed = f"a multiple of {step}, {least}..4096"
-                    yield tree.fault((*path, key), f"is not a ring of a {device}", allowed)
+                size, kind = getattr(file.vms[group.name], key), VNICS[device]
+                if size is not None and (size < kind.least_ring or size % kind.ring_step):
+                    allowed = f"a multiple of {kind.ring_step}, {kind.least_ring}..4096"
+                    yield tree.fault((*path, key), f"is not a ring of {with_article(device)}", allowed)
         for vnic_index, vnic in enumerate(group.settings.vnics):
             if vnic.split_rx and vnic.rss and _rings(file, group.networks[vnic_index]) > 1:
                 key = f"ethernet{vnic_index}.emuRxMode"
@@ -304,8 +302,8 @@ def _forwarder_faults(host: _Host, path: KeyPath, flow: BridgedSpec, group: str)
             yield tree.fault(
                 (*path, key), message, "routed: true, a vNIC, or a whole NIC", given=str(getattr(flow, key))
             )
-        if flow.forwarded_by == "poll" and device == "e1000":
-            message = f"is an e1000 of {group}; polling an e1000 is not modelled"
+        if flow.forwarded_by == "poll" and device in VNICS and not VNICS[device].polled:
+            message = f"is {with_article(device)} of {group}; polling {with_article(device)} is not modelled"
             yield tree.fault(
                 (*path, key), message, "a vmxnet3, or a passed-through device", given=str(getattr(flow, key))
             )

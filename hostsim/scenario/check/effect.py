@@ -157,8 +157,9 @@ class _Point:
     def is_written(self, vnic: _Vnic, key: str) -> bool:
         return f"ethernet{vnic.number}.{key}" in self.file.vms[vnic.group.name].vmx
 
-    def has(self, device: str) -> bool:
-        return any(vnic.settings.device == device for vnic in self.vnics)
+    def has(self, family: str) -> bool:
+        """True if a VM has a vNIC of a family of emulated devices."""
+        return any(vnic.settings.kind.family == family for vnic in self.vnics)
 
     def dealt(self) -> bool:
         """True if a NIC has receive queues for vNICs in addition to the default queue."""
@@ -215,7 +216,7 @@ _DENSE = _needs(lambda point: point.spec.settings.tune_dense, "Net.NetTuneHostMo
 _SW_LRO = _needs(lambda point: point.spec.settings.sw_lro, "Net.Vmxnet3SwLRO is 0")
 _OPEN_SCHEME = _needs(
     lambda point: any(
-        vnic.settings.device == "vmxnet3"
+        vnic.settings.kind.family == "vmxnet3"
         and not vnic.group.settings.exclusive
         and not point.is_written(vnic, "coalescingScheme")
         for vnic in point.vnics
@@ -450,7 +451,7 @@ def _offload(point: _Point, group: VmGroupSpec, key: str) -> str:
     if key == "gro":
         return "" if group.guest.gro else "its drivers have no GRO"
     nics = point.spec.hardware.nics
-    has_lro = any(vnic.device == "vmxnet3" for vnic in group.settings.vnics) or any(
+    has_lro = any(vnic.kind.lro for vnic in group.settings.vnics) or any(
         nics[entry.nic].lro for entry in group.settings.passthrough if not isinstance(entry, FunctionSettings)
     )
     return "" if has_lro else "no NIC of the VMs has LRO"

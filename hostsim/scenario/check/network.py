@@ -16,7 +16,7 @@ from hostsim.config.nic import UDP_HEADERS, NicOptions, NicSpec, VSwitchSpec, se
 from hostsim.config.platform import PassthroughSettings, PlatformSpec
 from hostsim.config.traffic import Traffic
 from hostsim.config.workload import TiersSpec, VmDatagramsSpec, VmTcpStreamSpec, VmTraffic
-from hostsim.errors import Fault, nearest_name
+from hostsim.errors import Fault, nearest_name, with_article
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
@@ -388,8 +388,9 @@ def _guest_faults(
         settings = group.settings.vnics[flow.vnic]
         if group.guest.paths is None:
             yield tree.fault((*path, "sent_by"), f"is not supported by the guest of {name}", "process")
-        elif settings.device != "vmxnet3":
-            yield tree.fault((*path, "vnic"), f"is an {settings.device} of {name}", "a vmxnet3", given=str(flow.vnic))
+        elif not settings.kind.polled:
+            message = f"is {with_article(settings.device)} of {name}"
+            yield tree.fault((*path, "vnic"), message, "a vmxnet3", given=str(flow.vnic))
         elif flow.vcpu + flow.streams > group.vcpus:
             message = f"need one vCPU of {name} each, starting with number {flow.vcpu}"
             yield tree.fault((*path, "streams"), message, f"at most {max(0, group.vcpus - flow.vcpu)}")
@@ -399,7 +400,7 @@ def _guest_faults(
         group, key = groups[name], (*path, "taken_by")
         if group.guest.paths is None:
             yield tree.fault(key, f"is not supported by the guest of {name}", "socket, stack")
-        elif flow.taken_by == "poll" and group.settings.vnics[flow.to_vnic].device != "vmxnet3":
+        elif flow.taken_by == "poll" and not group.settings.vnics[flow.to_vnic].kind.polled:
             yield tree.fault(
                 key, f"needs a vmxnet3, and vNIC {flow.to_vnic} of {name} is another device", "socket, stack"
             )

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from hostsim.config.effective_settings import vmx_table
-from hostsim.config.platform import PlatformSpec, SettingSpec
-from hostsim.errors import Fault
+from hostsim.config.platform import VNICS, PlatformSpec, SettingSpec
+from hostsim.errors import Fault, with_article
 from hostsim.scenario.yaml.foreign_text import format_of, has_controls, lines_of
 
 __all__ = [
@@ -177,15 +177,19 @@ _STAND_INS = {
     "vmxnet3vrdma": "vmxnet3",
     "vrdma": "vmxnet3",
 }
-"""Devices that are not modelled, and the nearest modelled one."""
+"""The nearest modelled device to others; a row has no effect if the platform has the device."""
 _OLD_SCHEMES = ("adapt", "calibrate")
 """Coalescing schemes of older versions."""
 _OF_VMXNET3 = ("pnicFeatures", "coalescingScheme", "coalescingParams", "udpRSS")
-"""Keys without effect on an e1000."""
+"""Keys without effect on an e1000 and its family."""
 _SHOWN = 8
 """Largest number of names in a warning."""
 _NEAR = 0.9
 """Smallest similarity of a mistyped name to a known one; different names of products are less similar."""
+
+
+def _is_e1000(device: str) -> bool:
+    return device in VNICS and VNICS[device].family == "e1000"
 
 
 @dataclass(frozen=True)
@@ -357,7 +361,7 @@ class Machine:
             elif key == "virtualdev":
                 yield replace(entry, name=name, value=device)
             elif (key == "coalescingscheme" and str(entry.value).casefold() in _OLD_SCHEMES) or (
-                device == "e1000" and key in map(str.casefold, _OF_VMXNET3)
+                _is_e1000(device) and key in map(str.casefold, _OF_VMXNET3)
             ):
                 self._missed.append(entry)
             else:
@@ -366,14 +370,14 @@ class Machine:
     def _device(self, entry: FileSetting, name: str) -> FileSetting:
         """The simulated virtual device."""
         device = str(entry.value).casefold()
-        value = _STAND_INS.get(device, device)
-        if value == "e1000" and not self.group.has_e1000:
+        choices = self.platform.vmx["ethernetX.virtualDev"].choices or ()
+        value = device if device in choices else _STAND_INS.get(device, device)
+        if _is_e1000(value) and not self.group.has_e1000:
             value = "vmxnet3"
         if value != device and name not in self.group.own:
-            article = "an" if value == "e1000" else "a"
-            reason = "the guest has no driver for an e1000" if device == "e1000" else "is not modelled"
+            reason = f"the guest has no driver for {with_article(device)}" if device in choices else "is not modelled"
             self.warnings.append(
-                f"{self.file}:{entry.line}: {entry.name} = {entry.value!r}: {reason}, and {article} {value} is simulated; "
+                f"{self.file}:{entry.line}: {entry.name} = {entry.value!r}: {reason}, and {with_article(value)} is simulated; "
                 f"{self._path(name)} in the scenario has priority over the file"
             )
         return replace(entry, value=value)

@@ -106,7 +106,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         ),
         pytest.param(
             "rx_ring: 1024, tx_ring: 2048", "tx_ring: 72, vmx: {ethernet0.virtualDev: e1000}",
-            "small.yaml:12: vms.small.tx_ring: is not a ring of a e1000; given 72; allowed: a multiple of 8, 80..4096",
+            "small.yaml:12: vms.small.tx_ring: is not a ring of an e1000; given 72; allowed: a multiple of 8, 80..4096",
             id="ring that an e1000 cannot have",
         ),
         pytest.param(
