@@ -1,4 +1,5 @@
-"""Published effects come from their stated mechanisms: without it an effect is gone, without another it is not.
+"""Published effects are due to their stated mechanisms: an effect disappears without its mechanism, and not without
+another one.
 
 Every comparison is between two runs of a shipped scenario on common random numbers, short ones whose first half is cut.
 """
@@ -189,7 +190,7 @@ def test_without_lro_a_guest_gets_the_frames_of_the_wire(name: str, axes: dict[s
 
 
 def test_without_rss_one_queue_bounds_vxlan() -> None:
-    """All frames come by the default queue, and one NetPoll is busy with nothing else."""
+    """All frames arrive at the default queue, and one NetPoll is busy with them alone."""
     undelayed = {"traffic.netperf.nodelay": "true"}  # small writes that do not join
     spread = record("vxlan", {**SMALL, "vxlan": True}, undelayed, "100 ms")
     bound = record("vxlan", {**SMALL, "vxlan": True}, {"host.nics.vmnic0.drss": "1", **undelayed}, "100 ms")
@@ -258,7 +259,9 @@ def dense_gain(*free: str) -> float:
 
 
 def test_dense_mode_is_worth_what_calls_into_the_vmkernel_cost() -> None:
-    """Nothing of the gain is left if calls, switches and refills are free. Most of it goes with calls and their cache refills; free switches keep it, as worlds then alternate more often and each turn costs a guest its caches."""
+    """There is no gain if calls, switches and refills are free. Most of it is due to calls and their cache refills; it
+    remains with free switches, as worlds then alternate more often and each alternation costs a guest its caches.
+    """
     whole = dense_gain()
     assert whole > 0.05
     assert abs(dense_gain(*TURNING, *CROSSING, *INTERLUDE)) < 0.1 * whole

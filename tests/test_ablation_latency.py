@@ -65,7 +65,9 @@ def test_the_nics_interval_is_worth_as_much_without_what_halting_costs() -> None
 
 
 def test_rate_based_coalescing_holds_back_by_its_rate() -> None:
-    """Round trips pass in one window and wait for a quarter of a millisecond in the next; with an interrupt for each, at the highest possible rate, none waits."""
+    """Round trips do not wait in one window, and wait for a quarter of a millisecond in the next; with an interrupt for
+    each packet, at the highest possible rate, none waits.
+    """
     quick = response()
     assert response(coalescing="rbc") == pytest.approx(2 / (1 / quick + 1 / (quick + 250)), rel=0.05)
     # the same setting limits a guest's calls, so that it makes one per reply, which is free on a host without call

@@ -22,7 +22,10 @@ AT_ONCE = {"vms.bridge.guest.refill_part": "64"}
 CAUGHT_UP = 0.25
 """Milliseconds after a stop in which the guest takes the due ticks, and no frame."""
 BETWEEN = (7 / 8 * 256 / STOP + (256 - 4 - 5) / (STOP + CAUGHT_UP)) / 2
-"""Thousands of frames a second with 256 descriptors: midway between what the vNIC is sure to have in a stop where an eighth may be missing, and where only four not given back and five held back by coalescing may, a depth of six less one."""
+"""Thousands of frames a second with 256 descriptors: midway between the descriptors that a vNIC surely has during a
+stop if an eighth may be missing, and if only four unreturned ones and five delayed by coalescing (a depth of six less
+one) may be missing.
+"""
 
 
 def loss(device: str, rings: int, rate: float, overrides: dict[str, str] | None = None, length: str = "10 s") -> float:

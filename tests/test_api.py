@@ -89,7 +89,7 @@ def test_no_axis_may_have_the_name_of_a_column_of_a_frame(found):
     ids=["axis", "measure", "value"],
 )
 def test_a_curve_of_something_else_is_refused_with_the_nearest_name(found, asked, words):
-    """Errors speak to whoever typed."""
+    """Errors name the arguments of the call."""
     for ask in (found.curve, found.plot):
         with pytest.raises(hostsim.InputError, match=words):
             ask(**asked)

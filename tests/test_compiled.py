@@ -29,9 +29,9 @@ TYPES = Path(__file__).parents[1] / ".ci" / "mypyc.ini"
 
 
 def test_no_compiled_class_is_marked_acyclic():
-    """The compiler frees a chain of objects by CPython's trash can, which writes before each object into the collector's header; an acyclic class has none. A transmit queue whose chain was marked so overwrote other objects when its host was freed.
-
-    A transmit queue whose chain was marked so overwrote other objects when its host went.
+    """The compiler frees a chain of objects by CPython's trash can, which writes before each object into the
+    collector's header; an acyclic class has none. A transmit queue whose chain was marked so overwrote other objects
+    when its host was freed.
     """
     assert [file for file in compiled.modules() if "acyclic=True" in file.read_text(encoding="utf-8")] == []
 

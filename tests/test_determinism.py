@@ -107,7 +107,7 @@ def test_a_resumed_sweep_gives_the_bytes_of_an_uninterrupted_one(tmp_path: Path)
 
 
 def test_a_run_is_the_same_twice_in_one_process(tmp_path: Path) -> None:
-    """A run leaves nothing behind that the next would see."""
+    """A run has no effect on the next one."""
     (tmp_path / "small.yaml").write_text(TEXT)
     point = point_at(load(tmp_path / "small.yaml"), {"split": "1"})
     one, two = (simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=0) for _ in range(2))

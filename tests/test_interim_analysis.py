@@ -64,9 +64,8 @@ def noise(mean: float, deviation: float) -> Callable[[Task], int]:
 def test_a_verdict_is_looked_at_until_it_is_not_open(
     tmp_path: Path, mean: float, deviation: float, replications: int, state: VerdictState
 ) -> None:
-    """By the interval of 5, 10 and 20 replications, at a level at which all three hold together; for any order of runs. At the very end of the band 20 would not decide, as 5 already show.
-
-    At the very end of the band 20 would not settle it, which 5 tell.
+    """By the interval of 5, 10 and 20 replications, at a level at which all three hold together; for any order of runs.
+    At the very end of the band 20 would not decide, as 5 already show.
     """
     plan = plan_of(tmp_path, BAND)
     done, search = play(plan, noise(mean, deviation))

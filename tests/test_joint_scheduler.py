@@ -21,7 +21,9 @@ NUMA_PERIOD = "host.advanced.Numa.RebalancePeriod"
 
 
 def test_no_experiment_has_a_scheduler_of_its_own():
-    """Every scheduler setting is the platform's default and the same in all of them, except one clock that is equally fast in all; hyperthreads are those of the servers, one of which has none."""
+    """Every scheduler setting is the platform's default, except one period that is equal in all experiments;
+    hyperthreads are those of the servers, one of which has none.
+    """
     found = []
     for name in EXPERIMENTS:
         scenario = load(name)

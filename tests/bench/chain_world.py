@@ -1,6 +1,7 @@
-"""The chains of worlds as a hostsim host has them, with all accounting on. Compiled together with the hot modules where a compiler is there.
+"""The chains of worlds on a hostsim host, with all accounting on. Compiled together with the hot modules if there is a
+compiler.
 
-What it is compared with is `tests.bench.chains`.
+`tests.bench.chains` compares it with SimPy alone.
 """
 
 from __future__ import annotations

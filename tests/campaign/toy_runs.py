@@ -102,7 +102,7 @@ def simulate(
 ) -> RunRecord:
     """A run controlled by its spec: takes a time, or waits while the file ``held`` exists, raises, counts ``n``, or reports ``took`` seconds.
 
-    Or its process dies: at once, with exit status 0, or while it sends its record.
+    Or its process ends: at once, with exit status 0, or while it sends its record.
     """
     started = time.perf_counter()
     time.sleep(float(spec.get("sleep", 0)))

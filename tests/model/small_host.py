@@ -56,9 +56,8 @@ def settings(**changes: int) -> HostSettings:
 
 
 def cost_table(*, free: bool = False, guest_refill: int = 0) -> CostTable:
-    """Costs in round numbers, or zero; only costs charged by the scheduler. ``guest_refill`` is the refill of a guest's private caches after another world.
-
-    ``guest_refill`` is the refill of a guest's private caches after another world.
+    """Costs in round numbers, or zero; only costs charged by the scheduler. ``guest_refill`` is the refill of a guest's
+    private caches after another world.
     """
     spec = point("queue.yaml")  # nothing costs anything
     costs = CostTable(spec.costs, spec.hardware.cpu)

@@ -123,9 +123,8 @@ def test_a_reservation_holds_on_the_node_that_its_vm_is_bound_to():
 
 @pytest.mark.parametrize("of_pool", [False, True])
 def test_one_that_becomes_busy_has_its_reservation_at_once(*, of_pool: bool):
-    """After two idle seconds beside nine busy VMs it gets 0.9 of the next second, minus a quantum of each of them, not the tenth by its shares. The same is true if its pool has the reservation.
-
-    So it is where a pool that it is in has the reservation.
+    """After two idle seconds beside nine busy VMs it gets 0.9 of the next second, minus a quantum of each of them, not
+    the tenth by its shares. The same is true if its pool has the reservation.
     """
     pools = [ResourcePoolSpec(name="p", shares=1000, reservation_mhz=900)] if of_pool else []
     own = vm("a", pool="p") if of_pool else vm("a", reserved=900)

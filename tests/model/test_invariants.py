@@ -75,9 +75,8 @@ def test_a_sound_host_keeps_all_laws_and_its_record_closes_every_balance(tmp_pat
 def test_bursts_that_are_cut_short_keep_all_laws(
     replication: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Work that a burst was to hand on later is taken back: packets for the wire, and for a process on another vCPU. NetPolls preempt vCPUs, a VM's NetWorlds only those of VMs ahead of it; interrupts also take packets back.
-
-    NetPolls preempt vCPUs, and NetWorlds of a VM only those of VMs that are ahead of it; interrupts take packets back, too.
+    """Work that a burst was to hand on later is taken back: packets for the wire, and for a process on another vCPU.
+    NetPolls preempt vCPUs, a VM's NetWorlds only those of VMs ahead of it; interrupts also take packets back.
     """
     back = {TxQueue: 0, Inbox: 0}
     for owner in back:

@@ -35,7 +35,8 @@ def one_stream(scale: float, peer: PeerSpec, seed: int = 1) -> float:
 def jump(peer: PeerSpec) -> float:
     """Greatest difference between the effects of one-percent steps of the costs, as a share of the whole.
 
-    An effect is the median of three seeds: where the end of a run cuts a window in two is a matter of chance, and what all seeds have is none.
+    An effect is the median of three seeds, as the end of a run cuts a window at a random place; an effect of all seeds
+    is not chance.
     """
     effects = []
     for seed in (1, 2, 3):

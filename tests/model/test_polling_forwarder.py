@@ -149,7 +149,7 @@ def test_a_router_takes_frames_by_the_filter_of_its_vnic() -> None:
 
 
 def test_a_driver_that_polls_gives_its_descriptors_back() -> None:
-    """Independent of what the kernel's driver would hold back: a ring of 64 is used many times over."""
+    """Descriptors that the kernel's driver would not return have no effect: a ring of 64 is reused many times."""
     spec = forwarder(frames(rate="100 kpps", forwarded_by="poll"), "vnic")
     small = vnic(rx_ring=64, refill=Refill(lot=9, rest=False))
     (vm,) = spec.vms

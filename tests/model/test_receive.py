@@ -73,9 +73,8 @@ def interrupts(host: Host) -> tuple[int, int]:
 
 @pytest.mark.parametrize("far", [False, True])
 def test_one_packet_pays_every_stage_once(far: bool):
-    """Wire, interrupt, NetPoll's wake-up, driver and switch, copy; the guest's wake-up, stack, its process' wake-up and read: to the picosecond. Copies to another node, and reads there, cost more.
-
-    What is copied to another node, and read there, costs more.
+    """Wire, interrupt, NetPoll's wake-up, driver and switch, copy; the guest's wake-up, stack, its process' wake-up and
+    read: to the picosecond. Copies to another node, and reads there, cost more.
     """
     point = replay(quiet(spec(vms__receiver__vmx__numa__nodeAffinity="1") if far else spec()), 10 * US)
     # the NetPoll stays with its NIC
@@ -106,9 +105,9 @@ def test_a_frame_comes_when_its_last_bit_does():
 
 
 def test_copies_reach_receivers_one_after_another():
-    """Each receiver's copy is stamped when its own work is done: the last of three waits for two more copies than the first. VMs alternate between the two nodes, so the second is on the other one. The first copy fetches the packet for all.
-
-    VMs are dealt over the two nodes in turn, so that the second is on the other one. The first copy has fetched the packet for all of them.
+    """Each receiver's copy is stamped when its own work is done: the last of three waits for two more copies than the
+    first. VMs alternate between the two nodes, so the second is on the other one. The first copy fetches the packet for
+    all.
     """
     point = replay(quiet(spec(3)), 10 * US)
     host = build_host(point, Streams(1, 0))
@@ -227,10 +226,9 @@ def test_a_periodic_guest_ticks_while_it_idles_too():
 
 @pytest.mark.parametrize("split", [False, True])
 def test_events_grow_with_interrupts_and_not_with_packets(split: bool):
-    """Eight times the packets at the same interrupt rate: no additional event per packet, and at most one more per interrupt. As packets and interrupts are not in phase, a poll may find another packet at its end, and an interrupt may arrive during a longer burst of the guest.
-
-    An interrupt may have one event more. As packets and interrupts are in phase with nothing, a poll may find another packet at its end,
-    and an interrupt may come in the midst of a guest's longer burst.
+    """Eight times the packets at the same interrupt rate: no additional event per packet, and at most one more per
+    interrupt. As packets and interrupts are not in phase, a poll may find another packet at its end, and an interrupt
+    may arrive during a longer burst of the guest.
     """
     slow = {"hardware__nics__vmnic0__interrupt_interval": "125 us"}
     few, many = run(spec(rate=9_000.0, split=split, **slow)), run(spec(rate=72_000.0, split=split, **slow))

@@ -56,9 +56,8 @@ def test_vcpus_that_are_no_vm_of_their_own_drift_apart():
 
 
 def test_a_vcpu_is_stopped_and_started_at_the_looks_that_the_thresholds_name():
-    """PCPU 1 runs a system world until 11 ms, and the second vCPU waits. The first is stopped at a lead of 4 ms, and the second runs on its PCPU; the first may resume at a lead of 2 ms.
-
-    The first is stopped when it leads by 4 ms, so that the second runs where it ran; it may go on when it leads by 2 ms.
+    """PCPU 1 runs a system world until 11 ms, and the second vCPU waits. The first is stopped at a lead of 4 ms, and
+    the second runs on its PCPU; the first may resume at a lead of 2 ms.
     """
     host = bare_host(cores=2, free=True)
     system = Labourer(host, "system", system=True, pcpu=1)
@@ -86,9 +85,8 @@ def test_a_vcpu_is_stopped_and_started_at_the_looks_that_the_thresholds_name():
 
 
 def test_a_vcpu_that_waits_is_stopped_too():
-    """One PCPU, turns of 3.5 ms: the vCPU that ran first is in the queue at 4 ms, 3.5 ms ahead, and leaves it. The other runs at 7 ms; at 9 ms the lead is 1.5 ms.
-
-    The other has its turn at 7 ms; at 9 ms the lead is 1.5 ms.
+    """One PCPU, turns of 3.5 ms: the vCPU that ran first is in the queue at 4 ms, 3.5 ms ahead, and leaves it. The
+    other runs at 7 ms; at 9 ms the lead is 1.5 ms.
     """
     host = bare_host(free=True, quantum=3500 * US)
     ahead, behind, third = (Labourer(host, name) for name in ("vm.0", "vm.1", "third"))
@@ -110,10 +108,9 @@ def test_a_vcpu_that_waits_is_stopped_too():
 
 
 def test_time_halted_puts_a_vcpu_neither_ahead_nor_behind():
-    """A wide VM: the first vCPU waits on its node until 30 ms, the second wakes at 20.5 ms on another. At the check at 21 ms they are level; at 25 ms the second leads by 4 ms and is stopped. Both wait until 30 ms; at 32 ms the lead is 2 ms.
-
-    At the look at 21 ms they are level; at 25 ms the second leads by 4 ms and is stopped. Both stand still until 30 ms; at 32 ms the
-    lead is 2 ms.
+    """A wide VM: the first vCPU waits on its node until 30 ms, the second wakes at 20.5 ms on another. At the check at
+    21 ms they are level; at 25 ms the second leads by 4 ms and is stopped. Both wait until 30 ms; at 32 ms the lead is
+    2 ms.
     """
     host = bare_host(sockets=2, cores=1, free=True)
     system = Labourer(host, "system", system=True, pcpu=0)

@@ -179,9 +179,8 @@ def test_a_vcpu_that_moves_to_another_core_pays_for_it() -> None:
 
 
 def test_system_worlds_and_vcpus_that_share_for_less_than_a_period_stay() -> None:
-    """Two system worlds on node 0; on node 1 a vCPU comes twice when no core is idle, and soon finishes. The check at 25 ms, due since the other core became idle at 20 ms, finds the two together again since 24.5 ms.
-
-    The look at 25 ms, which is due since the other core became idle at 20, finds them together again since 24.5.
+    """Two system worlds on node 0; on node 1 a vCPU wakes twice while no core is idle, and soon finishes. The check at
+    25 ms, due since the other core became idle at 20 ms, finds the two together again since 24.5 ms.
     """
     host = bare_host(cores=2, sockets=2, threads=2, free=True)
     systems = [Labourer(host, str(i), pcpu=i, system=True) for i in (0, 1)]

@@ -42,12 +42,10 @@ def count_in(host: Host, span: int) -> tuple[int, int]:
 
 
 def check_trips(spec, cap: int, trips: int, wire: int, work_ns: float) -> Host:
-    """Each round trip takes the time of wire and work, and six or seven events. The NIC's timer is set twice for one interrupt: for a completion with a very late deadline, and for the frame that comes earlier. With a cap of 1 the guest calls for every packet; otherwise the packet leaves at the halt, and the 4 ms timer expires once without effect.
-
-    The NIC's timer is set twice for one interrupt: for a completion that waits for very long, and for the frame that comes before.
-
-    With a cap of 1 every packet is enough for the guest to call; else it goes when the guest halts, and what is armed for
-    4 ms later falls due in vain, once in that time.
+    """Each round trip takes the time of wire and work, and six or seven events. The NIC's timer is set twice for one
+    interrupt: for a completion with a very late deadline, and for the frame that comes earlier. With a cap of 1 the
+    guest calls for every packet; otherwise the packet leaves at the halt, and the 4 ms timer expires once without
+    effect.
     """
     host = build(spec, 20 * MS)
     trip = wire + round((work_ns + (ROUND["vmk_call"] if cap == 1 else 0)) * NS)

@@ -97,9 +97,9 @@ def test_who_completes_what(size: str, deferred: bool) -> None:
 
 
 def test_what_nobody_is_in_a_hurry_for_is_completed_in_time() -> None:
-    """A packet every 20 ms: 5 ms after the NIC has sent one, the context is woken to complete it, and the guest is interrupted to free it. The timer is on the context's own PCPU, so that none is interrupted for it; the guest's PCPU is, as the vNIC interrupts from elsewhere.
-
-    The timer that wakes it rings on the context's own PCPU, so that none is interrupted for it; the guest's is, as the vNIC interrupts from elsewhere.
+    """A packet every 20 ms: 5 ms after the NIC has sent one, the context is woken to complete it, and the guest is
+    interrupted to free it. The timer is on the context's own PCPU, so that none is interrupted for it; the guest's PCPU
+    is, as the vNIC interrupts from elsewhere.
     """
     slow: dict[str, Any] = {
         "flow": {"rate": None, "interval": "20 ms"},

@@ -1,9 +1,10 @@
 """Random mutants of policy, engine and model: small edits of the source, each of which a test should detect.
 
 A candidate is one edit of one place: a comparison or an arithmetic operator replaced by another, a numeric constant changed, a
-statement dropped. Left alone are assertions, for they are checks themselves, texts of errors, and statements without which a name or an attribute
-is missing: that every run of the line would end in a NameError shows no more than that some test runs it. Every candidate has a random priority that depends on the seed and on its
-own text only, so that the draw (the candidates of least priority) is even, and an edit of one module leaves the rest of it as it was.
+statement dropped. Excluded are assertions, as they are checks themselves, texts of errors, and statements without which
+a name or an attribute is missing: that every run of the line would end in a NameError shows no more than that some test
+runs it. Every candidate has a random priority that depends on the seed and on its own text only, so that the draw (the
+candidates of least priority) is even, and an edit of one module leaves the rest of it as it was.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def planted(mutant: Mutant, text: str) -> str:
     """Return the source of the mutant's module, whose source is ``text``, with the edit.
 
     Raises:
-        LookupError: the module has changed, and the mutant is no candidate any more.
+        LookupError: the module has changed, and the mutant is no longer a candidate.
     """
     tree = ast.parse(text)
     for found, edit in _edited(tree, mutant.path):

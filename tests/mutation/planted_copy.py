@@ -64,7 +64,7 @@ class PlantedCopy:
         """Replace the text of a file within the context.
 
         Raises:
-            SyntaxError: the text is no Python source.
+            SyntaxError: the text is not Python source.
         """
         file = self.folder / path
         if file.suffix == ".py":

@@ -51,6 +51,6 @@ def test_the_title_names_the_run_the_cut_and_the_flag():
 
 
 def test_a_failed_run_has_no_warm_up():
-    """The reason is told instead."""
+    """The error has the reason."""
     with pytest.raises(InputError, match="InvariantError: lost"):
         draw_warm_up(record(error="Traceback\nInvariantError: lost"))

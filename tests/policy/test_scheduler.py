@@ -65,7 +65,7 @@ def test_system_worlds_go_first_then_the_least_virtual_time():
     ],
 )
 def test_who_yields_at_the_end_of_a_batch(running: Schedulable, waiting: Schedulable, stay: int, expected: bool):
-    """A vCPU gives way to system worlds at once, to others only after a quantum."""
+    """A vCPU yields to system worlds at once, to other vCPUs only after a quantum."""
     assert POLICY.yields(running, queue(waiting), stay) is expected
 
 

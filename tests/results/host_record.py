@@ -59,7 +59,7 @@ _LEVELS = (
 
 
 def host_record(changes: Mapping[str, tuple[int, ...]] | None = None, **fields: object) -> RunRecord:
-    """The record, idle but for what is said.
+    """A record of an idle host with some changes.
 
     Args:
         changes: by counter, its growth over the window for each entity (it grew as much before, which does not count); of a level its

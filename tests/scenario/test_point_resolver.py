@@ -36,7 +36,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def test_a_sweep_resolves_each_point_once(tmp_path: Path, resolved: list[object]) -> None:
-    """Loaded, planned at both fidelities and for expectations: as many resolutions as points."""
+    """A scenario is loaded, and planned at both fidelities and for expectations: each point is resolved once."""
     (tmp_path / "small.yaml").write_text(changed())
     scenario = load(tmp_path / "small.yaml", axes={"receivers": "1..50"})
     for fidelity in (Fidelity(), Fidelity(quick=True)):

@@ -1,7 +1,8 @@
 """Every oracle of `hostsim verify`, shortened.
 
-A case is run for a twentieth of its full length in 24 replications. It passes when its 99.9 % interval contains what theory says and is no
-wider than seven times what the full case allows: 7 % of theory for a mean, 21 % at a load of 0.95 or more and for a quantile.
+A case is run for a twentieth of its full length in 24 replications. It passes if its 99.9 % interval contains the
+theoretical value and is at most seven times as wide as the full case allows: 7 % of theory for a mean, 21 % at a load
+of 0.95 or more and for a quantile.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def cost_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def last_come_first_served(patch: pytest.MonkeyPatch) -> None:
-    """Of waiting worlds with equal right, the last one goes first."""
+    """Among equal waiting worlds, the last one runs first."""
     original = Node.enqueue
 
     def enqueue(self, pcpu, world, now):
@@ -91,7 +91,7 @@ def last_come_first_served(patch: pytest.MonkeyPatch) -> None:
 
 
 def most_used_first(patch: pytest.MonkeyPatch) -> None:
-    """The vCPU with the most virtual time goes first instead of the one with the least."""
+    """The vCPU with the most virtual time runs first instead of the one with the least."""
     patch.setattr(
         ProportionalShare,
         "first_vcpu",

@@ -248,7 +248,7 @@ def test_counters_and_interrupts_stand_under_their_parts(seen: Timeline, read: R
 
 
 def test_the_window_itself_is_a_slice_that_says_what_was_run(read: Read) -> None:
-    """A later reader of the file knows what it is."""
+    """The file describes its run."""
     assert read.slices["splitrx"] == [Slice(TITLE, 2_000_000, 5_000_000)]
 
 

@@ -61,7 +61,7 @@ def test_several_servers(servers, load, waits, wait):
     ],
 )
 def test_loss(load, capacity, lost):
-    """Share lost of what comes."""
+    """Share of arrivals that is lost."""
     assert closed_form.mm1k_loss(load, capacity) == pytest.approx(lost, rel=1e-5)
 
 

@@ -185,7 +185,7 @@ def test_vnics_take_the_networks_in_the_order_of_their_numbers() -> None:
 
 
 def test_an_e1000_is_simulated_where_the_guest_has_a_driver() -> None:
-    """There, settings for a vmxnet3 are ignored like all others; elsewhere it is a vmxnet3."""
+    """On an e1000, settings for a vmxnet3 are ignored like all others; on other platforms the vNIC is a vmxnet3."""
     text = VNIC.replace("vmxnet3", "vlance") + 'ethernet0.coalescingScheme = "disabled"\n'
     scenario = machine(text)
     assert vnics(scenario) == ["e1000 throttled"]
