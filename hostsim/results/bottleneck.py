@@ -777,12 +777,12 @@ class _Path:
                 if flow.allowed < HELD * flow.window
                 else ""
             )
-            reason = f"{many} a window of {per_connection / 1024:.3g} KiB{' each' if count > 1 else ''}{grows}, at a round trip of {trip_us:.3g} us: nothing on the way is full."
+            reason = f"{many} a window of {per_connection / 1024:.3g} KiB{' each' if count > 1 else ''}{grows}, at a round trip of {_plain(trip_us)} us: nothing on the way is full."
             relief = "a larger window, more connections (streams), or a shorter delay"
             share = 100.0 * flow.in_flight / flow.window if flow.window else 0.0
             return Bottleneck("window", flow.name, share, reason=reason, relief=_relief(relief))
         if flow.users:
-            reason = f"{flow.users} users of {flow.name} wait for their answers, {took_us:.3g} us each: nothing on the way is full."
+            reason = f"{flow.users} users of {flow.name} wait for their answers, {_plain(took_us)} us each: nothing on the way is full."
             relief = "more users or connections at a time"
             return Bottleneck("users", flow.name, 100.0 * (1.0 - thinking), reason=reason, relief=_relief(relief))
         return self._load(flow)
@@ -806,7 +806,7 @@ class _Path:
         stage = max(times, key=lambda stage: times[stage])
         resource, words, shorter = _STAGES[stage]
         share, trip_us = 100.0 * times[stage] / whole, whole / count / 1e6
-        reason = f"A round trip of {flow.name} takes {trip_us:.3g} us, of which {words} {times[stage] / count / 1e6:.3g} us: nothing on the way is full."
+        reason = f"A round trip of {flow.name} takes {_plain(trip_us)} us, of which {words} {_plain(times[stage] / count / 1e6)} us: nothing on the way is full."
         return Bottleneck(resource, flow.name, share, reason=reason, relief=_relief(shorter))
 
     def _load(self, flow: _Flow) -> Bottleneck:
@@ -860,7 +860,12 @@ class _Path:
         if queue is None or not count or not LARGE_PART * total <= longest * count <= total:
             return ""
         latency_us, wait_us = total / count / 1e6, longest / 1e6
-        return f" Of their latency, {latency_us:.3g} us on average, about {wait_us:.3g} us pass in {queue.words} {queue.name}."
+        return f" Of their latency, {_plain(latency_us)} us on average, about {_plain(wait_us)} us pass in {queue.words} {queue.name}."
+
+
+def _plain(value: float) -> str:
+    """Three significant digits, without an exponent for large values."""
+    return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
 
 
 _TCP: Final = ("connections", "window", "allowed", "in_flight")

@@ -448,9 +448,11 @@ def _explained(fault: Fault) -> Fault:
     given = fault.given.strip("'\"")
     for section, name in _looked_up(fault, given):
         if (row := known_names()[section].get(name.casefold())) is not None:
-            message = f"{name} is known and not modelled: it would change {row.changes}"
-            if row.changes.startswith("nothing"):
-                message = f"{name} is known by another name: it changes {row.changes}"
+            message = f"{name} is known and not modelled; difference: {row.changes}"
+            if row.changes == "nothing":
+                message = f"{name} is known by another name"
+            elif row.changes.startswith("nothing"):
+                message = f"{name} is known by another name; difference: {row.changes}"
             return replace(fault, message=message, given="", allowed=row.nearest, nearest="")
     release, suggested = _RELEASE.fullmatch(given), _RELEASE.fullmatch(fault.nearest)
     is_other = release is not None and suggested is not None and release[1] != suggested[1]

@@ -44,6 +44,14 @@ def test_metrics_have_a_column_each_and_one_for_what_was_published_of_them() -> 
     assert rows == [("0", "", "21 ± 2.5", "–"), ("splitRxMode", "about 2", "3 ± 2.5", "–")]
 
 
+def test_a_wide_interval_is_written_without_an_exponent() -> None:
+    """Two significant digits: 420, not 4.2e+02."""
+    wide = table()
+    wide["loss"] *= 170
+    _, rows = table_cells(wide, TableSpec("t", (), "split", ("loss",), {"receivers": 2}), [])
+    assert rows[0][1] == "3570 ± 420"
+
+
 def test_a_drawn_table_has_a_cell_for_each_word() -> None:
     """It is a figure like the others, and saved with them."""
     ax = draw(table(), TableSpec("t", (), "split", ("loss",), {"receivers": 2}))

@@ -139,7 +139,7 @@ def test_a_window_limits_with_the_round_trip_of_little_s_law() -> None:
     tcp = {f"tcp.{name}": Series(("copy",), np.array([[value]] * 4)) for name, value in levels.items()}
     found = bottleneck(replace(record, series={**record.series, **tcp}))
     assert str(found) == "window copy"
-    assert "4 connections of copy have a window of 64 KiB each, at a round trip of 5e+03 us" in found.reason
+    assert "4 connections of copy have a window of 64 KiB each, at a round trip of 5,000 us" in found.reason
 
 
 def test_of_requests_and_replies_the_largest_stage_limits() -> None:

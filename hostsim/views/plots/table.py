@@ -134,7 +134,9 @@ def _mean(rows: pd.DataFrame, metric: str) -> str:
     if measured.empty:
         return "–"
     interval = intervals_of(measured, metric)[0]
-    half = f" ± {interval.half:.2g}" if np.isfinite(interval.half) and interval.half else ""
+    half = ""
+    if np.isfinite(interval.half) and interval.half:
+        half = f" ± {number(float(f'{interval.half:.2g}'))}"
     return number(interval.mean) + half
 
 
