@@ -1,6 +1,7 @@
 """Build hook of the wheel: compiles the hot modules into it, or leaves a pure wheel if that fails.
 
-``HOSTSIM_PURE=1`` asks for the pure wheel. An editable installation has no compiled modules: `make setup` makes those of a checkout.
+``HOSTSIM_PURE=1`` requests the pure wheel. An editable installation has no compiled modules; `make setup` compiles
+those of a checkout.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]  # generic in hatchling's sources, not when it runs
-    """Adds compiled modules to a wheel, and the tag of the interpreter and platform that they are for."""
+    """Adds compiled modules to a wheel, and the tag of their interpreter and platform."""
 
     PLUGIN_NAME = "custom"
 

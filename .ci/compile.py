@@ -1,6 +1,6 @@
 """Compile the hot modules to ``build/compiled``, unless they are up to date.
 
-With arguments: to another folder, together with other sources, whose classes are then native as theirs are::
+Arguments are another folder, and further sources that are compiled together, so that their classes are native, too::
 
     python .ci/compile.py build/bench tests/bench/chain_world.py
 """
@@ -28,7 +28,7 @@ TYPES = "--config-file=.ci/mypyc.ini"
 
 
 class _FileByFile(build_ext):
-    """Runs one compiler for each C file, as many at a time as there are processors; setuptools runs one extension at a time."""
+    """Runs a compiler for each C file, as many in parallel as there are processors; setuptools builds one extension at a time."""
 
     def build_extensions(self) -> None:
         """Compile and link all extensions."""
@@ -36,7 +36,7 @@ class _FileByFile(build_ext):
         one_after_another = compiler.compile
 
         def at_the_same_time(sources: Sequence[str], **options: Any) -> list[str]:
-            # The largest takes a tenth of the time of all others, and must not be the last.
+            # The largest takes a tenth of the total time, and must not be the last.
             largest_first = sorted(sources, key=os.path.getsize, reverse=True)
             futures = {file: pool.submit(one_after_another, [file], **options) for file in largest_first}
             return [objects for file in sources for objects in futures[file].result()]
@@ -68,7 +68,7 @@ def main(folder: Path = compiled.FOLDER, *beside: Path) -> None:
     )
     if os.name == "posix":
         large = next(extension for extension in extensions if extension.name.endswith("__mypyc"))
-        # Its functions are only called within it: calls are direct, and may be inlined.
+        # Its functions are only called from within it, so calls are direct and may be inlined.
         large.extra_compile_args += ["-fno-semantic-interposition", "-fvisibility=hidden"]
     steps = [
         "build_ext",

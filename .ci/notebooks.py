@@ -1,9 +1,9 @@
 """Execute the notebooks and store their outputs in place; with ``--check``, compare them with the stored ones.
 
-The figure of a cell with the tag ``figure:NAME`` is a picture of the pages, too: ``docs/images/NAME.png``.
+The figure of a cell with the tag ``figure:NAME`` is also a picture for pages: ``docs/images/NAME.png``.
 
-Runs are kept in ``build/notebooks``, so that the second time is short, as long as the installed code can reuse them; the plug-ins of ``docs/examples`` stand there, too.
-Pictures are not compared: they depend on fonts and on matplotlib; every number and text is.
+Runs are stored in ``build/notebooks`` and reused as long as the code is the same; the plug-ins of ``docs/examples`` are
+copied there. All numbers and texts are compared, but no pictures, as these depend on fonts and on matplotlib.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def main(arguments: list[str]) -> int:
 
 
 def executed(notebook: Any, folder: Path) -> Any:
-    """The notebook with the outputs of a run from top to bottom in a folder, without parts that differ between runs."""
+    """Executes a notebook in a folder; returns it with its outputs, without parts that differ between runs."""
     folder.mkdir(parents=True, exist_ok=True)
-    # notices name runs of other code, and a notebook prints whether it wrote a file for the first time
+    # messages mention runs of other code, and a notebook prints whether it wrote a file for the first time
     remove(prunable(runs_in(folder / "results"), needed=()))
     for stale in folder.iterdir():
         if stale.is_dir() and stale.name != "results":

@@ -1,8 +1,8 @@
 """Prose linter: proselint's checks and our own patterns, over pages, help texts, messages and the report's page.
 
-``python .ci/prose.py`` prints each finding with file, line and better words, and exits with 1 where there is one; ``make lint`` runs it.
-Left out are what proselint takes amiss in code and tables (quotes, dots, repeated first words of list items), quoted words, and
-decisions and changelog, which are history.
+``python .ci/prose.py`` prints each finding with file, line and better words, and exits with 1 if there are any; ``make
+lint`` runs it. Not checked are quoted words, decisions and the changelog, which are history, and rules of proselint
+that do not suit code and tables (quotes, dots, repeated first words of list items).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ MESSAGES = {
 
 @dataclass(frozen=True)
 class Text:
-    """A text to lint, with the place of its beginning."""
+    """A text to lint, with file and line of its beginning."""
 
     file: str
     line: int
@@ -79,7 +79,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding, with better words."""
+    """A finding, with a better wording."""
 
     file: str
     line: int

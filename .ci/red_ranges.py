@@ -2,7 +2,7 @@
 
 ``range`` is the value with root seed 1, which is what continuous integration runs and which is the same on any machine. ``other_runs`` is the interval
 in which the value with one further root seed lies in 99 % of the cases, by mean and deviation of those measured: t(n - 1, 0.995) s sqrt(1 + 1/n).
-Both are rounded outwards. Claims that are not as listed are printed, for a hand to list them or to take them off the list.
+Both are rounded outwards. Claims that differ from the list are printed, and are added or removed by hand.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def measured(
         text: the list.
         listed: its entries.
         found: quick verdicts by claim, with the root seeds from 1 on.
-        full: those at full fidelity with root seed 1, as far as there are any.
+        full: verdicts at full fidelity with root seed 1, if there are any.
     """
     said = []
     for claim, verdicts in found.items():

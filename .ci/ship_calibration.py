@@ -1,7 +1,8 @@
 """Ship a calibration: the best fit as the constants of the shipped files, its ensemble, and its results.
 
-``python .ci/ship_calibration.py FOLDER`` takes the folder that ``hostsim calibrate -o FOLDER`` has filled. A number that the fit has moved by
-less than `LEAST_MOVED` standard deviations of its prior gets its stated value; every other one gets the fitted value, with the stated one beside it.
+``python .ci/ship_calibration.py FOLDER`` reads the folder that ``hostsim calibrate -o FOLDER`` wrote. A number that the
+fit moved by less than `LEAST_MOVED` standard deviations of its prior gets its stated value; any other gets the fitted
+value, with the stated value as its prior.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Edit:
     path: tuple[Any, ...]
     number: str
     value: str
-    """Empty if the file already has it."""
+    """Empty if the file already has this value."""
     prior: str | None
 
 
@@ -49,7 +50,7 @@ def main(folder: Path) -> None:
     """Write all shipped files of a calibration.
 
     Args:
-        folder: of the calibration.
+        folder: folder of the calibration.
     """
     target = data_root() / "calibration"
     shutil.copy(folder / "fit.json", target / "fit.json")

@@ -1,1 +1,1 @@
-"""What Sphinx needs to build the pages: the reference, written from the product itself, and sessions that are run."""
+"""Sphinx extensions of the pages: the reference, which is generated from the product, and sessions that are run."""

@@ -1,4 +1,5 @@
-"""Page of the shipped calibration: the best fit with what holds each number, and each experiment predicted by all others.
+"""Page of the shipped calibration: the best fit, the claims that determine each number, and each experiment predicted
+from all others.
 
 ``python -m hostsim_docs.calibration_page FILE`` writes it from ``scenarios/calibration/fit.json``, as `make calibration-page` does for the documentation.
 """
@@ -58,7 +59,7 @@ def page(found: Mapping[str, Any], count: str = "") -> str:
     """The page as Markdown.
 
     Args:
-        found: what ``fit.json`` holds.
+        found: content of ``fit.json``.
         count: a sentence on the fitted numbers.
     """
     moved = [one for one in found["numbers"] if abs(one["moved"]) >= LEAST_MOVED]

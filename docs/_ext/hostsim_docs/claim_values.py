@@ -30,13 +30,13 @@ KEPT = ("claim", "value", "bound", "ci_low", "ci_high", "deterministic", "verdic
 
 
 def read(file: Path = FILE) -> dict[str, Any]:
-    """The kept verdicts: ``fidelity``, ``seed``, and under ``verdicts`` those by claim."""
+    """The stored file: ``fidelity``, ``seed``, and ``verdicts`` by claim."""
     kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return kept | {"verdicts": {verdict["claim"]: verdict for verdict in kept["verdicts"]}}
 
 
 def verdicts(kept: Mapping[str, Any]) -> dict[str, Verdict]:
-    """The stored verdicts as values, by claim: bands of ``claims.csv``, ranges of ``known_red.yaml``, all else of `read`."""
+    """The stored verdicts by claim, with bands from ``claims.csv`` and ranges from ``known_red.yaml``."""
     red = known_red()
     return {
         claim.id: Verdict(
@@ -56,7 +56,9 @@ def verdicts(kept: Mapping[str, Any]) -> dict[str, Verdict]:
 
 
 def disagreements(kept: Mapping[str, Any]) -> list[str]:
-    """Where stored verdicts disagree with ``claims.csv`` and ``known_red.yaml``: claims without a verdict, other bands, other known reds; nothing is simulated."""
+    """Disagreements of stored verdicts with ``claims.csv`` and ``known_red.yaml``: missing verdicts, different bands,
+    different known reds. Nothing is simulated.
+    """
     quick = kept["fidelity"] == "quick"
     found = [f"{claim}: has no stored verdict" for claim in claims() if claim not in kept["verdicts"]]
     found += [f"{claim}: is not a claim" for claim in kept["verdicts"] if claim not in claims()]
@@ -77,14 +79,14 @@ def disagreements(kept: Mapping[str, Any]) -> list[str]:
 
 
 def text(verdicts: Iterable[Mapping[str, object]], *, quick: bool, seed: int) -> str:
-    """Verdicts, as `hostsim check --json` prints them, as the text of the file; those of published claims alone."""
+    """Text of the file: the verdicts on published claims, as `hostsim check --json` prints them."""
     kept = [{name: verdict[name] for name in KEPT} for verdict in verdicts if verdict["kind"]]
     whole = {"fidelity": "quick" if quick else "full", "seed": seed, "verdicts": kept}
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> None:
-    """Judge all claims, or the named ones, and write their verdicts; those of other claims stay as they are stored."""
+    """Judge all claims, or the named ones, and write their verdicts; stored verdicts of other claims are kept."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("claims", nargs="*")

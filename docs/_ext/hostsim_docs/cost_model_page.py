@@ -1,4 +1,5 @@
-"""Page of the cost model: every constant with its value, the one stated before a calibration, its range and the reason.
+"""Page of the cost model: every constant with its value, the value stated before a calibration, its range and its
+reason.
 
 ``python -m hostsim_docs.cost_model_page FILE`` writes it, as `make cost-model` does for the documentation.
 """
@@ -24,7 +25,7 @@ def page(
 
     Args:
         constants: all of them.
-        count: of the fitted numbers, inputs included; left out by default.
+        count: count of the fitted numbers, including inputs; omitted by default.
         chosen: numbers that were chosen after an outcome had been seen, by name; none by default.
     """
     lines = [Path(__file__).with_name("cost_model.md").read_text(encoding="utf-8").rstrip(), ""]
@@ -50,7 +51,7 @@ def page(
 
 
 def _is_moved(constant: Constant) -> bool:
-    """True of a constant whose value is not the one that its prior is made from."""
+    """True for a constant whose value differs from the median of its prior."""
     return constant.prior not in (None, constant.value)
 
 
@@ -60,7 +61,7 @@ def _value(constant: Constant) -> str:
 
 
 def _prior(constant: Constant) -> str:
-    """The value that the prior is made from; empty where nothing is beside the value."""
+    """The median of the prior; empty if it equals the value."""
     return "" if constant.prior is None else f"{constant.prior:,.12g} {constant.unit}".rstrip()
 
 
@@ -70,7 +71,7 @@ def _between(constant: Constant) -> str:
 
 
 def shipped_page() -> str:
-    """The page of the shipped constants, and of the count of what is fitted."""
+    """The page of the shipped constants, with the count of fitted numbers."""
     return page(shipped_constants(), count_fitted(), read_fitted_inputs())
 
 

@@ -1,4 +1,4 @@
-"""Page of effects: each setting at both ends of its range, on a small host where it matters.
+"""Page of effects: each setting at both ends of its range, on a small host on which it has an effect.
 
 ``python -m hostsim_docs.effects_page FILE`` runs all cases and writes it, as `make effects-page` does for the documentation.
 """
@@ -33,13 +33,13 @@ from hostsim_docs.settings import platforms
 __all__ = ["Case", "Effect", "accepted", "cases", "page", "run"]
 
 REPLICATIONS = 2
-"""Runs at each end; those of one number have the same random numbers at both."""
+"""Number of runs at each end; runs with the same number have the same random numbers at both ends."""
 LEAST = 0.02
-"""Least difference of the means, as a share of the larger one."""
+"""Smallest difference of the means, as a share of the larger one."""
 _ROOT = Path(__file__).parents[3]
 _SECTIONS = {"advanced": "host.advanced", "kernel": "host.kernel", "vmx": "vms.NAME.vmx"}
 _WIRING = {"kind", "to", "sender", "network", "networks", "port_group_of"}
-"""Keys that say which parts belong together; another value is another host, or refused."""
+"""Keys that connect parts: another value is a different host, or is refused."""
 _SHARED = re.compile(r".*\.(arrivals|service)\.(.+)")
 _KIND = re.compile(r"traffic\.NAME \(kind: (\w+)\)")
 _GROUPS = {
@@ -60,7 +60,7 @@ _OF_NIOC = re.compile(r"nioc\.(system|vms)\.\w+")
 
 @dataclass(frozen=True)
 class Case:
-    """A setting, a host on which it matters, and the ends of its range."""
+    """A setting, a host on which it has an effect, and the ends of its range."""
 
     name: str
     """Name in the table."""
@@ -68,28 +68,28 @@ class Case:
     path: str
     ends: tuple[Any, ...]
     measure: str = ""
-    """Measure that must differ; empty where a warning is expected."""
+    """Metric that must differ; empty if a warning is expected."""
     beside: Mapping[str, Any] = field(default_factory=dict)
     """Further values at both ends."""
     runs: int = REPLICATIONS
-    """Replications at each end."""
+    """Number of replications at each end."""
     why: str = ""
-    """Why the ends are not those of the range, or why there is one value."""
+    """Reason why the values are not the ends of the range, or why there is only one."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a case gave: the values of its measure at the ends, or a message."""
+    """Result of a case: the values of its metric at the ends, or a message."""
 
     case: Case
     values: tuple[tuple[float, ...], ...] = ()
-    """For each end the value of each replication."""
+    """Value of each replication, for each end."""
     message: str = ""
-    """Warning, or refusal, of hostsim."""
+    """Warning or refusal by hostsim."""
 
     @property
     def differs(self) -> bool:
-        """True where all runs of one end have more than all of the other, and the means are apart."""
+        """True if all values at one end exceed all values at the other, and the means differ enough."""
         if len(self.values) < 2:
             return False
         low, high = sorted((self.values[0], self.values[-1]), key=sum)
@@ -98,12 +98,12 @@ class Effect:
 
     @property
     def passes(self) -> bool:
-        """True for an effect where one is expected, else for a message."""
+        """True for an effect if one is expected, else for a message."""
         return self.differs if self.case.measure else bool(self.message)
 
 
 def accepted() -> dict[str, SettingSpec | None]:
-    """Every setting and key that a scenario may have, each by its name in the table; a setting of a platform as its newest version has it."""
+    """Every setting and key that a scenario may have, by its name in the table; settings of a platform as in its newest version."""
     found: dict[str, SettingSpec | None] = {}
     for section, path in _SECTIONS.items():
         for spec in platforms().values():
@@ -134,7 +134,7 @@ def _name(path: str, scenario: Mapping[str, Any]) -> str:
 
 
 def cases() -> list[Case]:
-    """The cases of the file beside this module, and one for each setting that is not modelled."""
+    """The cases in the file beside this module, and one for each setting that is not modelled."""
     found: dict[str, Case] = {}
     for entry in yaml.safe_load(Path(__file__).with_name("effects.yaml").read_text(encoding="utf-8")):
         scenario = {"scenario": "effect", "question": "Does it matter?", **entry["host"]}
@@ -171,7 +171,7 @@ def _has(spec: PlatformSpec, name: str) -> bool:
 
 
 def _ends_in_vain(setting: SettingSpec) -> tuple[Any, ...]:
-    """Both ends of a setting that is not modelled, or of one that has one value."""
+    """Both ends of a setting that is not modelled, or its only value."""
     if setting.choices is not None and len(setting.choices) == 1:
         return (setting.choices[0], "another value")
     if setting.choices is not None:
@@ -185,7 +185,7 @@ def _ends_in_vain(setting: SettingSpec) -> tuple[Any, ...]:
 
 
 def _changed(scenario: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A scenario with other values at some dotted paths; none takes a key away."""
+    """A scenario with other values at some dotted paths; None removes a key."""
     changed: dict[str, Any] = deepcopy(dict(scenario))
     for path, value in changes.items():
         above, _, setting = path.partition(".vmx.") if ".vmx." in path else path.rpartition(".")
@@ -257,7 +257,7 @@ def _row(effect: Effect, start: str) -> list[str]:
 
 
 def _text(end: object) -> str:
-    """An end as YAML has it."""
+    """An end in YAML notation."""
     if end is None:
         return "no key"
     return str(yaml.safe_dump(end, default_flow_style=True, width=1000)).removesuffix("\n").removesuffix("\n...")
@@ -268,7 +268,7 @@ def _mean(values: Sequence[float]) -> str:
 
 
 def main() -> int:
-    """Run all cases and write the page; returns 1 unless each has an effect, or a message where it should."""
+    """Run all cases and write the page; returns 1 unless each has the expected effect or message."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("file", type=Path)
     options = parser.parse_args()

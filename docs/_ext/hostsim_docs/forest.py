@@ -1,4 +1,4 @@
-"""The forest plot of all claims: value, interval and accepted band over what was published, by experiment."""
+"""The forest plot of all claims: value, interval and accepted band over the published value, by experiment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEAST, _MOST = 0.47, 2.13
 _WIDTH, _ROW, _TOP, _BOTTOM = 9.375, 0.168, 0.66, 0.42
 """Width of the figure, 900 pixels, height of a row, and margins, in inches."""
 _LABELS = 0.29
-"""Share of the width that the labels of a column have."""
+"""Share of the width for the labels of a column."""
 
 
 def draw_forest(rows: Iterable[Row]) -> Figure:

@@ -55,7 +55,7 @@ def page(listed: list[Experiment], shown: dict[str, list[tuple[str, str]]], fold
     Args:
         listed: the experiments, in their order.
         shown: file and words of each figure, by scenario.
-        folder: of the pictures, beside the page.
+        folder: folder of the pictures, beside the page.
     """
     parts = [HEAD]
     for title, link, names in listed:

@@ -26,7 +26,7 @@ OF_CLASS = "\n   :members:\n   :undoc-members:\n   :exclude-members: __init__, _
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, as its help says it."""
+    """Every command with its arguments and options, as in its help."""
     import typer
 
     from hostsim.cli.app import app
@@ -60,7 +60,7 @@ def _command(name: str, command: Any, above: Any) -> str:
 
 
 def _argument(parameter: Any) -> str:
-    """An argument as usage lines show it: in brackets where it may be left out, with dots where there may be several."""
+    """An argument as in usage lines: in brackets if it is optional, with dots if it is repeatable."""
     name = parameter.metavar or parameter.name.upper()
     return (name if parameter.required else f"[{name}]") + ("" if parameter.nargs == 1 else "...")
 

@@ -15,25 +15,25 @@ from hostsim_docs.markdown import code, table
 __all__ = ["ALL", "HEADINGS", "MEANING", "PredictedInterval", "one_by_one", "rows"]
 
 NAIVE = 0.2
-"""Half of the width, as a share of the value, of the intervals that others have to be better than."""
+"""Half-width, as a share of the value, of the intervals with which others are compared."""
 HEADINGS = ("kind", "asked", "inside", "median width", "median error", "score", "by the prior", "by 20 %")
 MEANING = """\
 *Inside* is the share of published values in the 90 % interval, or of published bands and directions that overlap it; the target is 80 to 97 %. Width, error and score are relative to the published value. The interval score (Gneiting and Raftery, 2007) is the width plus twenty times the distance by which the published value is outside; smaller is better. The table has medians, because an error relative to a loss near zero is enormous. The last columns have the scores of intervals from the prior alone, and of intervals of 20 % on both sides of the same value.
 """
 ALL = "all"
-"""The group of those in no other, and the kind of the last row."""
+"""Group of predictions without another group, and kind of the last row."""
 
 
 @dataclass(frozen=True)
 class PredictedInterval:
-    """A 90 % prediction interval beside what was published, in its unit."""
+    """A 90 % prediction interval and the published value, in its unit."""
 
     name: str
     group: str
-    """Within which kinds are counted."""
+    """Group within which kinds are counted."""
     kind: str
     published: float | None
-    """None where only a direction is published."""
+    """The published number; None if only a direction is published."""
     band: Band
     low: float
     value: float
@@ -43,7 +43,7 @@ class PredictedInterval:
 
     @property
     def is_inside(self) -> bool:
-        """True when the published value lies in the interval, or, of a band alone, when the band meets it."""
+        """True if the published value is in the interval; for a published band, if the band overlaps it."""
         low, high = self.band.low, self.band.high
         if self.kind != "direction" and self.published is not None and None not in (low, high):
             return self.low <= self.published <= self.high
@@ -51,7 +51,7 @@ class PredictedInterval:
 
 
 def rows(found: Sequence[PredictedInterval]) -> list[tuple[str, ...]]:
-    """The scores by group and kind, then by kind, then of all: a group and the cells of `HEADINGS`; none of nothing."""
+    """The scores by group and kind, then by kind, then of all: a group and the cells of `HEADINGS`. Empty without intervals."""
     if not found:
         return []
     groups = [(name, [one for one in found if one.group == name]) for name in dict.fromkeys(one.group for one in found)]

@@ -29,7 +29,7 @@ _QUANTITY = re.compile(r"a number and a unit of (\w+), one of [^;]*?(?= or |$)")
 
 @dataclass(frozen=True)
 class Section:
-    """A mapping of a file: where it stands, and the model that reads it."""
+    """A mapping in a file: its path, and the model that reads it."""
 
     path: str
     model: type[BaseModel]
@@ -96,7 +96,7 @@ def _assumable() -> set[tuple[str, str]]:
 
 
 def _sections(*roots: tuple[type[BaseModel], str], assumable: set[tuple[str, str]] | None = None) -> str:
-    """A section for each mapping of some files; one that stands in several places is told at the first."""
+    """A section for each mapping of some files; a mapping with several places is described at the first."""
     sections = [section for model, name in roots for section in walk(Section(name, model))]
     seen = {section.model: section for section in reversed(sections)}
     blocks = []
@@ -119,7 +119,7 @@ def _target(model: type[BaseModel]) -> str:
 
 
 def walk(section: Section) -> Iterator[Section]:
-    """A section and those inside it, as deep as they are."""
+    """A section and its subsections, recursively."""
     yield section
     for key, field in section.model.model_fields.items():
         for inner, step in _models(field.annotation, f"{field.alias or key}"):
@@ -128,7 +128,7 @@ def walk(section: Section) -> Iterator[Section]:
 
 
 def _models(annotation: Any, step: str) -> Iterator[tuple[type[BaseModel], str]]:
-    """Models inside an annotation, with the path that leads to each."""
+    """Models inside an annotation, each with its path."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         kind = annotation.model_fields.get("kind")
         values = get_args(kind.annotation) if kind is not None else ()
@@ -165,18 +165,18 @@ def _row(
 
 
 def _short(path: str) -> str:
-    """What a link to a section says: of one that is told apart by its kind only that."""
+    """Text of a link to a section; only the kind, if the section is distinguished by it."""
     kind = re.search(r"\(kind: (\w+)\)$", path)
     return kind[1] if kind else path
 
 
 def _is_amount(value: str) -> bool:
-    """A number or a quantity: names and kinds are nobody's assumptions."""
+    """True for a number or a quantity, as names and kinds cannot be assumptions."""
     return "quantities" in value or "an integer" in value or "a number" in value
 
 
 def _bounds(field: FieldInfo) -> str:
-    """A bound of a quantity, which its allowed text does not tell."""
+    """A bound of a quantity that its allowed text does not contain."""
     text = ""
     if isinstance(field.annotation, type) and field.annotation in (int, float) and _is_quantity(field):
         for entry in field.metadata:

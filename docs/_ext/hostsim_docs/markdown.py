@@ -1,4 +1,4 @@
-"""Tables and links in MyST Markdown, for pages that are generated."""
+"""Tables and links in MyST Markdown, for generated pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["anchor", "code", "linked", "prose", "row", "table"]
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; bars and line ends inside cells do no harm."""
+    """A table; bars and line ends inside cells are escaped."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join(map(row, lines)) + "\n"
 
@@ -24,12 +24,12 @@ def _cell(text: str) -> str:
 
 
 def code(text: object) -> str:
-    """Text as it is typed; nothing where there is none."""
+    """Text as code; empty for an empty text."""
     return f"`{text}`" if str(text) else ""
 
 
 def prose(text: str) -> str:
-    """A docstring's prose, whose code stands between two backticks, as Markdown."""
+    """A docstring as Markdown; its code is between double backticks."""
     return re.sub(r"``(.+?)``", r"`\1`", text)
 
 
@@ -42,7 +42,7 @@ _SUBJECT = re.compile(r"""(?<![\w`"<-])(facts(?:-modern)?|formats) (\d(?:\.\d)?)
 
 
 def linked(page: str) -> str:
-    """A page whose prose links subjects of the bibliography, such as "facts 2.1"; code and headings stay as they are."""
+    """A page with links on subjects of the bibliography, such as "facts 2.1"; code and headings are unchanged."""
     parts = re.split(r"^( *(?:```|~~~).*?^ *(?:```|~~~)|#+ .*?$)", page, flags=re.MULTILINE | re.DOTALL)
     return "".join(part if place % 2 else _SUBJECT.sub(_link, part) for place, part in enumerate(parts))
 

@@ -1,4 +1,5 @@
-"""Page of the predictions: the first value of each measurement for ever beside today's, both commits, the error by kind, and coverage of the prediction intervals.
+"""Page of the predictions: first and today's value of each measurement, both commits, errors by kind, and coverage of
+the prediction intervals.
 
 ``python -m hostsim_docs.predictions_page FILE`` runs them all and writes it, as `make predictions` does for the documentation.
 """
@@ -70,8 +71,8 @@ def page(
 
     Args:
         found: the predictions.
-        intervals: of the shipped ensemble.
-        baselines: of some measurements, by the shipped host and by the ensemble.
+        intervals: intervals of the shipped ensemble.
+        baselines: baselines of some measurements, by the shipped host and by the ensemble.
         quick: fidelity of today's values.
     """
     fidelity = "quick" if quick else "full"
@@ -147,7 +148,7 @@ def _published(one: Measurement) -> str:
 
 
 def _predicted(of_ensemble: Sequence[Prediction], of_priors: Sequence[Prediction]) -> list[PredictedInterval]:
-    """Prediction intervals by the shipped ensemble and by the priors; of what has both."""
+    """Prediction intervals by the shipped ensemble and by the priors, for measurements that have both."""
     found = []
     for one, other in zip(of_ensemble, of_priors, strict=True):
         ahead, before = one.verdict.prediction, other.verdict.prediction
@@ -212,7 +213,7 @@ def baselines() -> list[tuple[Scenario, frozenset[str]]]:
 
 
 def _all_of(ensemble: Ensemble) -> Fidelity:
-    """One run of each member at least; quick ones, for members differ by more than noise."""
+    """At least one run of each member; quick runs suffice, as members differ by more than noise."""
     return Fidelity(quick=True, replications=most_replications(len(ensemble.members)), ensemble=ensemble)
 
 

@@ -31,10 +31,10 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def write_pages(folder: Path, *, plain: bool = False) -> list[Path]:
-    """Write every page into a folder; an unchanged page keeps its time, so that nothing is built for it.
+    """Write every page to a folder; an unchanged page keeps its modification time, so that it is not built again.
 
     Args:
-        folder: is made if it does not exist.
+        folder: folder of the pages; created if missing.
         plain: write the Python interface without directives of Sphinx.
     """
     folder.mkdir(exist_ok=True)
@@ -48,7 +48,7 @@ def write_pages(folder: Path, *, plain: bool = False) -> list[Path]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the pages before Sphinx looks for them, and link subjects of the bibliography on every page."""
+    """Write the pages before Sphinx reads them, and link subjects of the bibliography on every page."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "reference"))
     app.connect("source-read", lambda app, name, source: source.__setitem__(0, linked(source[0])))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

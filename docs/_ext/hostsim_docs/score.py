@@ -1,7 +1,7 @@
 """The score in texts and a figure: blocks of README and pages, written from ``docs/claims.json`` and from the first command of the README.
 
-``python -m hostsim_docs.score`` writes them and the forest plot, as `make score` does; `make claims` judges all claims before. A block lies between
-``<!-- NAME: -->`` and ``<!-- :NAME -->``.
+``python -m hostsim_docs.score`` writes them and the forest plot, as `make score` does; `make claims` also judges all
+claims before. A block is between ``<!-- NAME: -->`` and ``<!-- :NAME -->``.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _sentence(counts: Counter[str], *, quick: bool) -> str:
 
 
 def _coverage() -> str:
-    """How well intervals predict what they did not know, from the pages about it."""
+    """Coverage of the prediction intervals, from the pages about predictions and calibration."""
     pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("calibration.md", "predictions.md")]
     pattern = re.compile(r"^\| all (?:\| all )?\| (\d+) \| (\d+) \(", re.MULTILINE)
     (asked, inside), (_, alone), (measured, predicted) = (row for page in pages for row in pattern.findall(page))
@@ -122,7 +122,7 @@ def _coverage() -> str:
 
 
 def answer_blocks(folder: Path) -> Blocks:
-    """The blocks that the first command of the README prints and draws; it is run in a folder.
+    """The blocks with output and figure of the README's first command, which is run in a folder.
 
     Raises:
         ValueError: the command failed.
@@ -154,7 +154,7 @@ def with_blocks(text: str, file: str, found: Blocks) -> str:
     """A text with its blocks.
 
     Raises:
-        ValueError: a block is not in it exactly once.
+        ValueError: the text does not contain a block exactly once.
     """
     for (of, name), block in found.items():
         if of == file:
@@ -169,7 +169,7 @@ def with_blocks(text: str, file: str, found: Blocks) -> str:
 
 
 def stale(found: Blocks) -> list[str]:
-    """The files whose blocks are others."""
+    """The files whose blocks differ."""
     files = dict.fromkeys(file for file, _ in found)
     texts = {file: (ROOT / file).read_text(encoding="utf-8") for file in files}
     return [file for file, text in texts.items() if with_blocks(text, file, found) != text]
