@@ -86,6 +86,9 @@ def build_host(
         host.clock.start(balancer.run())
     for name, port in host.nics.items():
         _add_queues(host, name, port)
+    for device in (device for vm in host.vms for device in vm.devices if len(device.nic.queues) == 1):
+        for virtual_port in device.ports:
+            virtual_port.vnic.lock = None  # a single context delivers, which never waits for it
     attach_workloads(host, streams)
     attach_control_loops(host)
     for process in processes:

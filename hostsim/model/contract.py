@@ -217,6 +217,8 @@ class GuestStream(Stream):
         octets: bytes of a frame without check sequence.
         route: path to another VM of the host; None for traffic over a wire.
         astray: number of frames on the wire that the network outside loses, whose data does not count.
+        frame_ps: time of a frame on the wire of its uplink, in picoseconds.
+        uplink: uplink of `frame_ps`; None before its first packet.
     """
 
     totals: Flow
@@ -224,6 +226,8 @@ class GuestStream(Stream):
     octets: int
     route: Route | None = None
     astray: int = 0
+    frame_ps: int = 0
+    uplink: object = None
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
         """Record that a train has left the wire.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hostsim.engine.probe import Column, Probe
 from hostsim.model.contract import STAGES, Flow, TcpWindow
@@ -11,6 +12,9 @@ from hostsim.model.host import Host
 from hostsim.model.receive.context import Port
 from hostsim.model.transmit.networld import NetWorld
 from hostsim.model.transmit.nic_switch import SwitchingPnic
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
 
 __all__ = ["VMKERNEL", "WORLD_KINDS", "register_probes"]
 
@@ -163,14 +167,15 @@ def register_probes(host: Host) -> None:
     if trips := [flow for flow in flows if flow.stages]:
         _watch_trips(probe, trips)
     if windowed := [flow for flow in flows if flow.windows]:
+        connections = [_by_size(f.windows) for f in windowed]
         probe.watch(
             "tcp",
             [f.name for f in windowed],
             {
                 "connections": [len(f.windows) for f in windowed],
                 "window": [sum(tcp.window * size for tcp, size in f.windows) for f in windowed],
-                "allowed": lambda _: [_octets_allowed(f.windows) for f in windowed],
-                "in_flight": lambda _: [_octets_in_flight(f.windows) for f in windowed],
+                "allowed": lambda _: [_octets_allowed(tcp) for tcp in connections],
+                "in_flight": lambda _: [_octets_in_flight(tcp) for tcp in connections],
             },
         )
     flows_of_work = {work.flow for work in works}
@@ -300,17 +305,29 @@ def _times_in(flows: list[Flow], stage: int, _now: int) -> list[int]:
     return [f.stages[stage] for f in flows]
 
 
-def _octets_allowed(windows: list[tuple[TcpWindow, int]]) -> int:
+def _by_size(windows: list[tuple[TcpWindow, int]]) -> list[tuple[int, list[TcpWindow]]]:
+    """Return the windows of connections with equal segments, as usually all of a flow, by bytes of data in a segment."""
+    sizes = dict.fromkeys(size for _, size in windows)
+    return [(size, [window for window, each in windows if each == size]) for size in sizes]
+
+
+def _octets_allowed(connections: list[tuple[int, list[TcpWindow]]]) -> int:
     octets = 0
-    for window, size in windows:
-        octets += window.allowed * size
+    for size, windows in connections:
+        segments: i64 = 0
+        for window in windows:
+            segments += window.allowed
+        octets += size * segments
     return octets
 
 
-def _octets_in_flight(windows: list[tuple[TcpWindow, int]]) -> int:
+def _octets_in_flight(connections: list[tuple[int, list[TcpWindow]]]) -> int:
     octets = 0
-    for window, size in windows:
-        octets += window.in_flight * size
+    for size, windows in connections:
+        segments: i64 = 0
+        for window in windows:
+            segments += window.in_flight
+        octets += size * segments
     return octets
 
 

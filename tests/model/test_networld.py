@@ -31,7 +31,7 @@ WIRE_PS = transmission_ps(1000 + 52 + 38, RATE)
 class Told:
     """Packets that a guest sends, with their outcome."""
 
-    headers, route = TCP_HEADERS, None
+    headers, route, uplink = TCP_HEADERS, None, None
 
     def __init__(self, size: int = 1000) -> None:
         self.size = size

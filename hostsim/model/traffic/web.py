@@ -101,6 +101,7 @@ class PageFetch(TcpSender):
         )
         self._page, self._rest, self._service = page, rest, service
         self._packets = [GuestPackets(endpoints.totals, part.segment, self, self._lose) for part in page]
+        self._segments = [part.segments for part in page]
         self._accept = GuestPackets(endpoints.totals, 0, self, self._accept_dropped)
         self._left, self._left_to_open = 0, False
 
@@ -113,7 +114,7 @@ class PageFetch(TcpSender):
 
     def _take_up(self) -> None:
         """Continue with the next of the remaining objects."""
-        self._file, self._data = self._page[-self._left].segments, self._packets[-self._left]
+        self._file, self._data = self._segments[-self._left], self._packets[-self._left]
 
     def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
         if packets is self._accept:

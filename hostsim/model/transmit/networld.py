@@ -93,7 +93,6 @@ class Uplink:
         self._own_ps = costs.tx_frame[driver]
         self._cut_ps = costs.segment_software + outer + self._own_ps
         self._frames: dict[int, int] = {}
-        self._octets = self._frame = 0
 
     def _frame_ps(self, octets: int) -> int:
         """Return the time of a frame on the wire."""
@@ -119,10 +118,9 @@ class Uplink:
     ) -> int:
         """Transmit packets at their times, see `Pnic.transmit`; returns the number that the NIC accepted."""
         stream = train.stream
-        octets = stream.size + stream.headers
-        if octets != self._octets:
-            self._octets, self._frame = octets, self._frame_ps(octets)
-        frame, nic, cut = self._frame, self.nic, self._segments
+        if stream.uplink is not self:
+            stream.uplink, stream.frame_ps = self, self._frame_ps(stream.size + stream.headers)
+        frame, nic, cut = stream.frame_ps, self.nic, self._segments
         fits = nic.admit(train, frame, cut=cut) if self._bounded else train.count
         if fits < train.count:
             refused = train
