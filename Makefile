@@ -146,7 +146,7 @@ docs: $(ALL)
 reference: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -c 'from pathlib import Path; from hostsim_docs.reference import write_pages; print(*write_pages(Path("docs/reference"), plain=True), sep="\n")'
 
-# Wall times, to build/bench.json; COMMANDS=1 also times `make setup`, `make reproduce` with and without FULL=1, and `.ci/run` in new clones.
+# Wall times, to build/bench.json, and a chart, to build/bench.svg; COMMANDS=1 also times `make setup`, `make reproduce` with and without FULL=1, and `.ci/run` in new clones.
 bench: setup
 	$(BIN)/python -m tests.bench $(if $(COMMANDS),--commands)
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from hostsim.scenario.shipped_data import shipped
-from tests.bench.__main__ import WORKERS
 from tests.bench.bar import BARS, Bar
 from tests.bench.busy import BUSY
 from tests.bench.cases import CASES
+from tests.bench.chart import draw, line, power_law, shared
 from tests.bench.commands import COMMANDS
 from tests.bench.commands import run as run_commands
 from tests.bench.scale import HOSTS
 from tests.bench.scale import run as run_scale
 from tests.bench.sweep import run as run_sweep
-from tests.bench.workers import SWEEPS
+from tests.bench.workers import SWEEPS, WORKERS
 from tests.bench.workers import run as run_workers
 
 
@@ -40,6 +43,21 @@ def test_every_bar_asks_for_a_figure_that_is_measured(tmp_path: Path) -> None:
     figures |= {f"{name}_wall_s" for name in COMMANDS}
     assert {key for bar in BARS for key in (bar.of, bar.to) if key} <= figures
     assert len(list((tmp_path / "results").rglob("*"))) > 3
+
+
+def test_the_chart_fits_each_law_to_figures_that_follow_it(tmp_path: Path) -> None:
+    """A power, a start with a cost for each, and Amdahl's law; with a figure that was not measured."""
+    x = np.array([1.0, 2.0, 8.0])
+    for law, y, text in (
+        (power_law, 3 * x**1.5, "proportional to the power 1.50"),
+        (line, 2 + 5 * x, "2 + 5 for each"),
+        (shared, 2 + 5 / x, "2 + 5 / workers"),
+    ):
+        fitted, found = law(x, y)
+        assert found == text
+        assert fitted == pytest.approx(y)
+    draw({"sweep.beside_s": 20.0, "sweep_100.beside_s": 0.3, "sweep_1000.beside_s": None}, tmp_path / "bench.svg")
+    assert "for each" in (tmp_path / "bench.svg").read_text(encoding="utf-8")
 
 
 def test_the_sweeps_of_the_workers_are_among_those_of_reproduce() -> None:

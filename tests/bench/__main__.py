@@ -1,4 +1,4 @@
-"""``make bench``: wall times of this machine into ``build/bench.json``, as one flat object.
+"""``make bench``: wall times of this machine into ``build/bench.json``, as one flat object, and ``build/bench.svg``.
 
 Every figure is the median of three; hostsim and its peers take turns in one run, so that a drift of the machine's speed
 affects both.
@@ -18,11 +18,12 @@ from tests.bench import chains, commands, ns3
 from tests.bench.bar import BARS
 from tests.bench.busy import BUSY
 from tests.bench.cases import CASES
+from tests.bench.chart import draw
 from tests.bench.scale import HOSTS
 from tests.bench.sweep import POINTS
+from tests.bench.workers import WORKERS
 
 TURNS = 3
-WORKERS = {"one_worker": 1, "two_workers": 2}
 OUTPUT = Path("build/bench.json")
 
 
@@ -51,16 +52,20 @@ def main() -> None:
     for name in HOSTS:
         runs = [_in_its_own_process("scale", name) for _ in range(TURNS)]
         figures |= {f"scale_{name}.{key}": median(run[key] for run in runs) for key in runs[0]}
-    with TemporaryDirectory() as folder:
-        for name in ("sweep", "sweep_again"):
-            figures |= {
-                f"{name}.{key}": value for key, value in _in_its_own_process("sweep", folder, str(POINTS)).items()
-            }
+    small, large = HOSTS["small"][0], HOSTS["large"][0]
+    grown = figures["scale_large.peak_rss_mib"] - figures["scale_small.peak_rss_mib"]
+    figures["scale.kib_per_vm"] = grown * 1024 / (large - small)
+    for name, points in POINTS.items():
+        with TemporaryDirectory() as folder:
+            for again in ("", "_again"):
+                sweep = _in_its_own_process("sweep", folder, str(points))
+                figures |= {f"{name}{again}.{key}": value for key, value in sweep.items()}
     for name, jobs in WORKERS.items():
         figures |= {f"{name}.{key}": value for key, value in _in_its_own_process("workers", str(jobs)).items()}
     if "--commands" in sys.argv:
         figures |= commands.run()
     OUTPUT.write_text(json.dumps(figures, indent=2) + "\n")
+    draw(figures, OUTPUT.with_suffix(".svg"))
     _tell(figures)
 
 

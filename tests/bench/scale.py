@@ -1,4 +1,4 @@
-"""The same load per core on a small and a large host, timed; as a program, it prints JSON for one host."""
+"""About the same load per core on hosts of four sizes, timed; as a program, it prints JSON for one host."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from dataclasses import replace
 from hostsim.campaign.simulate import simulate
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Point, point_at
+from tests.bench.cases import peak_rss_kib
 
-HOSTS = {"small": (400, 10), "large": (4000, 85)}
+HOSTS = {"small": (400, 10), "1000": (1000, 24), "2000": (2000, 45), "large": (4000, 85)}
 """Number of VMs, and of cores in each of four sockets."""
 
 
@@ -23,10 +24,17 @@ def host(vms: int, cores: int, length: str) -> Point:
 
 
 def run(vms: int, cores: int, length: str = "200 ms") -> dict[str, float]:
-    """Microseconds of wall time per event, for the run alone."""
+    """Wall time of the run alone, in seconds per simulated second and in microseconds per event; peak memory."""
     point = host(vms, cores, length)
     facts = simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=0).facts
-    return {"event_us": float(facts["wall_s"]) / int(facts["events"]) * 1e6, "events": int(facts["events"])}
+    wall = float(facts["wall_s"])
+    return {
+        "event_us": wall / int(facts["events"]) * 1e6,
+        "dispatch_us": wall / int(facts["dispatches"]) * 1e6,
+        "events": int(facts["events"]),
+        "wall_per_sim_s": wall / float(facts["simulated_s"]),
+        "peak_rss_mib": peak_rss_kib() / 1024,
+    }
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from hostsim.campaign.store import Store
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 
+WORKERS = {"one_worker": 1, "two_workers": 2, "four_workers": 4, "eight_workers": 8}
 SWEEPS = ("40gbe-single", "directpath-udp", "numa-io", "small-udp")
 
 
