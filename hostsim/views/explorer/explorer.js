@@ -451,7 +451,7 @@
   /* Parallel coordinates ---------------------------------------------------------------------------------------- */
   let parallel = null, parallelRows = [], parallelKey = "";
   function makeParallel() {
-    const box = element("div", { class: "chart", role: "img", "aria-label": "Parallel coordinates: a line for each point across the chosen axes and measures. Filters and the table of points give the same by keyboard." });
+    const box = element("div", { class: "chart", role: "img", "aria-label": "Parallel coordinates: a line for each point across the chosen axes and measures. Filters and the table of points offer the same by keyboard." });
     $("parallel").append(box);
     parallel = echarts.init(box);
     parallel.on("axisareaselected", event => {
@@ -640,7 +640,7 @@
     body.append(facts, pointCommands(row));
     sides.forEach((side, place) => {
       if (two) body.append(element("h3", {}, side.name));
-      if (!parts[place]) body.append(element("p", { class: "note" }, row >= data.with_details ? `Worlds, time lines and distributions of this point are not in the page: it has room for those of ${data.with_details} of ${count} points. The command above prints the worlds.` : data.missing[place] ? `No worlds, time lines and distributions: ${data.missing[place]}` : "No run of this point has finished."));
+      if (!parts[place]) body.append(element("p", { class: "note" }, row >= data.with_details ? `Worlds, time lines and distributions of this point are not in the page, which contains those of ${data.with_details} of ${count} points. The command above prints the worlds.` : data.missing[place] ? `No worlds, time lines and distributions: ${data.missing[place]}` : "No run of this point has finished."));
       else body.append(...detailsOf(row, place, parts[place]));
     });
     if (parts.some(Boolean)) lineCharts(body, parts);
@@ -746,7 +746,7 @@
     $("add").onclick = () => {
       const read = (id, none) => { const given = $(id).value.trim(); return given === "" ? none : Number(given.replace(",", ".")); };
       const low = read("low", -Infinity), high = read("high", Infinity);
-      if (Number.isNaN(low) || Number.isNaN(high) || (low === -Infinity && high === Infinity)) { say("The filter needs a number in from, in to, or in both."); return; }
+      if (Number.isNaN(low) || Number.isNaN(high) || (low === -Infinity && high === Infinity)) { say("A filter needs a number in from, in to, or in both."); return; }
       change_({ ranges: { ...state.ranges, [$("dimension").value]: [[low === -Infinity ? -1e300 : low, high === Infinity ? 1e300 : high]] } });
     };
     $("reset").onclick = () => { const { theme } = state; state = { ...beginning(), theme }; for (const view of Object.values(views)) view.words = ""; document.querySelectorAll("input[type=search]").forEach(input => { input.value = ""; }); drawPoint(); render(); say("The view is as it was when the page was opened."); };
@@ -837,7 +837,7 @@
     waiting = requestAnimationFrame(() => render({ keepParallel }));
   }
   function render({ keepParallel = false } = {}) {
-    if (!measures.length) { say("The results hold no measures."); return; }
+    if (!measures.length) { say("The results contain no measures."); return; }
     keep();
     lines = allLines();
     selected = Array.from({ length: count }, (_, row) => isSelected(row));
