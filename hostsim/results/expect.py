@@ -40,6 +40,7 @@ from hostsim.results.point_estimate import (
 from hostsim.results.search_answer import Bound, SearchAnswer
 
 __all__ = [
+    "BESIDE_A_FORM",
     "TAGGED",
     "Always",
     "At",
@@ -53,6 +54,7 @@ __all__ = [
     "Find",
     "FindPart",
     "Form",
+    "FormPart",
     "KnownRed",
     "Limit",
     "Mean",
@@ -218,6 +220,14 @@ class PointForm(Form):
         return self.combined(self.sides(evidence), evidence.runs)
 
 
+class FormPart(Spec):
+    """The part of a scenario file that defines a form."""
+
+    @abstractmethod
+    def read(self, names: Names, path: KeyPath) -> tuple[Form, str]:
+        """The form, and the unit of its answer."""
+
+
 @dataclass(frozen=True)
 class At(PointForm):
     """A metric at one point: its mean over the replications."""
@@ -297,7 +307,7 @@ class Ratio(PointForm):
         return evidence.runs.at(self.metric, {**self.at, **side})
 
 
-class RatioPart(Spec):
+class RatioPart(FormPart):
     """One value over another, paired by replication: a metric at two points, or two other expectations."""
 
     metric: str | None = None
@@ -538,7 +548,7 @@ def _in_unit(end: int | str) -> tuple[int, str]:
     return int(number), unit
 
 
-class FindPart(Spec):
+class FindPart(FormPart):
     """A threshold on an axis of integers, or of integers of a unit, in steps of 1, independent of the values of the sweep."""
 
     largest: str | None = None
@@ -629,7 +639,7 @@ def _positions(values: Sequence[Scalar]) -> list[float]:
         raise MissingError(f"a line needs numbers, not {', '.join(str(value) for value in values)}") from None
 
 
-class RSquaredPart(Spec):
+class RSquaredPart(FormPart):
     """R squared of the straight line of a metric against an axis."""
 
     metric: str
@@ -972,7 +982,7 @@ class Switches(Form):
                 raise MissingError(f"no case has {self.when} {lacking} at the threshold {threshold:g} {unit}: {there}")
 
 
-class SwitchesPart(Spec):
+class SwitchesPart(FormPart):
     """A state that is active exactly while a metric is below a threshold.
 
     Each threshold except 0 needs cases on both sides, which is known only after the runs.
@@ -1057,7 +1067,7 @@ class RefusalPart(Spec):
     """The feature that the refusal must name."""
 
 
-class RefusedPart(Spec):
+class RefusedPart(FormPart):
     """Changes that loading must refuse or accept."""
 
     cases: Annotated[tuple[RefusalPart, ...], Field(min_length=1)]
@@ -1076,6 +1086,10 @@ class RefusedPart(Spec):
         ]
         tried = [(feature, names.tried(changes, at, path)) for changes, feature in changes_of_cases]
         return Refused(tuple(Refusal(words, feature, messages) for feature, (words, messages) in tried)), "boolean"
+
+
+BESIDE_A_FORM = ("claim", "measurement", "name", "between", "of", "at", "less")
+"""Keys of an expectation that are not forms."""
 
 
 class ExpectPart(Spec):
@@ -1116,7 +1130,7 @@ class ExpectPart(Spec):
 
     @model_validator(mode="after")
     def _one_question(self) -> ExpectPart:
-        names = ("metric", "find", "ratio", "worst", "best", "mean", "r2", "always", "switches", "refused")
+        names = [name for name in type(self).model_fields if name not in BESIDE_A_FORM]
         forms = [form for form in names if getattr(self, form)]
         if len(forms) != 1:
             raise ValueError(
@@ -1147,9 +1161,8 @@ class ExpectPart(Spec):
 
     def read(self, names: Names, path: KeyPath) -> tuple[Form, str]:
         """The form, and the unit of its answer."""
-        for key in ("find", "ratio", "r2", "switches", "refused"):
-            part: FindPart | RatioPart | RSquaredPart | SwitchesPart | RefusedPart | None = getattr(self, key)
-            if part is not None:
+        for key, part in self:
+            if isinstance(part, FormPart):
                 return part.read(names, (*path, key))
         for key, several in (("worst", self.worst), ("best", self.best), ("mean", self.mean)):
             if several is not None:
@@ -1176,12 +1189,13 @@ def is_same_unit(one: str, other: str) -> bool:
     return one.partition(" ")[0] == other.partition(" ")[0]
 
 
+def _derived(kind: type) -> list[type]:
+    """A class and all classes that are derived from it."""
+    return [kind, *(lower for derived in kind.__subclasses__() for lower in _derived(derived))]
+
+
 TAGGED: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        *(At, Difference, Ratio, Worst, Mean, Find, RSquared, Always, Switches, Refused),
-        *(Monotone, Within, Compared, Limit, Refusal),
-    )
+    kind.__name__: kind for kind in (*_derived(Form), Monotone, Within, Compared, Limit, Refusal)
 }
 """Forms and parts of forms, by their names in stored results."""
 
