@@ -141,7 +141,9 @@ def test_a_run_is_lengthened_by_little_until_half_of_it_is_settled(
 
 
 def test_a_run_leaves_nothing_of_its_host() -> None:
-    """Although no other search for cycles runs meanwhile; older objects are not searched, and nothing is excluded from later searches."""
+    """Cycles are freed although no other search runs meanwhile; older objects are not searched, and no object is
+    excluded from later searches.
+    """
 
     class Before:
         """One that knows itself."""

@@ -46,7 +46,7 @@ def test_lag_is_bounded():
 
 
 def test_system_worlds_go_first_then_the_least_virtual_time():
-    """The first of several, in either case; the choice without system worlds is the same with them."""
+    """The first of several PCPUs in either case; system worlds do not change the choice."""
     vcpus, systems = [world(20), world(10), world(10)], [world(30, system=True), world(5, system=True)]
     assert POLICY.first(queue(*vcpus), 0) is vcpus[1]
     assert POLICY.first(queue(*vcpus, *systems), 0) is systems[0]

@@ -1008,7 +1008,7 @@ def test_a_profile_is_read_from_a_file_of_rates(tmp_path: Path) -> None:
             "allowed: a time in seconds and the arrivals per second from then on, both at least 0: 3600,25000"
             for line, given in ((2, "1,x"), (3, "2"))
         ),
-        "day.csv:4: is not later than the line before; given '0,5'; allowed: seconds above 0, by 997200 at most",
+        "day.csv:4: is not later than the line before; given '0,5'; allowed: seconds above 0 by at most 997200",
         "day.csv:5: is not a rate; given '3,-1'; allowed: a time in seconds and the arrivals per second from then on, both at least 0: 3600,25000",
     ]
     (tmp_path / "day.csv").write_text("0,1\n")

@@ -272,8 +272,8 @@ class Poller(World):
 
     Args:
         scheduler: with its PCPU.
-        arrivals: of each ring.
-        lengths: of all bursts in order of service.
+        arrivals: arrival process of each ring.
+        lengths: lengths of all bursts, in order of service.
         switch: time to switch to the next ring.
         service: ``exhaustive``, ``gated`` or ``limited`` (to one).
     """

@@ -106,7 +106,7 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
                 Fault("is not a rate", given=repr(written[:40]), allowed=allowed, file=name, line=line_number)
             )
         elif rates and not 0 < entry[0] - rates[-1][0] <= LONGEST:
-            increase = f"seconds above {rates[-1][0]}, by {LONGEST} at most"
+            increase = f"seconds above {rates[-1][0]} by at most {LONGEST}"
             faults.append(
                 Fault(
                     "is not later than the line before",
