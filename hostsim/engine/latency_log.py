@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -120,6 +121,8 @@ class LatencyLog:
         high: i64 = len(pending)
         while not pending[high - 1]:
             high -= 1
-        self.counts[low:high] += np.array(pending[low:high], dtype=np.int64)
+        used = pending[low:high]
+        packed = struct.pack(f"{len(used)}n", *used)  # in less than half of the time of an array of a list
+        self.counts[low:high] += np.frombuffer(packed, dtype=np.int64)
         for bucket in range(low, high):
             pending[bucket] = 0
