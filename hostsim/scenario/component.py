@@ -191,6 +191,8 @@ def _checked(
     if spec is not None and ranges:
         faults += [fault for a in held for fault in range_faults(model, tree, a, keys(a.path)[len(prefix) :])]
     faults += _cost_faults(tree, spec, moved)
+    if isinstance(spec, HardwareSpec):
+        faults += _overridden_rules(tree, spec, moved)
     return Part(None if faults else spec, tree, tuple(held), tuple(faults))
 
 
@@ -259,6 +261,14 @@ def _laid_over_model(tree: Tree, name: str, written: dict[str, Any], beside: Pat
     nic = merge(Tree(of_model, {}, model.file), delta).data
     nics = {**tree.data["nics"], name: nic}
     return replace(tree, data={**tree.data, "nics": nics}, places=over(tree.places, places))
+
+
+def _overridden_rules(tree: Tree, server: HardwareSpec, moved: set[KeyPath]) -> Iterator[Fault]:
+    """Faults of moderation rules from options or axes, which a fixed interval makes ineffective."""
+    for name, nic in server.nics.items():
+        path: KeyPath = ("nics", name, "moderation")
+        if path in moved and nic.moderation is not None and nic.interrupt_interval is not None:
+            yield tree.fault(path, "has no effect beside interrupt_interval", "a rule, with interrupt_interval null")
 
 
 _NEEDED = ("line_rate", "rx_ring", "driver")

@@ -145,3 +145,11 @@ def test_every_number_of_the_catalogue_has_its_origin(name: str) -> None:
         ):
             line = next(line for line in text.splitlines() if line.startswith(f"{key}:"))
             assert "#" in line, line
+
+
+def test_a_rule_beside_a_fixed_interval_is_refused() -> None:
+    """It would have no effect; without the interval it has."""
+    rule = {"hardware": "dell-r820", "hardware.nics.vmnic0.moderation": "ixgbe"}
+    with pytest.raises(InputError, match=r"vmnic0\.moderation'\]: has no effect beside interrupt_interval"):
+        load("first-sweep", overrides=rule)
+    assert load("first-sweep", overrides={**rule, "hardware.nics.vmnic0.interrupt_interval": "null"})
