@@ -1189,7 +1189,7 @@ def is_same_unit(one: str, other: str) -> bool:
     return one.partition(" ")[0] == other.partition(" ")[0]
 
 
-def _derived(kind: type) -> list[type]:
+def _derived(kind: type[object]) -> list[type[object]]:
     """A class and all classes that are derived from it."""
     return [kind, *(lower for derived in kind.__subclasses__() for lower in _derived(derived))]
 
