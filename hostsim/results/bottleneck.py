@@ -46,7 +46,7 @@ QUEUED: Final = 0.5
 BACKED_UP: Final = 0.25
 """Mean occupancy of a queue, as a share of its size, from which its sender waits; moderation alone fills it less."""
 PILES_UP: Final = 0.01
-"""Growth of a queue, as a share of arriving packets, from which arrivals exceed service."""
+"""Smallest growth of a queue, as a share of arriving packets, at which arrivals count as more than is served."""
 LONGEST: Final = 4096
 """Size of the longest ring in packets: more consecutive losses are not due to a burst."""
 LARGE_PART: Final = 0.3

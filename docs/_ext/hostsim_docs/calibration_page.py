@@ -46,7 +46,7 @@ For each experiment the fit is repeated without its published values, from the s
 HOSTS_ALONE = """\
 ## The same without the model's own error
 
-These intervals include only constants and noise. The members of `--ensemble` ({{doc}}`guide/how-sure`) also have a factor common to all of their costs. Each member draws the standard deviation of its factor, {factor}, from the errors of these predictions; a claim counts by how much it depends on costs. The factor does not change values that are limited by a wire or a timer.
+These intervals include only constants and noise. The members of `--ensemble` ({{doc}}`guide/how-sure`) also have a factor common to all of their costs. Each member draws the standard deviation of its factor, {factor}, from the errors of these predictions; the more a claim depends on costs, the greater its weight. The factor does not change values that are limited by a wire or a timer.
 """
 ONE_BY_ONE = """\
 ## Claim by claim
