@@ -282,7 +282,7 @@ def test_more_busy_than_there_is_time(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Pcpu, "busy", once(Pcpu.busy, 16 * 8 + 3, more))
     error = broken(tmp_path)
-    assert error.where == "pcpu1"
+    assert error.where == "pcpu2"
     assert "of a slice of" in error.what
 
 
