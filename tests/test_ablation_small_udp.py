@@ -33,7 +33,9 @@ def loss(device: str, rings: int, rate: float, overrides: dict[str, str] | None 
     return value(record("small-udp", axes, STOPPED | (overrides or {}), length), "loss")
 
 
-@pytest.mark.parametrize("rings", [128, 256, 512, 1024])
+@pytest.mark.parametrize(
+    "rings", [128, 256, pytest.param(512, marks=pytest.mark.slow), pytest.param(1024, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(("device", "share"), [("vmxnet3", 7 / 8), ("e1000", 1.0)])
 def test_the_loss_free_rate_is_what_the_descriptors_hold_in_a_stop(rings: int, device: str, share: float) -> None:
     """Descriptors that the device is sure to have, over the length of a stop, less a fifth, plus a tenth, in runs of many stops.

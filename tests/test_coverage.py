@@ -39,6 +39,7 @@ def test_students_interval_of_replications_covers_the_mean_wait(seed: int) -> No
     assert COVERED[0] <= covered <= COVERED[1]
 
 
+@pytest.mark.slow
 def test_batch_means_of_one_long_run_cover_the_mean_wait() -> None:
     """100,000 customers in 200 slices per experiment; consecutive waits are correlated over hundreds of customers."""
     random = np.random.default_rng(SEEDS[0])
@@ -52,6 +53,7 @@ def test_batch_means_of_one_long_run_cover_the_mean_wait() -> None:
     assert sum(interval.low <= MEAN_WAIT <= interval.high for interval in naive) / 200 < COVERED[0] - 0.1
 
 
+@pytest.mark.slow
 def test_after_warm_up_is_cut_the_interval_covers_the_level() -> None:
     """A run that starts ten deviations too high and settles within a sixth of its length; without a cut no interval covers its level."""
     random = np.random.default_rng(SEEDS[0])

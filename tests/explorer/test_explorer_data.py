@@ -90,6 +90,7 @@ def test_an_infinite_mean_and_a_missing_one_are_json():
     assert "Infinity" not in text
 
 
+@pytest.mark.slow
 def test_ten_thousand_points_have_a_page_that_says_what_is_left_out():
     """Measures of figures come first."""
     page = large_page()

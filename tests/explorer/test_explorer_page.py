@@ -226,6 +226,7 @@ def test_a_stored_view_comes_back(browser, page):
     assert browser.run("location.hash") == address
 
 
+@pytest.mark.slow
 def test_brushes_filter_ten_thousand_points(browser, folder):
     """Over two measures, then over an axis; the remaining points are those of the table."""
     found = large()
