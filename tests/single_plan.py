@@ -12,6 +12,6 @@ from hostsim.scenario.plan import Plan
 
 def run_all(plan: Plan, store: Store, *, progress: Callable[[Progress], None] | None = None, **options: Any) -> Outcome:
     """Run a plan; ``progress`` receives its state, the other options are those of `run_together`."""
-    tell = None if progress is None else lambda _plan, standing: progress(standing)
-    [outcome] = run_together([plan], store, progress=tell, **options)
+    report = None if progress is None else lambda _plan, standing: progress(standing)
+    [outcome] = run_together([plan], store, progress=report, **options)
     return outcome

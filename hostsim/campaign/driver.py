@@ -97,9 +97,9 @@ class Observer:
     """Observer of the runs of plans: each run once, when it ends, or at the start for a stored run."""
 
     taking: Callable[[Plan, Task], Callable[[RunRecord], Any]]
-    """Returns a function that takes from the whole record what the observer needs. A worker calls it, so it can be pickled."""
+    """Returns a function that extracts the observer's values from a whole record. Workers call it, so it can be pickled."""
     add: Callable[[Plan, Any], None]
-    """Called with what was taken."""
+    """Receives the result of that function, in the process of the campaign."""
 
 
 @dataclass(frozen=True)
@@ -162,10 +162,10 @@ def run_together(
         InputError: ``jobs`` or ``cluster`` cannot be satisfied.
         StoreError: the store cannot be written.
     """
-    tell = progress or _say_nothing
+    report = progress or _say_nothing
     front = _Front(plans, store, observe)
     for sweep in front.sweeps:
-        tell(sweep.plan, front.progress(sweep, workers=1))
+        report(sweep.plan, front.progress(sweep, workers=1))
     interrupted = False
     in_turn: list[tuple[int | None, Callable[[], bool]]] = [(jobs, front.has_work)]
     if jobs is None and cluster is None and not limits:
@@ -174,7 +174,7 @@ def run_together(
         for workers, goes_on in in_turn:
             if goes_on():
                 with open_executor(simulate or _simulate(), workers, cluster, limits) as executor:
-                    _work_off(front, executor, tell, goes_on)
+                    _work_off(front, executor, report, goes_on)
     except KeyboardInterrupt:
         interrupted = True
     return [sweep.outcome(interrupted=interrupted) for sweep in front.sweeps]
@@ -194,7 +194,7 @@ def preview(plan: Plan, store: Store) -> Progress:
 
 
 def _work_off(
-    front: _Front, executor: Executor, tell: Callable[[Plan, Progress], None], goes_on: Callable[[], bool]
+    front: _Front, executor: Executor, report: Callable[[Plan, Progress], None], goes_on: Callable[[], bool]
 ) -> None:
     """Submits runs while a condition holds, and waits for the submitted runs."""
     while True:
@@ -206,7 +206,7 @@ def _work_off(
         with deferred_sigint():  # store and count a run together, or do neither
             for task, run in ended:
                 for sweep in front.finish(task, run):
-                    tell(sweep.plan, front.progress(sweep, executor.workers))
+                    report(sweep.plan, front.progress(sweep, executor.workers))
 
 
 def _simulate() -> Simulate:

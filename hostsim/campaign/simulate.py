@@ -69,7 +69,7 @@ def simulate(
 
     The run lasts ``spec.length``; while MSER-5 cuts more than half of it, it is lengthened by the share ``spec.lengthening``, up to
     four times the length; if this is not enough, the run is flagged ``warm-up``. If the rate of some traffic depends on
-    the time of the run, there is no steady state: the run lasts ``spec.length``, and all of it is measured.
+    time, the run has no steady state: it lasts ``spec.length``, and no warm-up is cut.
 
     Args:
         spec: the resolved point.

@@ -129,7 +129,7 @@ def _calibrate_own(
         typer.echo(_own_forecast(host, spent, options))
         return
     calibrated, parts = calibrate_own(
-        scenario, to, spent, execution, output=output, predict=predict, seed=options.seed, tell=_Teller()
+        scenario, to, spent, execution, output=output, predict=predict, seed=options.seed, report=_Reporter()
     )
     typer.echo(_answer(calibrated, scenario.name))
     if command := _command(scenario, parts):
@@ -145,7 +145,7 @@ def _calibrate_shipped(output: Path | None, options: RunOptions, *, dry_run: boo
     folder = output or options.results / FOLDER / "shipped"
     require_folder(folder)
     fit, start = prepare_shipped(
-        folder, options.execution(), seed=options.seed, tell=lambda line: typer.echo(line, err=True)
+        folder, options.execution(), seed=options.seed, report=lambda line: typer.echo(line, err=True)
     )
     if dry_run:
         names = dict.fromkeys(observation.experiment for observation in fit.observations)
@@ -210,7 +210,7 @@ def _numbers(text: str | None) -> list[int] | None:
         ) from None
 
 
-class _Teller:
+class _Reporter:
     """Prints a line on stderr for each finished host."""
 
     def __init__(self) -> None:

@@ -178,7 +178,7 @@ def _print_differences(answer: WhatIf, metrics: Sequence[str], *, as_json: bool)
         if same:
             typer.echo("\n".join(["", "measures that change alike:", *same]))
     elif not answer.differences:
-        typer.echo("no comparison is possible: there is no pair of finished runs")
+        typer.echo("no comparison: no pair of runs has finished")
     else:
         typer.echo("no difference is certain: every 95 % interval contains 0")
 

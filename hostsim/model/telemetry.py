@@ -174,8 +174,8 @@ def register_probes(host: Host) -> None:
             {
                 "connections": [len(f.windows) for f in windowed],
                 "window": [sum(tcp.window * size for tcp, size in f.windows) for f in windowed],
-                "allowed": lambda _: [_octets_allowed(tcp) for tcp in connections],
-                "in_flight": lambda _: [_octets_in_flight(tcp) for tcp in connections],
+                "allowed": lambda _: [_octets(tcp, in_flight=False) for tcp in connections],
+                "in_flight": lambda _: [_octets(tcp, in_flight=True) for tcp in connections],
             },
         )
     flows_of_work = {work.flow for work in works}
@@ -311,22 +311,13 @@ def _by_size(windows: list[tuple[TcpWindow, int]]) -> list[tuple[int, list[TcpWi
     return [(size, [window for window, each in windows if each == size]) for size in sizes]
 
 
-def _octets_allowed(connections: list[tuple[int, list[TcpWindow]]]) -> int:
+def _octets(connections: list[tuple[int, list[TcpWindow]]], *, in_flight: bool) -> int:
+    """Return bytes of data that congestion windows allow, or that are in flight."""
     octets = 0
     for size, windows in connections:
         segments: i64 = 0
         for window in windows:
-            segments += window.allowed
-        octets += size * segments
-    return octets
-
-
-def _octets_in_flight(connections: list[tuple[int, list[TcpWindow]]]) -> int:
-    octets = 0
-    for size, windows in connections:
-        segments: i64 = 0
-        for window in windows:
-            segments += window.in_flight
+            segments += window.in_flight if in_flight else window.allowed
         octets += size * segments
     return octets
 

@@ -107,8 +107,8 @@ class Bottleneck:
 def bottleneck(record: RunRecord, of: str | None = None) -> Bottleneck:
     """Find the bottleneck of a run or of one of its subjects.
 
-    With several traffic entries, the answer is about one of them: the entry with the most loss, else one that waits at
-    the fullest stage, else one that waits for replies. CPU work counts only if there is no other traffic. A busy stage
+    With several traffic entries, the answer is about one of them: the entry with the most loss; without losses, one that
+    waits at the fullest stage; without a full stage, one that waits for replies. CPU work counts only if there is no other traffic. A busy stage
     is not a bottleneck if no packets of the subject wait for it.
 
     Args:

@@ -680,7 +680,7 @@ class Monotone:
 
     ``rising`` and ``falling`` are strict and compare means. ``not falling`` (and ``not rising`` in reverse) is violated only by a step whose
     differences, paired by replication on common random numbers, have a 95 % Student interval below 0, and whose fall exceeds 0.5 % of the
-    larger mean. With one replication there is no interval, and every fall of more than 0.5 % violates it.
+    larger mean. A single replication has no interval, so any fall of more than 0.5 % violates it.
     """
 
     metric: str

@@ -168,7 +168,7 @@ def test_what_was_killed_goes_on(found: Calibrated, scenario: Scenario, home: Pa
     (folder / IDENTITY).write_bytes((home / "out" / IDENTITY).read_bytes())
     told: list[int] = []
     host = prepared(scenario, folder)
-    host.joint.run(Waves(24, ()), execution(home / "results"), tell=lambda one: told.append(one.member))
+    host.joint.run(Waves(24, ()), execution(home / "results"), report=lambda one: told.append(one.member))
     assert told == [22, 23]
     before, after = found.joint.evaluated(), host.joint.evaluated()
     assert all(after[number].claims == before[number].claims for number in range(24))

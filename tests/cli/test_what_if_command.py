@@ -93,7 +93,7 @@ def test_a_sweep_of_failed_runs_says_why(cli, tiny):
     assert done.exit_code == 3, done.stderr
     assert "replication 0 failed: " in done.stderr
     assert "3 of 3 runs failed" in done.stderr
-    assert done.stdout == "no comparison is possible: there is no pair of finished runs\n"
+    assert done.stdout == "no comparison: no pair of runs has finished\n"
 
 
 def test_a_fault_that_is_not_of_the_default_ensemble_is_reported_once(cli, tiny):

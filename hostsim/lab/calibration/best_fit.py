@@ -234,7 +234,7 @@ class BestFit:
     runs: Runs
     priors: tuple[Prior, ...]
     observations: tuple[Observation, ...]
-    tell: Callable[[str], None] = print
+    report: Callable[[str], None] = print
     seed: int = 1
     """The first root seed."""
     fixed: frozenset[str] = frozenset()
@@ -259,12 +259,12 @@ class BestFit:
         """
         noise = self._noise(start)
         at = self._step(start)
-        self._report(at)
+        self._report_step(at)
         jacobian = self._derivatives(at.variables, self._effects(start), noise)
         accepted, width = [at], WIDTH
         for _ in range(steps):
             step = self._step(at.variables + self._move(jacobian, at, width))
-            self._report(step)
+            self._report_step(step)
             jacobian = updated(jacobian, at, step)
             gained = at.objective - step.objective
             if gained > 0:
@@ -362,7 +362,7 @@ class BestFit:
         effects = np.zeros((len(self.priors), len(hosts)), dtype=bool)
         for (prior_index, host), answer in zip(pairs, answers, strict=True):
             effects[prior_index, host] = _shows(answer, base[host])
-        self.tell(
+        self.report(
             f"{np.count_nonzero(effects.any(axis=1))} of {len(self.priors)} numbers have an effect, {np.count_nonzero(effects)} of {len(pairs)} pairs of a number and a scenario"
         )
         return effects
@@ -408,18 +408,18 @@ class BestFit:
                 again.append((prior_index, host, nearer))
         for _ in measure(again):
             pass
-        self.tell(
+        self.report(
             f"derivatives by {len({prior_index for prior_index, _ in pairs})} numbers, {np.count_nonzero(derivatives)} beyond noise; {self.runs.processor_s / 3600:.2f} h"
         )
         return derivatives
 
-    def _report(self, step: Step) -> None:
+    def _report_step(self, step: Step) -> None:
         inside = sum(
             observation.holds(value) for observation, value in zip(self.observations, step.values, strict=True)
         )
         worst = [row for row in np.argsort(-np.abs(step.residuals))[:12] if abs(step.residuals[row]) > 0.5]
         names = ", ".join(f"{self.observations[row].name} {step.residuals[row]:+.1f}" for row in worst)
-        self.tell(
+        self.report(
             f"objective {step.objective:.2f} of {float(step.variables @ step.variables):.2f} by priors, {inside} of {len(self.observations)} in band, "
             f"{self.runs.processor_s / 3600:.2f} h: {names}"
         )

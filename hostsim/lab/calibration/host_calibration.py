@@ -475,7 +475,7 @@ def calibrate_own(
     output: str | Path | None = None,
     predict: str | None = None,
     seed: int = 1,
-    tell: Callable[[Evaluated], None] | None = None,
+    report: Callable[[Evaluated], None] | None = None,
 ) -> tuple[Calibrated, Mapping[str, Mapping[str, Path]]]:
     """Calibrate your own host, and write the result.
 
@@ -487,7 +487,7 @@ def calibrate_own(
         output: folder.
         predict: the measure to predict.
         seed: root seed.
-        tell: called with each finished host.
+        report: called with each finished host.
 
     Returns:
         The result, and the part files by path of the setting that names the part, and by its name there.
@@ -498,6 +498,6 @@ def calibrate_own(
         KeyboardInterrupt: Ctrl-C; finished hosts are kept.
     """
     host = own_host(scenario, to, output, execution, predict=predict, seed=seed)
-    calibrate_host(host, execution, budget, tell)
+    calibrate_host(host, execution, budget, report)
     calibrated_host = calibrated(host.joint, host)
     return calibrated_host, calibrated_host.write([scenario], own_reason(to, scenario))

@@ -70,7 +70,7 @@ class Joint:
         execution: ExecutionOptions,
         *,
         budget_s: float = math.inf,
-        tell: Callable[[Evaluated], None] | None = None,
+        report: Callable[[Evaluated], None] | None = None,
     ) -> bool:
         """Run the missing members of waves.
 
@@ -78,7 +78,7 @@ class Joint:
             waves: their sizes.
             execution: workers and limits.
             budget_s: processor time of all members after which no further member starts.
-            tell: called with each finished member.
+            report: called with each finished member.
 
         Returns:
             True if every wave is finished, False if the budget is exhausted.
@@ -92,7 +92,7 @@ class Joint:
         hosts = {member_number: self.design.values(row) for member_number, row in enumerate(shares)}
         for wave in range(len(waves.others) + 1):
             done = run_members(
-                hosts, self.hosts, self.folder / LOG, execution, seed=self.design.seed, budget_s=budget_s, tell=tell
+                hosts, self.hosts, self.folder / LOG, execution, seed=self.design.seed, budget_s=budget_s, report=report
             )
             if not set(hosts) <= {member.member for member in done}:
                 return False

@@ -189,7 +189,7 @@ def calibrate_host(
     host: OwnHost,
     execution: ExecutionOptions,
     budget: float | Waves,
-    tell: Callable[[Evaluated], None] | None = None,
+    report: Callable[[Evaluated], None] | None = None,
 ) -> None:
     """Calibrate a host with as many hosts as the budget allows, or with given waves.
 
@@ -197,18 +197,18 @@ def calibrate_host(
         host: prepared before.
         execution: workers and limits.
         budget: processor time of all runs in seconds, or the waves.
-        tell: called with each finished host.
+        report: called with each finished host.
 
     Raises:
         InputError: the budget allows too few hosts, or the folder contains another calibration.
         KeyboardInterrupt: Ctrl-C; finished hosts are kept.
     """
     if isinstance(budget, Waves):
-        host.joint.run(budget, execution, tell=tell)
+        host.joint.run(budget, execution, report=report)
         return
-    host.joint.run(Waves(1, ()), execution, tell=tell)
+    host.joint.run(Waves(1, ()), execution, report=report)
     waves = hosts_within(budget, max(host.joint.evaluated()[0].processor_s, 1e-3))
-    if not host.joint.run(waves, execution, budget_s=2 * budget, tell=tell):
+    if not host.joint.run(waves, execution, budget_s=2 * budget, report=report):
         spent = sum(member.processor_s for member in host.joint.evaluated().values())
         allowed = f"more than {spent:.0f} s; finished runs are kept"
         raise InputError(

@@ -249,7 +249,7 @@ def run_members(
     *,
     seed: int = 1,
     budget_s: float = math.inf,
-    tell: Callable[[Evaluated], None] | None = None,
+    report: Callable[[Evaluated], None] | None = None,
 ) -> list[Evaluated]:
     """Run hosts of a design. A finished host is appended to a log; hosts in the log are not repeated.
 
@@ -260,7 +260,7 @@ def run_members(
         execution: workers and limits. Runs are not stored: a member is a row of the log.
         seed: root seed of the noise.
         budget_s: processor time, including that of the log, after which no further member starts.
-        tell: called with each finished member.
+        report: called with each finished member.
 
     Returns:
         The members of the log.
@@ -283,8 +283,8 @@ def run_members(
         ):
             _append(log, names, member)
             done[member.member] = member
-            if tell is not None:
-                tell(member)
+            if report is not None:
+                report(member)
     return list(done.values())
 
 

@@ -157,7 +157,7 @@ def prepare_shipped(
     *,
     experiments: Collection[str] = (),
     seed: int = 1,
-    tell: Callable[[str], None] = print,
+    report: Callable[[str], None] = print,
 ) -> tuple[BestFit, FloatArray]:
     """Prepare the best fit to the published claims: nothing is run.
 
@@ -166,7 +166,7 @@ def prepare_shipped(
         execution: workers and limits.
         experiments: names of experiments with the claims to fit; all by default.
         seed: first root seed.
-        tell: gets a line on each step.
+        report: gets a line on each step.
 
     Returns:
         The fit, and the initial variables of the shipped host.
@@ -193,7 +193,7 @@ def prepare_shipped(
     runs = Runs(hosts, priors, folder / "log.jsonl", execution)
     start = np.array([prior.variable(constants[prior.name].value) for prior in priors])
     fixed = frozenset(prior.name for prior in priors if FACTORS in prior.name) | read_fixed().keys()
-    return BestFit(runs, priors, tuple(observations), tell, seed, fixed), start
+    return BestFit(runs, priors, tuple(observations), report, seed, fixed), start
 
 
 def _is_asked(entry: Expectation) -> bool:
