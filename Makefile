@@ -142,9 +142,9 @@ docs: $(ALL)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
 	@echo build/docs/html/index.html
 
-# The pages of the reference as Markdown, to docs/reference/, in seconds and without Sphinx.
+# The pages of the reference in docs/reference/, after a change of a key, an option, a measure, a docstring or a claim.
 reference: $(STAMP)
-	PYTHONPATH=docs/_ext $(BIN)/python -c 'from pathlib import Path; from hostsim_docs.reference import write_pages; print(*write_pages(Path("docs/reference"), plain=True), sep="\n")'
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.reference docs/reference
 
 # Wall times, to build/bench.json, and a chart, to build/bench.svg; COMMANDS=1 also times `make setup`, `make reproduce` with and without FULL=1, and `.ci/run` in new clones.
 bench: setup

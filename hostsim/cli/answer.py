@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ MOST_POINTS = 4
 """Number of points with a printed bottleneck."""
 MOST_ROWS = 12
 """Number of printed points of a sweep without a curve; the others are counted."""
+WIDTH = 120
+"""Number of characters in a line of a paragraph."""
 MEASURES = ("throughput", "loss", "cpu_total")
 """Measures of a sweep without figures."""
 
@@ -140,14 +143,19 @@ def _bottlenecks(results: Results) -> Iterator[str]:
         at = f" at {point.words}" if point.words else ""
         yield f"bottleneck{at}: {point.bottleneck}{point.where}"
         if point.reason:
-            yield f"  {point.reason}"
+            yield _wrapped(point.reason)
         for subject in asked_subjects(results):
             if limit := limit_at(results, point.id, subject):
                 yield f"bottleneck of {subject}{at}: {limit[0]}"
                 if limit[1] != point.reason:
-                    yield f"  {limit[1]}"
+                    yield _wrapped(limit[1])
         new = [note for note in point.notes if note not in printed]
         printed.update(new)
-        yield from (f"  {note}" for note in new)
+        yield from map(_wrapped, new)
     if len(points) > MOST_POINTS:
         yield f"and {len(points) - MOST_POINTS} more points: `hostsim report {results.scenario} --contexts`"
+
+
+def _wrapped(text: str) -> str:
+    """An indented paragraph."""
+    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hostsim.cli.answer import MOST_POINTS, MOST_ROWS, MOST_SERIES, answer
+from hostsim.cli.answer import MOST_POINTS, MOST_ROWS, MOST_SERIES, WIDTH, answer
 from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.verdicts import Verdicts
@@ -37,9 +37,11 @@ def test_run_prints_curves_judged_expectations_and_the_bottleneck_before_the_fil
     assert [line.split("  ")[1] for line in series] == ["rate = 2 kpps", "rate = 5 kpps"]
     assert [line.split(" at ")[-1] for line in series] == ["2", "2"]
     assert [line.split("  ")[0] for line in judged.splitlines()] == ["claim", "nothing lost", "room", "room ratio"]
-    found, reason = bottlenecks.splitlines()[-2:]
-    assert found == "bottleneck at receivers=2, rate=5 kpps: load stream"
-    assert reason.startswith("  All offered traffic of stream is carried, ")
+    *_, last = bottlenecks.split("bottleneck at ")
+    place, *reason = last.splitlines()
+    assert place == "receivers=2, rate=5 kpps: load stream"
+    assert reason[0].startswith("  All offered traffic of stream is carried, ")
+    assert all(line.startswith("  ") and len(line) <= WIDTH for line in reason)
     assert files.startswith("results/tiny/table.parquet")
 
 

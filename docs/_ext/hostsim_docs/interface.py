@@ -65,11 +65,11 @@ def _argument(parameter: Any) -> str:
     return (name if parameter.required else f"[{name}]") + ("" if parameter.nargs == 1 else "...")
 
 
-def api_page(*, plain: bool = False) -> str:
-    """Every public name, documented by autodoc.
+def api_page(*, directives: bool = False) -> str:
+    """Every public name with its signature and docstring, readable without Sphinx.
 
     Args:
-        plain: write signatures and docstrings into the page, which is then readable without Sphinx.
+        directives: use directives of autodoc instead, for Sphinx.
     """
     names = {name: getattr(hostsim, name) for name in hostsim.__all__}
     functions = [name for name, value in names.items() if inspect.isfunction(value)]
@@ -82,7 +82,7 @@ def api_page(*, plain: bool = False) -> str:
 """
     ]
     for title, kind, members in (("Functions", "function", functions), ("Classes", "class", classes)):
-        if plain:
+        if not directives:
             blocks += [f"\n## {title}\n", *(_documented(name, names[name]) for name in members)]
             continue
         blocks.append(f"\n## {title}\n\n```{{eval-rst}}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ def _sections(*roots: tuple[type[BaseModel], str], assumable: set[tuple[str, str
         rows = [
             _row(section, key, field, assumable or set(), seen) for key, field in section.model.model_fields.items()
         ]
-        text = prose((section.model.__doc__ or "").strip())
+        text = prose(inspect.getdoc(section.model) or "")
         blocks.append(
             f"\n({_target(section.model)})=\n\n## {title}\n\n{text}\n\n{table(('key', 'value', 'default', 'meaning'), rows)}"
         )

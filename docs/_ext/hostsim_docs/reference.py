@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,25 +31,33 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 
 
-def write_pages(folder: Path, *, plain: bool = False) -> list[Path]:
+def write_pages(folder: Path) -> list[Path]:
     """Write every page to a folder; an unchanged page keeps its modification time, so that it is not built again.
 
     Args:
         folder: folder of the pages; created if missing.
-        plain: write the Python interface without directives of Sphinx.
     """
     folder.mkdir(exist_ok=True)
     files = []
     for name, page in PAGES.items():
-        file, text = folder / f"{name}.md", api_page(plain=True) if plain and page is api_page else page()
+        file, text = folder / f"{name}.md", page()
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
         files.append(file)
     return files
 
 
+def _read(_app: Sphinx, name: str, source: list[str]) -> None:
+    """Use autodoc on the page of the Python interface, and link subjects of the bibliography on every page."""
+    source[0] = linked(api_page(directives=True) if name == "reference/api" else source[0])
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the pages before Sphinx reads them, and link subjects of the bibliography on every page."""
+    """Write the pages before Sphinx reads them."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "reference"))
-    app.connect("source-read", lambda app, name, source: source.__setitem__(0, linked(source[0])))
+    app.connect("source-read", _read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    print(*write_pages(Path(sys.argv[1])), sep="\n")
