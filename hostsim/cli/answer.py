@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hostsim.cli.output import columns
 from hostsim.results.expect import VerdictState
-from hostsim.results.figure import FigureSpec, TableSpec
+from hostsim.results.figure import FigureSpec, TableSpec, point_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,8 +64,8 @@ def _curves(table: pd.DataFrame, figure: FigureSpec) -> Iterator[str]:
     groups = list(frame.groupby(series, sort=False)) if series else [((), frame)]
     rows = []
     for key, rest in groups[:MOST_SERIES]:
-        name = ", ".join(f"{axis} = {value}" for axis, value in zip(series, key, strict=True))
-        rows.append((name, _values(rest.to_dict("records"), figure.x)))
+        name = ", ".join(point_name(figure.axes, axis, value) for axis, value in zip(series, key, strict=True))
+        rows.append((name, _values(rest.to_dict("records"), figure)))
     width = max(len(name) for name, _ in rows)
     yield from (f"  {name.ljust(width)}  {values}" if width else f"  {values}" for name, values in rows)
     if len(groups) > MOST_SERIES:
@@ -91,7 +91,7 @@ def _points(table: pd.DataFrame, names: Sequence[str]) -> Iterator[str]:
         yield f"and {len(groups) - MOST_ROWS} more points: table.csv"
 
 
-def _values(rows: Sequence[Mapping[Any, Any]], x: str) -> str:
+def _values(rows: Sequence[Mapping[Any, Any]], figure: FigureSpec) -> str:
     """The main values of a series: ``0 at 1, 12.5 at 36``."""
     from hostsim.results.verdicts import number
 
@@ -103,7 +103,8 @@ def _values(rows: Sequence[Mapping[Any, Any]], x: str) -> str:
         outside = [row for row in extremes if row["mean"] < min(ends) or row["mean"] > max(ends)]
         chosen = [row for row in rows if row is rows[0] or row is rows[-1] or row in outside]
     return ", ".join(
-        f"{number(row['mean']) if math.isfinite(row['mean']) else 'no value'} at {row[x]}" for row in chosen
+        f"{number(row['mean']) if math.isfinite(row['mean']) else 'no value'} at {figure.tick(figure.x, str(row[figure.x]))}"
+        for row in chosen
     )
 
 

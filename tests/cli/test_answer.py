@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hostsim.cli.answer import MOST_POINTS, MOST_ROWS, MOST_SERIES, WIDTH, answer
-from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
+from hostsim.results.figure import AnswersSpec, AxisNames, FigureSpec, TableSpec
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.verdicts import Verdicts
 from tests.sample_results import VERDICTS, results
@@ -34,7 +34,7 @@ def test_run_prints_curves_judged_expectations_and_the_bottleneck_before_the_fil
     assert question == "Does it run?"
     heading, *series = curves.splitlines()
     assert heading == "Host CPU utilisation against receivers (%)"
-    assert [line.split("  ")[1] for line in series] == ["rate = 2 kpps", "rate = 5 kpps"]
+    assert [line.split("  ")[1] for line in series] == ["rate=2 kpps", "rate=5 kpps"]
     assert [line.split(" at ")[-1] for line in series] == ["2", "2"]
     assert [line.split("  ")[0] for line in judged.splitlines()] == ["claim", "nothing lost", "room", "room ratio"]
     *_, last = bottlenecks.split("bottleneck at ")
@@ -50,9 +50,17 @@ def test_a_long_series_is_its_ends_and_an_extreme_between_them():
     table = swept({(n, "a"): float(loss) for n, loss in enumerate([1, 2, 9, 3, 4, 5])})
     figure = FigureSpec("loss", "receivers", "loss", ("mode",))
     text = answer(results(table=table, figures=(figure,), verdicts=Verdicts()))
-    assert "\n  mode = a  1 at 0, 9 at 2, 5 at 5" in text
+    assert "\n  mode=a  1 at 0, 9 at 2, 5 at 5" in text
     straight = swept({(n, "a"): float(n) for n in range(6)})
-    assert "  mode = a  0 at 0, 5 at 5" in answer(results(table=straight, figures=(figure,), verdicts=Verdicts()))
+    assert "  mode=a  0 at 0, 5 at 5" in answer(results(table=straight, figures=(figure,), verdicts=Verdicts()))
+
+
+def test_named_values_are_printed_by_name():
+    """As in figures: values of the series, and on the x axis."""
+    names = {"mode": AxisNames("Mode", {"a": "splitRxMode"}), "receivers": AxisNames("Receivers", {"2": "two"})}
+    figure = FigureSpec("loss", "receivers", "loss", ("mode",), axes=names)
+    text = answer(results(table=swept({(1, "a"): 0.0, (2, "a"): 7.5}), figures=(figure,), verdicts=Verdicts()))
+    assert "\n  splitRxMode  0 at 1, 7.5 at two" in text
 
 
 def test_many_series_and_points_are_counted():
