@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hostsim.cli.output import columns
 from hostsim.results.expect import VerdictState
@@ -14,6 +14,7 @@ from hostsim.results.figure import FigureSpec, TableSpec, point_name
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hostsim.engine.record import Scalar
     from hostsim.results.results import Results
 
 __all__ = ["answer"]
@@ -64,7 +65,8 @@ def _curves(table: pd.DataFrame, figure: FigureSpec) -> Iterator[str]:
     groups = list(frame.groupby(series, sort=False)) if series else [((), frame)]
     rows = []
     for key, rest in groups[:MOST_SERIES]:
-        name = ", ".join(point_name(figure.axes, axis, value) for axis, value in zip(series, key, strict=True))
+        values = dict(zip(series, cast("tuple[Scalar, ...]", key), strict=True))
+        name = ", ".join(point_name(figure.axes, axis, value) for axis, value in values.items())
         rows.append((name, _values(rest.to_dict("records"), figure)))
     width = max(len(name) for name, _ in rows)
     yield from (f"  {name.ljust(width)}  {values}" if width else f"  {values}" for name, values in rows)
