@@ -377,11 +377,12 @@ def reproduce(
 
 def _drawn(result: Results, results: Path, index: int) -> Section:
     """Write the folder of a scenario, and render its section of the report."""
-    from hostsim.views.report.folder import write
+    from hostsim.views.report.folder import drawn_figures, write
     from hostsim.views.report.page import section
 
-    write(result, results / result.scenario)
-    return section(result, index)
+    folder = results / result.scenario
+    write(result, folder)
+    return section(result, index, drawn_figures(result, folder))
 
 
 def open_results(folder: str | Path, results: str | Path | None = None) -> Results:

@@ -50,11 +50,11 @@ __all__ = [
 ]
 
 
-class _Units(dict[str, str]):
-    """Units by column. pandas copies attributes of a table deeply whenever it selects a column, for which texts need no copy each."""
+class _Kept(dict[str, Any]):
+    """Attribute of a table. pandas copies attributes deeply whenever it selects a column, for which texts need no copy each."""
 
-    def __deepcopy__(self, memo: object) -> _Units:
-        return _Units(self)
+    def __deepcopy__(self, memo: object) -> _Kept:
+        return _Kept(self)
 
 
 def as_numbers(table: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
@@ -75,7 +75,7 @@ def as_numbers(table: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
             columns[axis] = table[axis].map({text: number_in(unit, text) for text in texts}).astype("float64")
             units[axis], written[axis] = unit, [str(text) for text in texts]
     copied = table.assign(**columns) if columns else table.copy(deep=False)
-    copied.attrs = {**table.attrs, **({"units": _Units(units), "written": written} if columns else {})}
+    copied.attrs = {**table.attrs, **({"units": _Kept(units), "written": _Kept(written)} if columns else {})}
     return copied
 
 
@@ -171,10 +171,10 @@ def table_of(
     columns |= {"flags": _flags(rows), "error": [row.error for row in rows]}
     table = pd.DataFrame(columns)
     units = {metric.name: metric.unit for metric in CATALOGUE.values()} | WINDOW | FACTS
-    table.attrs["units"] = _Units(units | {name: CATALOGUE[name].unit for name in of_subjects})
+    table.attrs["units"] = _Kept(units | {name: CATALOGUE[name].unit for name in of_subjects})
     table = as_numbers(table, axes)
     seeds = ", ".join(str(seed) for seed in sorted(set(columns["seed"])))
-    table.attrs["provenance"] = {**_versions(), "seed": seeds, **(provenance or {})}
+    table.attrs["provenance"] = _Kept({**_versions(), "seed": seeds, **(provenance or {})})
     return table
 
 
@@ -279,8 +279,7 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         arrow = _read_small(path)
         metadata = arrow.schema.metadata or {}
-        attributes = {name: json.loads(metadata[f"hostsim.{name}".encode()]) for name in _ATTRIBUTES}
-        attributes["units"] = _Units(attributes["units"])
+        attributes = {name: _Kept(json.loads(metadata[f"hostsim.{name}".encode()])) for name in _ATTRIBUTES}
     except KeyError as error:
         raise StoreError(f"{path}: is not a table of hostsim") from error
     except (OSError, ValueError, TypeError) as error:

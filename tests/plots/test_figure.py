@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ from hostsim.results.figure import AxisNames, FigureSpec
 from hostsim.results.table import axes_of, with_members
 from hostsim.views.plots.axis import axis_label, metric_label
 from hostsim.views.plots.figure import draw
-from hostsim.views.plots.style import INK, LOOKS, PAPER, as_svg, look_of, save
+from hostsim.views.plots.style import INK, LOOKS, PAPER, as_svg, house_style, look_of, save
 
 LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
 
@@ -209,6 +210,20 @@ def test_a_saved_figure_is_an_svg_a_png_and_a_pdf_with_the_same_bytes_every_time
     )
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["loss.pdf", "loss.png", "loss.svg"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_files_have_the_layout_that_matplotlib_gives_them(tmp_path):
+    """The layout of a file is computed without a first drawing, and the figure keeps its layout engine and canvas."""
+    figure = draw(table(), LOSS, with_title=True).get_figure(root=True)
+    before = figure.get_layout_engine(), figure.canvas, figure.dpi
+    files = save(figure, tmp_path / "loss")
+    assert (figure.get_layout_engine(), figure.canvas, figure.dpi) == before
+    with house_style():
+        for file in files:
+            whole = io.BytesIO()
+            none = dict.fromkeys(("Date", "Creator") if file.suffix == ".svg" else ("Software",))
+            figure.savefig(whole, format=file.suffix[1:], dpi=300, metadata=none, transparent=False, facecolor="white")
+            assert file.read_bytes() == whole.getvalue()
 
 
 def test_a_percentile_that_is_not_estimable_is_a_cross():

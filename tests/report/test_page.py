@@ -17,8 +17,9 @@ from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.scenario.shipped_data import claims
 from hostsim.views.plots.bars import draw_stacked_bars
 from hostsim.views.plots.figure import draw
-from hostsim.views.plots.style import INK, as_svg
-from hostsim.views.report.page import inline, write_report
+from hostsim.views.plots.style import INK, as_svg, untitled
+from hostsim.views.report.folder import drawn_figures, write
+from hostsim.views.report.page import inline, section, write_report
 from tests.sample_results import BOUNDED, VERDICTS, results, table, verdict
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -195,6 +196,24 @@ def test_figures_take_the_ink_of_the_page():
     assert INK not in placed
     assert "var(--ink)" in placed
     assert set(re.findall(r'href="#([^"]*)"', placed)) <= set(re.findall(r'id="([^"]*)"', placed))
+
+
+def test_the_page_has_saved_figures_without_their_title_and_paper(tmp_path):
+    """The words are below the figure; what is left is as high as without a title."""
+    [figure] = (entry for entry in results().figures if entry.name == "loss")
+    found = results(figures=(replace(figure, title="Loss against receivers " * 6),))
+    write(found, tmp_path)
+    assert section(found, 0, drawn_figures(found, tmp_path))["figures"] == section(found, 0)["figures"]
+    marked = section(found, 0, {"loss": drawn_figures(found, tmp_path)["loss"].replace(INK, "#123456")})
+    assert "#123456" in marked["figures"][0]["svg"]
+    svg, inches = untitled(drawn_figures(found, tmp_path)["loss"])
+    bare = draw(found.table, figure, published=found.verdicts).get_figure(root=True)
+    assert inches == pytest.approx(bare.get_figwidth())
+    _, top, width, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())
+    assert (width, height) == pytest.approx(tuple(72 * bare.get_size_inches()), abs=0.01)
+    assert top == pytest.approx(9 * (1.2 * 3 + 0.5))
+    assert "Loss against receivers" not in svg
+    assert "#ffffff" not in svg
 
 
 def test_a_scenario_without_expectations_or_figures_has_a_page_too(tmp_path):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 import sys
 import textwrap
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ __all__ = [
     "shown_figure",
     "sized",
     "titled",
+    "untitled",
 ]
 
 INK = "#1c2128"
@@ -98,6 +100,8 @@ RC: dict[Any, Any] = {
 """Matplotlib settings for drawing and writing a figure; they do not change the global settings."""
 
 
+DPI = 300
+"""Resolution of PNG files."""
 KINDS = ("svg", "png", "pdf")
 """File formats of figures. PDF is written on demand only: its fonts take as long as the other formats together."""
 _STAMPS = {"svg": ("Date", "Creator"), "png": ("Software",), "pdf": ("CreationDate", "Creator", "Producer")}
@@ -201,7 +205,7 @@ def titled(figure: Figure, words: str, legend_inches: float = 0.0) -> None:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     text = textwrap.fill(words, int(figure.get_figwidth() / LETTER_INCHES * SMALL_POINTS / TITLE_POINTS))
-    inches = TITLE_POINTS / 72 * (1.2 * (text.count("\n") + 1) + 0.5) if words else 0.0
+    inches = _title_inches(text.count("\n") + 1 if words else 0)
     height = figure.get_figheight() + inches
     figure.set_figheight(height)
     if words:
@@ -211,6 +215,30 @@ def titled(figure: Figure, words: str, legend_inches: float = 0.0) -> None:
     engine = figure.get_layout_engine()
     assert isinstance(engine, ConstrainedLayoutEngine)  # by `RC`
     engine.set(rect=(0.0, 0.0, 1.0, 1 - (inches + legend_inches) / height))
+
+
+_TITLE = re.compile(r'\n  <g id="text_\d+">.*?\n  </g>', re.DOTALL)
+"""The title in the SVG of a figure: the only text outside its axes and legend."""
+_WHITE = re.compile(r'<path d="[^"]*" style="fill: #ffffff"/>')
+"""The paper of a figure and of its axes in SVG."""
+_VIEW = re.compile(r'width="[^"]*" height="[^"]*" viewBox="0 0 (\S+) (\S+)"')
+
+
+def untitled(svg: str) -> tuple[str, float]:
+    """An opaque SVG of a figure, transparent and without its title, for a page that has its words; with its width in inches."""
+    title = _TITLE.search(svg)
+    top = 72 * _title_inches(title[0].count("<text ") if title else 0)
+    view = _VIEW.search(svg)
+    assert view is not None  # by matplotlib
+    width, height = float(view[1]), float(view[2]) - top
+    cropped = f'width="{width:g}pt" height="{height:.6g}pt" viewBox="0 {top:g} {width:g} {height:.6g}"'
+    text = _WHITE.sub("", _TITLE.sub("", svg, count=1)).replace(view[0], cropped, 1)
+    return text, width / 72
+
+
+def _title_inches(lines: int) -> float:
+    """Height of a title with a number of lines, with its margin."""
+    return TITLE_POINTS / 72 * (1.2 * lines + 0.5) if lines else 0.0
 
 
 def draw_legend(
@@ -251,7 +279,7 @@ def _across(widths: Sequence[float], columns: int) -> float:
 
 
 def save(figure: Figure, stem: Path, *, pdf: bool = False) -> tuple[Path, ...]:
-    """Write the figure as ``stem.svg`` and as ``stem.png`` with 300 dots per inch, on white.
+    """Write the figure as ``stem.svg`` and as ``stem.png`` with `DPI` dots per inch, on white.
 
     Args:
         figure: the figure.
@@ -272,8 +300,36 @@ def save(figure: Figure, stem: Path, *, pdf: bool = False) -> tuple[Path, ...]:
 
 def _bytes(figure: Figure, kind: str, *, opaque: bool = False) -> bytes:
     buffer = io.BytesIO()
-    metadata = dict.fromkeys(_STAMPS[kind])
     face = "white" if opaque else "none"
-    with house_style():
-        figure.savefig(buffer, format=kind, dpi=300, metadata=metadata, transparent=not opaque, facecolor=face)
+    with house_style(), _laid_out(figure, kind):
+        figure.savefig(
+            buffer,
+            format=kind,
+            dpi=DPI,
+            metadata=dict.fromkeys(_STAMPS[kind]),
+            transparent=not opaque,
+            facecolor=face,
+        )
     return buffer.getvalue()
+
+
+@contextmanager
+def _laid_out(figure: Figure, kind: str) -> Iterator[None]:
+    """Context in which a figure has the layout of a format, and no layout engine: with one, matplotlib draws everything twice."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    canvas, dpi, layout = figure.canvas, figure.dpi, figure.get_layout_engine()
+    if layout is None or kind == "pdf":
+        yield
+        return
+    FigureCanvasAgg(figure) if kind == "png" else FigureCanvasSVG(figure)
+    figure.dpi = DPI if kind == "png" else 72
+    layout.execute(figure)
+    figure.dpi = dpi
+    with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+        figure.set_layout_engine()
+    yield
+    figure.set_layout_engine(layout)
+    figure.set_canvas(canvas)

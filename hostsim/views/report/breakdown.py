@@ -262,7 +262,7 @@ class ReportedPoint:
 def last_points(results: Results) -> list[ReportedPoint]:
     """The last point of each series of each figure, without duplicates; the last point of a scenario without curves."""
     table = as_written(results.table)
-    rows = []
+    rows: list[pd.Series[Any]] = []
     curves = [figure for figure in results.figures if isinstance(figure, FigureSpec)]
     for figure in curves:
         drawn = figure_rows(table, figure)
@@ -271,7 +271,8 @@ def last_points(results: Results) -> list[ReportedPoint]:
         rows += [group.iloc[-1] for group in groups if len(group)]
     if not curves and len(table):
         rows.append(table.iloc[-1])
-    return list({point.id: point for row in rows if (point := _point(results, row)) is not None}.values())
+    ends = {row["point"]: row for row in rows}
+    return [point for row in ends.values() if (point := _point(results, table, row)) is not None]
 
 
 def points_at(results: Results, at: AxisValues) -> list[ReportedPoint]:
@@ -280,8 +281,9 @@ def points_at(results: Results, at: AxisValues) -> list[ReportedPoint]:
     Raises:
         InputError: an unknown axis, or a value that no point has.
     """
-    rows = rows_at(as_written(results.table), at, "--at")
-    points = [_point(results, row) for row in rows.drop_duplicates("point").to_dict("records")]
+    table = as_written(results.table)
+    rows = rows_at(table, at, "--at")
+    points = [_point(results, table, row) for row in rows.drop_duplicates("point").to_dict("records")]
     return [point for point in points if point is not None]
 
 
@@ -305,9 +307,8 @@ def _context_cell(value: Any, form: str) -> str:
     return "–" if value is None or value != value or math.isnan(value) else format(value, form)
 
 
-def _point(results: Results, row: Mapping[Any, Any] | pd.Series[Any]) -> ReportedPoint | None:
-    """The point of a row; None without stored contexts."""
-    table = as_written(results.table)
+def _point(results: Results, table: pd.DataFrame, row: Mapping[Any, Any] | pd.Series[Any]) -> ReportedPoint | None:
+    """The point of a row of a table with axes as in the scenario; None without stored contexts."""
     runs = table[(table["point"] == row["point"]) & (table["error"] == "")]
     if runs.empty or not (results.contexts["point"] == row["point"]).any():
         return None

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from hostsim.errors import InputError, StoreError
 from hostsim.results import folder as plain
+from hostsim.results.figure import Figure
 from hostsim.results.integrity import confined
 from hostsim.results.results import Results
 from hostsim.views.plots.figure import draw
 from hostsim.views.plots.style import KINDS, figure_of, save
 
-__all__ = ["draw_figures", "write"]
+__all__ = ["draw_figures", "drawn_figures", "write"]
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -55,8 +56,18 @@ def draw_figures(results: Results, folder: Path, *, pdf: bool = False) -> list[P
     files: list[Path] = []
     for figure in results.figures:
         axes = draw(results.table, figure, published=results.verdicts, with_title=True)
-        name = re.sub(r"[^\w.-]+", "-", figure.name)
+        name = _file_name(figure)
         for kind in KINDS:
             confined(folder, folder / "figures" / f"{name}.{kind}")
         files += save(figure_of(axes), folder / "figures" / name, pdf=pdf)
     return files
+
+
+def drawn_figures(results: Results, folder: Path) -> dict[str, str]:
+    """The SVG text of every figure in a folder that `write` has just written, by name."""
+    stems = {figure.name: folder / "figures" / _file_name(figure) for figure in results.figures}
+    return {name: stem.with_name(f"{stem.name}.svg").read_text(encoding="utf-8") for name, stem in stems.items()}
+
+
+def _file_name(figure: Figure) -> str:
+    return re.sub(r"[^\w.-]+", "-", figure.name)

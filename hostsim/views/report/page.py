@@ -49,7 +49,7 @@ from hostsim.results.verdicts import (
 from hostsim.scenario.shipped_data import claims
 from hostsim.views.plots.bars import draw_stacked_bars
 from hostsim.views.plots.figure import draw
-from hostsim.views.plots.style import GRID, INCHES, INK, PAPER, as_svg, figure_of
+from hostsim.views.plots.style import GRID, INCHES, INK, PAPER, as_svg, figure_of, untitled
 from hostsim.views.plots.table import table_cells
 from hostsim.views.report.breakdown import (
     CONTEXT_HEADINGS,
@@ -63,7 +63,6 @@ from hostsim.views.report.breakdown import (
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 __all__ = [
     "Section",
@@ -337,12 +336,13 @@ def inline(svg: str, prefix: str, words: str) -> str:
     return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', lambda match: start + match[1], text, count=1)
 
 
-def section(results: Results, position: int) -> Section:
+def section(results: Results, position: int, drawn: Mapping[str, str] | None = None) -> Section:
     """Render the report section of a scenario.
 
     Args:
         results: of the scenario.
         position: index of the section in its report.
+        drawn: SVG of the figures of its folder by name, if they are already drawn.
     """
     prefix = f"s{position}"
     latencies, times = latency_rows(results), _times(results, prefix)
@@ -368,7 +368,7 @@ def section(results: Results, position: int) -> Section:
         "ensemble": results.provenance.get("ensemble", "").rpartition(" ")[0],
         "tally": tally_words(outcomes(results.verdicts, quick=results.quick)),
         "figures": [
-            _figure(results, figure, f"{prefix}f{index}")
+            _figure(results, figure, f"{prefix}f{index}", (drawn or {}).get(figure.name))
             for index, figure in enumerate(results.figures)
             if not isinstance(figure, TableSpec)
         ],
@@ -386,11 +386,13 @@ def section(results: Results, position: int) -> Section:
     }
 
 
-def _figure(results: Results, figure: Figure, prefix: str) -> Drawing:
-    axes = draw(results.table, replace(figure, size=""), published=results.verdicts)
+def _figure(results: Results, figure: Figure, prefix: str, svg: str | None) -> Drawing:
+    svg = svg or as_svg(
+        figure_of(draw(results.table, figure, published=results.verdicts, with_title=True)), opaque=True
+    )
     file = f"{results.scenario}-{figure.name}"
     data = figure_frame(results.table, figure, results.verdicts)
-    return {**_drawn(axes, prefix, figure.words, file, data), "sources": cited(results, figure)}
+    return {**_placed(*untitled(svg), prefix, figure.words, file, data), "sources": cited(results, figure)}
 
 
 def _table(results: Results, figure: TableSpec) -> dict[str, Any]:
@@ -413,8 +415,9 @@ def _times(results: Results, prefix: str) -> list[Drawing]:
         ("stages", "A round trip by stage, at the same points", stage_times(results), "Mean time of a round trip (µs)"),
     )
     return [
-        _drawn(
-            draw_stacked_bars(bars, label),
+        _placed(
+            as_svg(figure := figure_of(draw_stacked_bars(bars, label))),
+            figure.get_figwidth(),
             f"{prefix}t{index}",
             caption,
             f"{results.scenario}-where-time-goes-{name}",
@@ -425,11 +428,12 @@ def _times(results: Results, prefix: str) -> list[Drawing]:
     ]
 
 
-def _drawn(axes: Axes, prefix: str, words: str, file: str, data: pd.DataFrame) -> Drawing:
+def _placed(svg: str, inches: float, prefix: str, words: str, file: str, data: pd.DataFrame) -> Drawing:
+    """A drawing with its width."""
     return {
         "words": words,
-        "svg": _markup(inline(as_svg(figure_of(axes)), prefix, words)),
-        "is_wide": figure_of(axes).get_figwidth() > INCHES["column"][0],
+        "svg": _markup(inline(svg, prefix, words)),
+        "is_wide": inches > INCHES["column"][0],
         "file": file,
         "data": _download(data),
         "sources": (),
