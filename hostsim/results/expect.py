@@ -1109,10 +1109,13 @@ class ExpectPart(Spec):
     """With ``metric``: its subject, a traffic entry, a group of VMs, one VM (``web[3]``), a vNIC, a port or queue of a physical NIC, a
     world, a PCPU or a NUMA node; the host by default. Other forms include it in the name: ``metric: latency_p99 of feed``."""
     at: WrittenValues | None = None
+    """With ``metric``: values of axes."""
     less: WrittenValues | None = None
     """With ``metric``: axis values of another point; its metric is subtracted, paired by replication."""
     find: FindPart | None = None
+    """The largest (or smallest) value of an axis at which a measure stays below a limit, by bisection in steps of 1."""
     ratio: RatioPart | None = None
+    """One point over another, or one expectation over another, paired by replication."""
     worst: PointsPart | None = None
     """The point that is farthest outside the band, or nearest an end of it."""
     best: PointsPart | None = None
@@ -1120,11 +1123,11 @@ class ExpectPart(Spec):
     mean: PointsPart | None = None
     """The mean over the points by replication; the smallest and the largest case are printed beside it."""
     r2: RSquaredPart | None = None
-    """R squared of the straight line."""
+    """The fit of a straight line (R squared)."""
     always: Predicates | None = None
-    """1 if the condition, or every condition of a list, is true, else 0."""
+    """1 if a measure rises or falls along an axis, or meets a limit at every point, else 0; a list requires all its conditions."""
     switches: SwitchesPart | None = None
-    """1 if the state is active at exactly the right cases, else 0."""
+    """1 if a state is active exactly at the points at which a measure is below a threshold, else 0."""
     refused: RefusedPart | None = None
     """1 if loading refuses every case with the right name, and accepts the others, else 0; no runs are needed."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from hostsim.campaign.run_option import OPTIONS
 from hostsim.cli.app import app
 from hostsim.results import context as contexts
 from hostsim.results.context import CPU_COLUMNS
-from hostsim.results.expect import BESIDE_A_FORM, ExpectPart
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.verdicts import as_json, range_text, value_text, verdict_text
 from hostsim.scenario.component import Parts
@@ -217,13 +215,3 @@ def test_every_subject_has_a_place_on_the_page_of_sources(pages: dict[str, str])
     for name, subject in bibliography().subjects.items():
         part = pages["sources"].partition(f"### {name}: {subject.about}\n")[2].partition("###")[0]
         assert all(f"`{citation.publication.key} <" in part for citation, _ in subject.facts)
-
-
-def test_the_guide_lists_every_form_of_an_expectation() -> None:
-    """In the order of a scenario's keys."""
-    guide = (Path(__file__).parents[2] / "docs" / "guide" / "judge-a-claim.md").read_text(encoding="utf-8")
-    table = guide.partition("| form | value |")[2].partition("\n\n")[0]
-    listed = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.*?) \|", table, re.MULTILINE)))
-    assert [name for name in listed if name not in BESIDE_A_FORM] == [
-        name for name in ExpectPart.model_fields if name not in BESIDE_A_FORM
-    ]

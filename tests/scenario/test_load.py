@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.results.expect import Always, At, Band, Find, Monotone, Ratio, Worst
+from hostsim.results.expect import BESIDE_A_FORM, Always, At, Band, ExpectPart, Find, Monotone, Ratio, Worst
 from hostsim.results.figure import AnswersSpec, AxisNames, FigureSpec, TableSpec
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
@@ -33,6 +33,7 @@ def faults(tmp_path: Path, *changes: tuple[str, str], **options: dict[str, str])
 COUNT = "count: 2"
 SWEPT = "vms.receiver.count, v"
 RATE = "rate: 40 kpps"
+FORMS = ", ".join(key for key in ExpectPart.model_fields if key not in (*BESIDE_A_FORM, "metric"))
 
 
 @pytest.mark.parametrize(
@@ -364,9 +365,14 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         pytest.param(
             "metric: loss\n",
             "metric: loss\n    r2: {metric: loss, against: receivers, values: [1, 2, 3]}\n",
-            "small.yaml:22: expect[0]: needs exactly one form; "
-            "allowed: one of metric (with at), find, ratio, worst, best, mean, r2, always, switches, refused; has metric and r2",
+            f"small.yaml:22: expect[0]: needs exactly one form; allowed: one of metric (with at), {FORMS}; has metric and r2",
             id="two questions",
+        ),
+        pytest.param(
+            "    metric: loss\n    at: {receivers: 2}\n",
+            "",
+            f"small.yaml:22: expect[0]: needs exactly one form; allowed: one of metric (with at), {FORMS}",
+            id="no question",
         ),
         pytest.param(
             "  split: {set: vms.receiver.vmx.ethernet0.emuRxMode, values: [\"0\", \"1\"]}",
