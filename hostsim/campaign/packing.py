@@ -6,17 +6,31 @@ tables need; the campaign's process writes the file.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from hostsim.campaign.code_version import PACKAGE
 from hostsim.campaign.store import Origin, condensed, dressed, file_of
 from hostsim.engine.record import RunRecord
 
 if TYPE_CHECKING:
     from hostsim.scenario.plan import Task
 
-__all__ = ["PackedRun", "Packing"]
+__all__ = ["PackedRun", "Packing", "packing_digest"]
+
+
+@functools.cache
+def packing_digest() -> str:
+    """Digest of all modules of the package and of the library that encodes files; equal ones pack a record alike."""
+    whole = hashlib.sha256(pa.__version__.encode())
+    for file in sorted(PACKAGE.rglob("*.py")):
+        whole.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + file.read_bytes())
+    return whole.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Dask executor: runs happen on the workers of a Dask cluster (the extra ``cluster``).
 
 Workers join and leave during a sweep, and any of them may have different code of hostsim. So each record has the digest of the
-code that made it, and a record of different code is refused: its task goes to another worker.
+code that made it, and a record of different code is refused: its task goes to another worker. A worker packs its records only if
+it has the same bytes of all modules, as that digest does not cover tables and files; otherwise it returns whole records.
 
 A worker may be lost at any moment, even while the record of a finished run is fetched from it; Dask then runs the task again on the next
 worker. So Dask's thread fetches records; this thread only waits for a queue and checks the workers.
@@ -13,19 +14,21 @@ import asyncio
 import contextlib
 import importlib
 import logging
+import pickle
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
 from hostsim.campaign.executor.base import LOCAL
+from hostsim.campaign.packing import PackedRun, Packing, packing_digest
 from hostsim.campaign.store import code_digest
 from hostsim.campaign.task import Parcel, Simulate, failed_record
 from hostsim.engine.record import RunRecord
 from hostsim.errors import ClusterError, Fault, InputError
 
 if TYPE_CHECKING:
-    from hostsim.campaign.packing import Packing
     from hostsim.scenario.plan import Task
 
 __all__ = ["DaskExecutor", "run_marked"]
@@ -40,19 +43,33 @@ _REMIND_S = 60.0
 _ATTEMPTS = 3
 """Number of attempts before a task fails because workers are lost or have different code."""
 
-Marked = tuple[str, str, RunRecord | None]
+Run = RunRecord | PackedRun
+Marked = tuple[str, str, Run | None]
 """Digest of a worker's code, its address, and its record; None if its code differs."""
 
 Ended = tuple[Any, Marked, BaseException | None]
 """Future of an ended task, its result, and its error."""
 
 
-def run_marked(simulate: Simulate, parcel: Parcel, code: str) -> Marked:
-    """Runs a task on a worker, unless the digest of the worker's code differs from the given one."""
+def run_marked(simulate: Simulate, parcel: Parcel, code: str, packing: bytes, digest: str) -> Marked:
+    """Runs a task on a worker, unless the digest of the worker's code differs from the given one.
+
+    Args:
+        simulate: the function of a run.
+        parcel: the task.
+        code: digest of the campaign's code of a run.
+        packing: packs the record, pickled, as a worker with other modules might not be able to unpickle it.
+        digest: of the campaign's packing; a worker with another one returns the whole record.
+    """
     from distributed import get_worker
 
     mine, worker = code_digest(), str(get_worker().address)
-    return mine, worker, parcel.run(simulate) if mine == code else None
+    if mine != code:
+        return mine, worker, None
+    record = parcel.run(simulate)
+    if digest == packing_digest():
+        parcel = replace(parcel, packing=pickle.loads(packing))  # noqa: S301  as trusted as its task
+    return mine, worker, parcel.packed(record)
 
 
 class DaskExecutor:
@@ -74,8 +91,8 @@ class DaskExecutor:
         """
         self._simulate = simulate
         self._address = address
-        self._tasks: dict[Any, Task] = {}
-        self._held: list[Task] = []
+        self._tasks: dict[Any, tuple[Task, Packing | None]] = {}
+        self._held: list[tuple[Task, Packing | None]] = []
         self._bound: dict[Any, set[str]] = {}  # passed to workers only if they differ from Dask's own
         self._attempts: dict[tuple[str, int], int] = {}
         self._ended: SimpleQueue[Ended] = SimpleQueue()
@@ -106,20 +123,25 @@ class DaskExecutor:
     def submit(self, task: Task, packing: Packing | None = None) -> None:
         """Submits a task to the Dask scheduler, or holds it while all workers have different code.
 
-        The whole record returns, because the digest of a worker's code does not cover the code of tables.
-
         Raises:
             ClusterError: the scheduler is gone.
         """
         trusted = self._threads().keys() if self._strangers else None
         if trusted is not None and not trusted:
-            self._held.append(task)
+            self._held.append((task, packing))
             return
         workers = None if trusted is None else list(trusted)
         future = self._client.submit(
-            run_marked, self._simulate, Parcel.of(task), code_digest(), pure=False, workers=workers
+            run_marked,
+            self._simulate,
+            Parcel.of(task),
+            code_digest(),
+            pickle.dumps(packing),
+            packing_digest(),
+            pure=False,
+            workers=workers,
         )
-        self._tasks[future] = task
+        self._tasks[future] = task, packing
         if trusted is not None:
             self._bound[future] = set(trusted)
         asyncio.run_coroutine_threadsafe(self._fetch(future), self._client.loop.asyncio_loop)
@@ -131,13 +153,13 @@ class DaskExecutor:
         except (Exception, asyncio.CancelledError) as error:
             self._ended.put((future, ("", "", None), error))
 
-    def wait(self) -> list[tuple[Task, RunRecord]]:
+    def wait(self) -> list[tuple[Task, Run]]:
         """Blocks until at least one task has ended, and returns all ended tasks.
 
         Raises:
             ClusterError: the scheduler is gone.
         """
-        received: list[tuple[Task, RunRecord]] = []
+        received: list[tuple[Task, Run]] = []
         while not received:
             try:
                 ended = [self._ended.get(timeout=_CHECK_S)]
@@ -147,15 +169,16 @@ class DaskExecutor:
             while not self._ended.empty():
                 ended.append(self._ended.get())
             both = ((result[0], self._receive(*result)) for result in ended if result[0] in self._tasks)
-            received += [(self._tasks.pop(future), record) for future, record in both if record is not None]
+            received += [(self._tasks.pop(future)[0], run) for future, run in both if run is not None]
             if not received and self._is_lost:
                 raise self._loss()
-        self._finished += sum(record.error is None for _, record in received)
+        records = (run.record if isinstance(run, PackedRun) else run for _, run in received)
+        self._finished += sum(record.error is None for record in records)
         return received
 
-    def _receive(self, future: Any, marked: Marked, error: BaseException | None) -> RunRecord | None:
-        """The record of an ended task; None if the task was submitted again, or the scheduler is lost."""
-        task = self._tasks[future]
+    def _receive(self, future: Any, marked: Marked, error: BaseException | None) -> Run | None:
+        """The record of an ended task, or the packed one; None if the task was submitted again, or the scheduler is lost."""
+        task, packing = self._tasks[future]
         self._bound.pop(future, None)
         code, worker, record = marked
         if record is not None and code == code_digest():
@@ -174,7 +197,7 @@ class DaskExecutor:
         self._attempts[task.key] = self._attempts.get(task.key, 0) + 1
         if self._attempts[task.key] < _ATTEMPTS:
             del self._tasks[future]
-            self.submit(task)
+            self.submit(task, packing)
             return None
         if error is not None:
             return failed_record(task, f"{type(error).__name__}: {error}")
@@ -201,8 +224,8 @@ class DaskExecutor:
             for future in left:
                 del self._bound[future]
             self._client.cancel(left)
-            for task in waiting:
-                self.submit(task)
+            for task, packing in waiting:
+                self.submit(task, packing)
             return
         others = f" but {len(self._strangers)} with other code of hostsim" if self._strangers else ""
         note = f"the scheduler at {self._address} has no worker{others}: waiting for one"
