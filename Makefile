@@ -25,7 +25,7 @@ COMPILED := build/.compiled
 SOURCES := $(addprefix hostsim/,errors.py units.py plugin/module.py plugin/registry.py) \
 	$(shell find hostsim/config hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
 
-.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs reference claims score cost-model predictions gallery calibration-page verification-page effects-page clean
+.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench bench-page docs reference claims score cost-model predictions gallery calibration-page verification-page effects-page clean
 
 setup: $(COMPILED)
 
@@ -146,9 +146,13 @@ docs: $(ALL)
 reference: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.reference docs/reference
 
-# Wall times, to build/bench.json, and a chart, to build/bench.svg; COMMANDS=1 also times `make setup`, `make reproduce` with and without FULL=1, and `.ci/run` in new clones.
+# Times of this machine, for a quarter of an hour, to build/bench.json, and a chart, to build/bench.svg; COMMANDS=1 also times `make setup`, `make reproduce` with and without FULL=1, and `.ci/run` in new clones.
 bench: setup
 	$(BIN)/python -m tests.bench $(if $(COMMANDS),--commands)
+
+# The page about speed and scale with its chart, from the figures of the last `make bench`.
+bench-page: setup
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.bench_page build/bench.json docs/project/speed.md docs/images/speed.svg
 
 clean:
 	rm -rf .venv build dist $(RESULTS)

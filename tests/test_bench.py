@@ -11,6 +11,8 @@ import pytest
 from hostsim.scenario.shipped_data import shipped
 from tests.bench.bar import BARS, Bar
 from tests.bench.busy import BUSY
+from tests.bench.campaign import CAMPAIGNS
+from tests.bench.campaign import run as run_campaign
 from tests.bench.cases import CASES
 from tests.bench.chart import draw, line, power_law, shared
 from tests.bench.commands import COMMANDS
@@ -18,7 +20,7 @@ from tests.bench.commands import run as run_commands
 from tests.bench.scale import HOSTS
 from tests.bench.scale import run as run_scale
 from tests.bench.sweep import run as run_sweep
-from tests.bench.workers import SWEEPS, WORKERS
+from tests.bench.workers import SWEEPS, TINY, WORKERS, run_tiny
 from tests.bench.workers import run as run_workers
 
 
@@ -40,6 +42,8 @@ def test_every_bar_asks_for_a_figure_that_is_measured(tmp_path: Path) -> None:
     sweeps = {name: run_sweep(tmp_path, 3) for name in ("sweep", "sweep_again")}
     figures |= {f"{name}.{key}" for name, sweep in sweeps.items() for key in sweep}
     figures |= {f"{name}.{key}" for name in WORKERS for key in run_workers(1, ())}
+    figures |= {f"{name}.{jobs}.{key}" for name in TINY for jobs in WORKERS for key in run_tiny(1, name, 2)}
+    figures |= {f"{name}.{key}" for name in CAMPAIGNS for key in run_campaign("tiny", 4)}
     figures |= {f"{name}_wall_s" for name in COMMANDS}
     assert {key for bar in BARS for key in (bar.of, bar.to) if key} <= figures
     assert len(list((tmp_path / "results").rglob("*"))) > 3
@@ -50,8 +54,8 @@ def test_the_chart_fits_each_law_to_figures_that_follow_it(tmp_path: Path) -> No
     x = np.array([1.0, 2.0, 8.0])
     for law, y, text in (
         (power_law, 3 * x**1.5, "proportional to the power 1.50"),
-        (line, 2 + 5 * x, "2 + 5 for each"),
-        (shared, 2 + 5 / x, "2 + 5 / workers"),
+        (line, 2 + 5 * x, "2 s + 5e+03 ms for each"),
+        (shared, 2 + 5 / x, "2 s + 5 s / workers"),
     ):
         fitted, found = law(x, y)
         assert found == text

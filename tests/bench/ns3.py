@@ -32,7 +32,7 @@ def build(folder: Path) -> Path | None:
 
 
 def deliveries_per_s(program: Path, receivers: int, rate: float, seconds: float) -> float:
-    """Deliveries per second of wall time."""
+    """Deliveries per second of processor time."""
     run = subprocess.run(
         [str(program), f"--receivers={receivers}", f"--rate={rate}", f"--seconds={seconds}"],
         capture_output=True,

@@ -13,13 +13,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 import hostsim
+from hostsim.campaign.executor import dask_cluster
 from hostsim.campaign.executor.options import open_executor
-from tests.campaign.toy_runs import point, tasks
+from hostsim.campaign.packing import PackedRun, Packing
+from hostsim.campaign.store import Origin, file_of
+from hostsim.engine.record import RunRecord
+from tests.campaign.toy_runs import point, simulate, tasks
 from tests.faults import fatal_fetch, sweep
 
 PACKAGE = Path(hostsim.__file__).parent
@@ -129,6 +134,25 @@ def test_a_worker_lost_between_the_end_of_a_run_and_its_fetch_is_noticed(
     assert (tmp_path / "fetched").exists()
     assert "waiting for one" in caplog.text
     assert "gather" not in caplog.text + capfd.readouterr().err
+
+
+@pytest.mark.slow  # `make long-tests` runs it, in CI as well
+def test_a_worker_packs_its_record_only_with_the_same_modules(tmp_path: Path, begin, monkeypatch) -> None:
+    """Tables and files are not part of the digest of a run's code; with other modules the whole record returns."""
+    _, address = scheduler(begin, tmp_path)
+    worker(begin, address)
+    [task] = tasks([point(n=3)], 1)
+    packing = Packing(Origin("toy", {"n": 3}), attrgetter("axes"), has_searches=False)
+    with open_executor(simulate, None, address) as executor:
+        executor.submit(task, packing)
+        [(_, packed)] = executor.wait()
+        monkeypatch.setattr(dask_cluster, "packing_digest", lambda: "another")
+        executor.submit(task, packing)
+        [(_, whole)] = executor.wait()
+    assert isinstance(packed, PackedRun)
+    assert packed.taken == task.point.axes
+    assert isinstance(whole, RunRecord)
+    assert file_of(whole, packing.origin)[:1000] == packed.file[:1000]
 
 
 @pytest.mark.slow  # `make long-tests` runs it, in CI as well
