@@ -8,7 +8,7 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdap
 from pydantic_core import CoreSchema, core_schema
 
 from hostsim.config.costs import MOST_CYCLES
-from hostsim.config.field import Spec
+from hostsim.config.field import Spec, later
 from hostsim.config.quantity import AnyRate, PositiveDuration
 from hostsim.units import SECOND
 
@@ -56,15 +56,15 @@ class ArrivalKeys(Spec):
     """
     cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
     """Coefficient of variation of the gaps, for ``gamma`` only."""
-    on: PositiveDuration | None = None
+    on: PositiveDuration | None = later(None)
     """For ``on_off`` only: mean time with arrivals; exponentially distributed."""
-    off: PositiveDuration | None = None
+    off: PositiveDuration | None = later(None)
     """For ``on_off`` only: mean time without arrivals; exponentially distributed."""
-    phases: Annotated[tuple[Phase, ...], Field(min_length=2, max_length=MOST_PHASES)] | None = None
+    phases: Annotated[tuple[Phase, ...], Field(min_length=2, max_length=MOST_PHASES)] | None = later(None)
     """For ``profile``: the phases in sequence, ``[{rate: 20 kpps, length: 5 ms}, ...]``, in place of ``file``. For
     ``mmpp``: the states, each followed by any of the others with equal probability.
     """
-    period: PositiveDuration | None = None
+    period: PositiveDuration | None = later(None)
     """For ``profile`` only: time of one cycle of all phases, whose lengths are scaled to it; default: the sum of their
     lengths.
     """

@@ -6,18 +6,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hostsim.config.field import UNHASHED, SmallCount, Spec
+from hostsim.config.field import UNHASHED, SmallCount, Spec, later
 from hostsim.config.quantity import Duration, Frequency, PositiveDuration, Rate
 
-__all__ = ["L1TF", "LATER_KEYS", "CoreComplexSpec", "CpuSpec", "MemorySpec"]
+__all__ = ["L1TF", "CoreComplexSpec", "CpuSpec", "MemorySpec"]
 
 L1TF = ("nehalem", "westmere", "westmere-ex", "sandy-bridge", "ivy-bridge", "haswell", "broadwell", "skylake-sp")
 """Processor families with the L1 terminal fault, for which side-channel aware schedulers exist (Broadcom KB 330041)."""
 
 BUS = 8
 """Bytes of a transfer on a memory channel."""
-LATER_KEYS = ("nodes_per_socket", "core_complex", "all_core_turbo")
-"""Keys of processors that are newer than stored runs."""
 
 
 class MemorySpec(Spec):
@@ -29,7 +27,7 @@ class MemorySpec(Spec):
     """Additional latency of memory of another node; the mean if distances differ. With ``hop_in_socket``, of a node of
     another socket.
     """
-    hop_in_socket: Duration | None = None
+    hop_in_socket: Duration | None = later(None)
     """Additional latency of memory of another node of the same socket, if a socket has several nodes; default:
     ``hop``.
     """
@@ -70,7 +68,7 @@ class CpuSpec(Spec):
     """Processor generation, a key of the platform's ``generations``, which has its cycles of the same work."""
     sockets: SmallCount
     """Number of sockets."""
-    nodes_per_socket: Literal[1, 2, 4] = 1
+    nodes_per_socket: Literal[1, 2, 4] = later(1)
     """NUMA nodes of each socket: NPS of an AMD EPYC, sub-NUMA clustering (SNC) or cluster-on-die of an Intel Xeon.
     Nodes of a socket have consecutive numbers.
     """
@@ -78,11 +76,11 @@ class CpuSpec(Spec):
     """Cores in each socket."""
     threads: Literal[1, 2] = 1
     """PCPUs in each core: 2 with hyperthreading, where two consecutive PCPUs share the throughput of their core."""
-    core_complex: CoreComplexSpec | None = None
+    core_complex: CoreComplexSpec | None = later(None)
     """Last-level caches of groups of a node's cores; default: one cache for each node."""
     clock: Frequency
     """Nominal (base) clock."""
-    all_core_turbo: Frequency | None = None
+    all_core_turbo: Frequency | None = later(None)
     """Clock with turbo and all cores busy, used for all work; default: the nominal clock. Other turbo clocks are not
     modelled.
     """

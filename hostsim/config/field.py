@@ -24,6 +24,7 @@ __all__ = [
     "UplinkNames",
     "Value",
     "VcpuCount",
+    "later",
 ]
 
 
@@ -36,6 +37,16 @@ class Spec(BaseModel):
 
 UNHASHED: Any = Field(exclude=True)
 """Mark of a descriptive field without effect on runs, which is excluded from the hash of a point."""
+
+
+def later(default: Any, **options: Any) -> Any:
+    """A field that is newer than stored runs: excluded from the hash of a point at its default.
+
+    Args:
+        default: the default.
+        options: further options of the field, as of `pydantic.Field`.
+    """
+    return Field(default, exclude_if=lambda value: value == default, **options)
 
 
 Name = Annotated[

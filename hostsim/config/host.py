@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializeAsAny, model_validator
 
-from hostsim.config.arrival import ArrivalSpec
 from hostsim.config.costs import LATER_GENERATIONS, CostModel
-from hostsim.config.cpu import LATER_KEYS, CpuSpec
-from hostsim.config.field import UNHASHED, Positive, Spec, SwitchNames, VcpuCount
+from hostsim.config.cpu import CpuSpec
+from hostsim.config.field import UNHASHED, Positive, Spec, SwitchNames, VcpuCount, later
 from hostsim.config.guest import GuestSpec
 from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
 from hostsim.config.peer import PeerSpec
@@ -107,7 +106,7 @@ class VmGroupSpec(Spec):
     vcpus: VcpuCount
     networks: SwitchNames
     """Name of the virtual switch of each vNIC."""
-    pool: str = ""
+    pool: str = later("")
     """Name of the resource pool of each VM; empty for the host."""
 
     def queue_pairs(self, vnic: VnicSettings) -> int:
@@ -146,76 +145,11 @@ def links(
     return [vswitches[name] for name in group.networks] + passed
 
 
-def _later_keys(traffic: Traffic) -> dict[str, Any]:
-    """Keys of traffic that are newer than stored runs and have their defaults: excluded from the hash."""
-    keys: dict[str, Any] = {
-        key: True for key, default in traffic.later_defaults.items() if getattr(traffic, key) == default
-    }
-    service = traffic.own_service
-    if service is not None:
-        keys["service"] = {key for key in ("cycles", "values") if getattr(service, key) is None}
-    elif "service" in type(traffic).model_fields:
-        keys["service"] = True
-    if getattr(traffic, "vcpus", None) == 1:
-        keys["vcpus"] = True
-    arrivals = getattr(traffic, "arrivals", None)
-    if isinstance(arrivals, ArrivalSpec):
-        keys["arrivals"] = {key for key in ("on", "off", "phases", "period") if getattr(arrivals, key) is None}
-    if traffic.kind == "bridged":
-        fields = type(traffic).model_fields
-        keys |= {
-            key: True for key in ("routed", "forwarded_by", "vcpu") if getattr(traffic, key) == fields[key].default
-        }
-    return keys
-
-
-_LATER_SETTINGS = (
-    *("offloads", "queues"),
-    *("cpu_reservation_mhz", "cpu_limit_mhz", "affinity", "prefer_ht", "max_per_virtual_node"),
-)
-
-
-def _later_settings(settings: VmSettings) -> dict[str, Any]:
-    """Settings of VMs that are newer than stored runs and have their defaults: excluded from the hash."""
-    fields = type(settings).model_fields
-    return dict.fromkeys((name for name in _LATER_SETTINGS if getattr(settings, name) == fields[name].default), True)
-
-
-def _later_cpu_keys(cpu: CpuSpec) -> dict[str, Any]:
-    """Keys of processors that are newer than stored runs and have their defaults: excluded from the hash."""
-    fields = type(cpu).model_fields
-    keys: dict[str, Any] = {name: True for name in LATER_KEYS if getattr(cpu, name) == fields[name].default}
-    if cpu.memory is not None and cpu.memory.hop_in_socket is None:
-        keys["memory"] = {"hop_in_socket"}
-    return keys
-
-
-def _later_vm_keys(group: VmGroupSpec, *, opens: bool) -> dict[str, Any]:
-    """Keys of a VM group that are newer than stored runs and have their defaults: excluded from the hash.
-
-    Args:
-        group: the VM group.
-        opens: True if its VMs open connections for single files.
-    """
-    keys: dict[str, Any] = {} if group.pool else {"pool": True}
-    if not opens:
-        keys["guest"] = {"connection"}
-    if settings := _later_settings(group.settings):
-        keys["settings"] = settings
-    return keys
-
-
-def _later_switch_keys(switch: VSwitchSpec) -> set[str]:
-    """Keys of a switch that are newer than stored runs and have their defaults: excluded from the hash."""
-    later = ("shaping", "nioc", "teaming", "standby", "link_down", "vlan", "port_group_of")
-    return {key for key in later if getattr(switch, key) == VSwitchSpec.model_fields[key].default}
-
-
 class PointSpec(Spec):
     """The spec of a point: all inputs of a run except seed and replication."""
 
     hardware: HardwareSpec
-    hypervisor: bool = True
+    hypervisor: bool = later(True)
     """False for a native host: its only VM is the machine itself, each vCPU a processor."""
     peer: PeerSpec = PeerSpec(peer="ideal")
     """The peers of its traffic."""
@@ -234,18 +168,18 @@ class PointSpec(Spec):
     vswitches: dict[str, VSwitchSpec]
     vms: tuple[VmGroupSpec, ...]
     """VM groups in the order of the scenario: the first VM of the first group is VM 0."""
-    pools: tuple[ResourcePoolSpec, ...] = ()
+    pools: tuple[ResourcePoolSpec, ...] = later(())
     """Resource pools; a parent precedes its children."""
     traffic: dict[str, SerializeAsAny[Traffic]]
     length: Duration
     """Simulated time of a run, including warm-up."""
-    lengthening: float = Field(default=LENGTHENING, gt=0, le=1)
+    lengthening: float = later(LENGTHENING, gt=0, le=1)  # the code that sets the default is in the store's key
     """Share by which a run is lengthened, whenever its warm-up takes more than half of it."""
-    policies: dict[str, ChoiceSpec] = Field(default_factory=dict)
+    policies: dict[str, ChoiceSpec] = later({})
     """Policies other than the shipped ones, by role: ``scheduler``, ``coalescing``, ``steering``."""
-    control_loops: dict[str, ChoiceSpec] = Field(default_factory=dict)
+    control_loops: dict[str, ChoiceSpec] = later({})
     """Control loops of plug-ins, by their names in the scenario."""
-    plugins: tuple[PluginSpec, ...] = ()
+    plugins: tuple[PluginSpec, ...] = later(())
     """Plug-ins of its traffic, policies and control loops."""
 
     @property
@@ -255,40 +189,23 @@ class PointSpec(Spec):
 
     def digest(self) -> str:
         """Hash of all inputs of a run in the resolved point: 32 hexadecimal digits, equal on every machine."""
-        # a point without plug-ins has the same hash as in versions without plug-ins
-        unused: dict[str, Any] = dict.fromkeys(
-            (name for name in ("pools", "policies", "control_loops", "plugins") if not getattr(self, name)), True
-        )
-        if later := _later_cpu_keys(self.hardware.cpu):
-            unused["hardware"] = {"cpu": later}
-        if others := set(LATER_GENERATIONS) - {self.hardware.cpu.family}:
-            unused["costs"] = {"generations": others}
-        if self.hardware.cpu.core_complex is None:  # without effect unless the host has core complexes
-            unused["settings"] = {"llc_sched"}
-        if options := {name: {"tx_queues"} for name, nic in self.nics.items() if nic.tx_queues == 1}:
-            unused["nics"] = options
-        if self.hypervisor:
-            unused["hypervisor"] = True
-        if self.lengthening == LENGTHENING:  # the code that sets the default is in the store's key
-            unused["lengthening"] = True
         opening = {
             name
             for traffic in self.traffic.values()
             if isinstance(traffic, HttpSpec) and not traffic.keep_alive
             for name in traffic.to
         }
-        if of_vms := {
-            index: left_out
-            for index, group in enumerate(self.vms)
-            if (left_out := _later_vm_keys(group, opens=group.name in opening))
-        }:
-            unused["vms"] = of_vms
-        if of_traffic := {
-            name: left_out for name, traffic in self.traffic.items() if (left_out := _later_keys(traffic))
-        }:
-            unused["traffic"] = of_traffic
-        if plain := {name: keys for name, switch in self.vswitches.items() if (keys := _later_switch_keys(switch))}:
-            unused["vswitches"] = plain
+        services = {name: service for name, flow in self.traffic.items() if (service := flow.own_service) is not None}
+        unused: dict[str, Any] = {
+            # newer than stored runs, and without effect on this host
+            "costs": {"generations": set(LATER_GENERATIONS) - {self.hardware.cpu.family}},
+            "settings": {"llc_sched"} if self.hardware.cpu.core_complex is None else set(),
+            "vms": {i: {"guest": {"connection"}} for i, group in enumerate(self.vms) if group.name not in opening},
+            "traffic": {
+                name: {"service": {key for key in ("cycles", "values") if getattr(service, key) is None}}
+                for name, service in services.items()
+            },
+        }
         return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]
 
     def __getstate__(self) -> Any:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from hostsim.config.field import UNHASHED, Count, Name, SmallCount, Spec, StandbyNames, UplinkNames
+from hostsim.config.field import UNHASHED, Count, Name, SmallCount, Spec, StandbyNames, UplinkNames, later
 from hostsim.config.network import NiocSpec, ShapingSpec
 from hostsim.config.quantity import Bandwidth, Duration
 
@@ -90,22 +90,22 @@ class VSwitchSpec(Spec):
     """Largest IP packet of its guests, in bytes; VXLAN headers come on top on the wire."""
     vxlan: bool = False
     """True if the switch encapsulates the frames of its guests in VXLAN (RFC 7348)."""
-    shaping: ShapingSpec | None = None
+    shaping: ShapingSpec | None = later(None)
     """Traffic shaping of each virtual port, for what its VM sends; none by default."""
-    nioc: NiocSpec | None = None
+    nioc: NiocSpec | None = later(None)
     """Network I/O Control of each uplink's transmit side; off by default."""
-    teaming: Literal["port_id", "explicit_failover", "ip_hash"] = "port_id"
+    teaming: Literal["port_id", "explicit_failover", "ip_hash"] = later("port_id")
     """Uplink of a virtual port: ``port_id``, uplinks in turn by the order of the ports (originating port id);
     ``explicit_failover``, the first uplink; ``ip_hash``, the uplink of the last octets of both IP addresses. The other
     side of ``ip_hash`` is a static port channel.
     """
-    standby: StandbyNames = ()
+    standby: StandbyNames = later(())
     """Standby NICs, each of which replaces an uplink whose link is down."""
-    link_down: StandbyNames = ()
+    link_down: StandbyNames = later(())
     """NICs of ``uplinks`` and ``standby`` whose link is down for the whole run."""
-    vlan: Annotated[int, Field(ge=1, le=4094)] | None = None
+    vlan: Annotated[int, Field(ge=1, le=4094)] | None = later(None)
     """VLAN ID, with which the switch tags the frames of these ports on their uplinks; no tag by default."""
-    port_group_of: Name | None = None
+    port_group_of: Name | None = later(None)
     """The virtual switch of a port group; None for a switch."""
 
     @property
@@ -240,7 +240,7 @@ class NicOptions(Spec):
     """
     drss: Annotated[int, Field(ge=1, le=16)] = 1
     """Rings of the default queue (``DRSS``); 1 is off."""
-    tx_queues: Annotated[int, Field(ge=1, le=64)] = 1
+    tx_queues: Annotated[int, Field(ge=1, le=64)] = later(1)
     """Transmit queues in use, to which the virtual ports of the NIC are assigned in turn. Each shares the interrupt of
     a receive queue, whose context processes its completions. The VMkernel uses one below ``Net.NetNetqTxPackKpps`` and
     several above ``Net.NetNetqTxUnpackKpps``; here the number is fixed.

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, model_validator
 
 from hostsim.config.costs import Cost, CostModel
-from hostsim.config.field import Descriptors, Positive, SmallCount, Spec
+from hostsim.config.field import Descriptors, Positive, SmallCount, Spec, later
 from hostsim.config.quantity import Percent, PositiveDuration
 from hostsim.units import MS, SECOND, US
 
@@ -574,30 +574,30 @@ class VmSettings(Spec):
 
     shares: Positive
     """CPU shares of each vCPU (``sched.cpu.shares``)."""
-    cpu_reservation_mhz: Annotated[int, Field(ge=0)] = 0
+    cpu_reservation_mhz: Annotated[int, Field(ge=0)] = later(0)
     """CPU reservation of the VM in MHz, for all its vCPUs together (``sched.cpu.min``)."""
-    cpu_limit_mhz: Annotated[int, Field(ge=1)] | None = None
+    cpu_limit_mhz: Annotated[int, Field(ge=1)] | None = later(None)
     """CPU limit of the VM in MHz; None for no limit (``sched.cpu.max``)."""
     exclusive: bool = False
     """True if each vCPU has an exclusive PCPU (``sched.cpu.latencySensitivity`` high)."""
     nodes: tuple[int, ...]
     """NUMA nodes that the VM may run on (``numa.nodeAffinity``); empty for all."""
-    affinity: tuple[int, ...] = ()
+    affinity: tuple[int, ...] = later(())
     """PCPUs that the VM may run on (``sched.cpu.affinity``); empty for all."""
-    prefer_ht: bool = False
+    prefer_ht: bool = later(False)
     """True if hyperthreads count as cores in the NUMA placement of the VM (``numa.vcpu.preferHT``,
     ``Numa.PreferHT``).
     """
-    max_per_virtual_node: Annotated[int, Field(ge=0)] = 0
+    max_per_virtual_node: Annotated[int, Field(ge=0)] = later(0)
     """Largest number of vCPUs of a virtual NUMA node; 0 for the cores of a node (``numa.vcpu.maxPerVirtualNode``)."""
     reserved: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Reserved share of the VM's memory (``sched.mem.min`` over ``memSize``)."""
     passthrough: tuple[PassthroughSettings | FunctionSettings, ...] = ()
     """Passed-through NICs and functions, in the order of their numbers."""
     vnics: tuple[VnicSettings, ...]
-    offloads: OffloadedCosts | None = None
+    offloads: OffloadedCosts | None = later(None)
     """Offloads of its NICs; None if all are on."""
-    queues: Positive | None = None
+    queues: Positive | None = later(None)
     """Largest number of queue pairs of each of its NICs, if the guest sets it (``ethtool -L``)."""
 
     @property

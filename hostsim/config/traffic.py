@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import model_validator
@@ -48,10 +47,6 @@ class Traffic(Spec):
 
     closed_loop: ClassVar[bool] = False
     """True for closed-loop traffic: a peer outside waits for packets of the host."""
-    later_defaults: ClassVar[Mapping[str, object]] = {}
-    """Keys that are newer than stored runs, with their defaults, at which they are excluded from the hash of a
-    point.
-    """
     has_answers: ClassVar[bool] = False
     """True if clients wait for answers, so that response times are measured."""
 
@@ -179,8 +174,8 @@ class Connected(Traffic):
 
     @property
     def pause(self) -> int:
-        """Mean think time of a user before a request, in picoseconds."""
-        return 0
+        """Mean think time of a user before a request, in picoseconds; 0 for a kind without."""
+        return int(getattr(self, "think_time", 0))
 
     @property
     def request(self) -> int:

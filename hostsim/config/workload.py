@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from math import exp
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
 from hostsim.config.arrival import ArrivalSpec, Service
-from hostsim.config.field import Count, Names, SmallCount, Spec, VcpuCount
+from hostsim.config.field import Count, Names, SmallCount, Spec, VcpuCount, later
 from hostsim.config.nic import FRAME_OVERHEAD, UDP_HEADERS
 from hostsim.config.quantity import Duration, Percent, PositiveDuration, Rate, Size
 from hostsim.config.traffic import Connected, Pace, Paced, Traffic, require_arrivals_in_segments
@@ -114,7 +113,7 @@ class VmDatagramsSpec(VmTraffic):
     ``xdp_skb_drop``: dropped by an XDP program in the driver, or after allocation of a socket buffer. ``xdp_tx``,
     ``xdp_skb_tx``: sent back by such a program through the same vNIC.
     """
-    service: Service | None = None
+    service: Service | None = later(None)
     """Service time of the receiver's process for each datagram: system call and processing; default: ``udp_sink`` of
     the guest. Only with ``taken_by: socket``.
     """
@@ -161,7 +160,7 @@ class VmTcpStreamSpec(VmTraffic):
     """True if writes smaller than a segment are sent at once (``TCP_NODELAY``); by default they join to full segments
     (Nagle's algorithm).
     """
-    service: Service | None = None
+    service: Service | None = later(None)
     """Service time of the receiver's process for the data of each packet after LRO; default: ``tcp_sink`` of the
     guest.
     """
@@ -191,7 +190,7 @@ class MulticastSpec(Paced):
     """Datagrams/s; not with ``process: replay``."""
     arrivals: ArrivalSpec = ArrivalSpec()
     """Spacing of the datagrams; default: a fixed interval."""
-    service: Service | None = None
+    service: Service | None = later(None)
     """Service time of the reader for each datagram: system call and processing; default: ``udp_sink`` of the guest."""
 
     @property
@@ -215,17 +214,17 @@ class BridgedSpec(Paced):
     """NIC on which frames arrive: vNICs first, then passed-through NICs."""
     leaves: VnicNumber = 1
     """NIC through which frames leave."""
-    routed: bool = False
+    routed: bool = later(False)
     """True if the guest is a router, or a routing firewall: frames have the address of its NIC, so that receive filters
     steer them. Else it is a bridge, and no filter has the addresses behind it. A virtual function (SR-IOV) receives
     routed frames only.
     """
-    forwarded_by: Literal["kernel", "poll"] = "kernel"
+    forwarded_by: Literal["kernel", "poll"] = later("kernel")
     """``kernel``: a softirq forwards. ``poll``: a process that polls both NICs with its own drivers (DPDK) and keeps a
     vCPU busy permanently. A frame costs ``poll_rx`` and ``poll_tx`` of the guest, and is dropped if no transmit
     descriptor is free.
     """
-    vcpu: Annotated[int, Field(ge=0, le=127)] = 0
+    vcpu: Annotated[int, Field(ge=0, le=127)] = later(0)
     """vCPU of that process."""
     frame_size: Annotated[Size, Field(ge=64)]
     """Bytes of an Ethernet frame, from addresses to check sequence; 20 more on the wire."""
@@ -270,7 +269,7 @@ class UdpStreamSpec(Traffic):
     """
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
     """The peer's port of a VM's first stream; further streams have the next ports."""
-    service: Service | None = None
+    service: Service | None = later(None)
     """Service time of the VM's process for each datagram that it reads or writes; default: ``udp_sink`` or
     ``udp_source`` of the guest.
     """
@@ -319,7 +318,7 @@ class WorkSpec(Paced):
     """Spacing of the arrivals; default: a fixed interval."""
     service: Service
     """Length of a burst."""
-    vcpus: Literal["all"] | VcpuCount = 1
+    vcpus: Literal["all"] | VcpuCount = later(1)
     """vCPUs of a VM with work, each with its own stream; ``all``: each one without work of other traffic."""
     batch: Count = 1
     """Number of bursts in each arrival."""
@@ -372,12 +371,11 @@ class TcpSpec(Connected):
 class RoutedTcpSpec(TcpSpec):
     """Base of TCP traffic whose segments cross a network outside the host that may lose some."""
 
-    later_defaults: ClassVar[Mapping[str, object]] = {"loss": 0.0, "congestion_control": "reno"}
-    loss: Annotated[Percent, Field(ge=0, lt=100)] = 0.0
+    loss: Annotated[Percent, Field(ge=0, lt=100)] = later(0.0)
     """Share of data segments that the network outside the host loses, independently. Their sender retransmits them;
     requests and acknowledgements are not lost.
     """
-    congestion_control: Literal["reno", "cubic"] = "reno"
+    congestion_control: Literal["reno", "cubic"] = later("reno")
     """Congestion control of the data sender: Reno (RFC 5681), or CUBIC (RFC 9438)."""
 
 
@@ -397,7 +395,7 @@ class TcpStreamSpec(RoutedTcpSpec):
     """True if writes smaller than a segment are sent at once (``TCP_NODELAY``); by default they join to full segments
     (Nagle's algorithm).
     """
-    service: Service | None = None
+    service: Service | None = later(None)
     """Service time of the VM's process for the data of each packet after LRO that it reads, or for each of its writes;
     default: ``tcp_sink`` or ``tcp_source`` of the guest.
     """
@@ -456,7 +454,6 @@ class HttpSpec(RoutedTcpSpec):
     """Files fetched from, or posted to, a web server in each VM, one after the other on each connection."""
 
     server_port, has_answers = 80, True
-    later_defaults: ClassVar[Mapping[str, object]] = {**RoutedTcpSpec.later_defaults, "keep_alive": True}
     kind: Literal["http"]
     """Kind of traffic."""
     method: Literal["get", "post"]
@@ -465,7 +462,7 @@ class HttpSpec(RoutedTcpSpec):
     """Bytes of a file."""
     connections: Count
     """Number of users of each VM, each with one connection at a time."""
-    keep_alive: bool = True
+    keep_alive: bool = later(True)
     """True if a user keeps its connection for all files. Else it opens a connection for each file, which the server
     closes afterwards: six additional packets per file, and the guest's cost of a ``connection``; response times include
     the opening. The connections of a user have the same ports.
@@ -474,7 +471,7 @@ class HttpSpec(RoutedTcpSpec):
     """Bytes of data of a request for a file; one segment. Only for ``get``."""
     think_time: Duration = 0
     """Mean think time of the user of a connection between a file and the next request; exponentially distributed."""
-    service: Service | None = None
+    service: Service | None = later(None)
     """Service time of the server for a file; default: ``http_server`` of the guest."""
 
     @property
@@ -502,11 +499,6 @@ class HttpSpec(RoutedTcpSpec):
     def request(self) -> int:
         """Bytes of data of a request for a file."""
         return self.request_size
-
-    @property
-    def pause(self) -> int:
-        """Mean think time of a user, in picoseconds."""
-        return self.think_time
 
     def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
         """Return the service demand of a file, in picoseconds."""
@@ -538,7 +530,7 @@ class WebSpec(Paced, TcpSpec):
     """
     write_size: DataSize
     """Bytes that the server writes to its socket at once; the service time of an object is spread over its writes."""
-    service: Service | None = None
+    service: Service | None = later(None)
     """Service time of the server for an object, spread over its writes; default: ``web_server`` of the guest."""
 
     @property
@@ -603,7 +595,7 @@ class TransactionsSpec(ExchangeSpec):
     """Number of users of each VM."""
     think_time: Duration = 0
     """Mean time from a reply to the user's next request; exponentially distributed."""
-    service: Service | None = None
+    service: Service | None = later(None)
     """Service time of the server for a transaction; default: ``transaction`` of the guest."""
 
     @property
@@ -615,11 +607,6 @@ class TransactionsSpec(ExchangeSpec):
     def connections(self) -> int:
         """Number of connections of each VM."""
         return self.users
-
-    @property
-    def pause(self) -> int:
-        """Mean think time of a user, in picoseconds."""
-        return self.think_time
 
     def memory_stall(self, costs: ApplicationCosts) -> float:
         """Return the share of a transaction that waits for local memory."""
@@ -642,16 +629,10 @@ class RequestResponseSpec(ExchangeSpec):
     """Kind of traffic."""
     connections: Count = 1
     """Number of connections of each VM."""
-    think_time: Duration = 0
+    think_time: Duration = later(0)
     """Mean time from a reply to the next request of its connection; exponentially distributed."""
-    service: Service | None = None
+    service: Service | None = later(None)
     """Service time of the server for a request, in addition to reading and writing; none by default."""
-    later_defaults: ClassVar[Mapping[str, object]] = {"think_time": 0}
-
-    @property
-    def pause(self) -> int:
-        """Mean think time between two requests of a connection, in picoseconds."""
-        return self.think_time
 
 
 class TierSpec(Spec):
@@ -748,11 +729,6 @@ class TiersSpec(ExchangeSpec):
     def ports(self) -> int:
         """One, as the number of open connections depends on the front ends."""
         return 1
-
-    @property
-    def pause(self) -> int:
-        """Mean think time of a user, in picoseconds."""
-        return self.think_time
 
     @property
     def pace(self) -> Pace | None:

@@ -72,9 +72,8 @@ def test_work_runs_at_the_all_core_turbo_clock() -> None:
 def test_new_keys_of_processors_leave_stored_runs_alone() -> None:
     """A server without them has the same hash as before they existed; each of them changes it."""
     spec = point("queue.yaml")
-    before = spec.model_dump_json(include={"hardware"})
     cpu = spec.hardware.cpu
-    assert "nodes_per_socket" in before
+    assert "nodes_per_socket" not in spec.model_dump_json()
     hashes = {spec.digest()}
     for changes in (
         {"all_core_turbo": 2 * cpu.clock},
