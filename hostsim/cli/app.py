@@ -30,6 +30,7 @@ from hostsim.cli.store import merge, prune
 from hostsim.cli.study import sensitivity, what_if
 from hostsim.cli.trace import trace
 from hostsim.engine import compiled
+from hostsim.errors import ClusterError, HostsimError, InputError
 
 __all__ = ["app"]
 
@@ -72,8 +73,6 @@ class _Commands(TyperGroup):
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        from hostsim.errors import ClusterError, HostsimError, InputError
-
         ctx.meta[BEGAN] = time.monotonic()
 
         try:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hostsim.cli.option import DryRun, Root, ShardText, Texts, complete_subject, option, percent, repeated
-from hostsim.cli.output import columns, duration, plain, print_json, say_failed, say_warnings, verdict_table
+from hostsim.cli.output import Reporter, columns, duration, plain, print_json, say_failed, say_warnings, verdict_table
 from hostsim.cli.status import Status
 from hostsim.cli.store import run_shard
-from hostsim.config.files import is_there
+from hostsim.config.files import is_there, require_file, write_whole
 from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:
@@ -133,8 +133,6 @@ def _check_claims(
     """Judge the expectations of scenarios, and print and write the verdicts."""
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.output import Reporter
-    from hostsim.config.files import require_file
     from hostsim.results import verdicts as scoreboard
     from hostsim.results.junit import verdict_suites
 
@@ -163,7 +161,6 @@ def _write_junit(file: Path, suites: Sequence[Suite], started: datetime, options
     """Write suites as JUnit XML, with the properties of this call."""
     from importlib.metadata import version
 
-    from hostsim.config.files import write_whole
     from hostsim.results.junit import document
 
     fidelity, seed = "quick" if options.quick else "full", str(options.seed)
@@ -240,7 +237,6 @@ def _check_against(
 ) -> None:
     """Sweep each scenario and print the curves that moved since an earlier run."""
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.config.files import require_file
 
     if junit is not None:
         require_file(junit, makes_folder=False)
@@ -267,7 +263,6 @@ def _check_against(
 def _compared(pairs: Iterable[tuple[Scenario, Results]], tolerance: float, options: RunOptions) -> Comparison:
     """Sweep scenarios and compare each with its earlier results."""
     from hostsim import api
-    from hostsim.cli.output import Reporter
     from hostsim.results.compare import coverage, wall_seconds
     from hostsim.results.junit import comparison_suite
 
@@ -354,7 +349,6 @@ def predict(
     options: RunOptions = context.obj
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.output import Reporter
     from hostsim.lab import prediction
     from hostsim.lab.prediction import as_json as plain
     from hostsim.scenario.shipped_data import predictions
@@ -409,7 +403,6 @@ def verify(
     passes if its 99.9 % interval contains the answer and is narrow enough; the exit status is 1 unless all pass.
     """
     options: RunOptions = context.obj
-    from hostsim.errors import Fault, InputError
     from hostsim.lab.verification.runner import FULL, HEADINGS, QUICK, all_passed, oracles, rows
     from hostsim.lab.verification.runner import verify as run
 

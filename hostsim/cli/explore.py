@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hostsim.cli.option import Root, Texts, complete_scenario, option, pairs, repeated
-from hostsim.cli.output import say_partial, say_warnings
+from hostsim.cli.output import Reporter, say_partial, say_warnings
 from hostsim.cli.status import Status
+from hostsim.config.files import is_stdout, require_folder
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ def explore(
     each point. Prints the names of the pages.
     """
     options: RunOptions = context.obj
-    from hostsim.config.files import is_stdout
     from hostsim.results.integrity import confined
     from hostsim.views.explorer.data import write_explorer
 
@@ -106,8 +106,6 @@ def _run(
     scenario: str, options: RunOptions, changes: tuple[dict[str, str], dict[str, str]], root: Path | None
 ) -> tuple[Path, Results]:
     from hostsim import api
-    from hostsim.cli.output import Reporter
-    from hostsim.config.files import require_folder
     from hostsim.views.report.folder import write
 
     loaded = api.load(scenario, *changes, root, options.plugins)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, StoreError
 
 if TYPE_CHECKING:
     from hostsim.results.results import Results
@@ -137,7 +137,6 @@ def complete_own_subject(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_drawn_subject(ctx: typer.Context, incomplete: str) -> list[str]:
     """Subjects of measures in the first stored run of the results on the command line."""
-    from hostsim.errors import StoreError
     from hostsim.results.metrics.subject import KINDS, subjects
 
     try:
@@ -160,7 +159,6 @@ def complete_results(ctx: typer.Context, incomplete: str) -> list[str]:
 def _drawn(ctx: typer.Context) -> Results | None:
     """The results on the command line; None if there are none."""
     from hostsim import api
-    from hostsim.errors import StoreError
 
     subject = _first(ctx, "subject", "subjects")
     for folder in (Path(ctx.params.get("results") or "results", subject), Path(subject)):

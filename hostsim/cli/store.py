@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hostsim.cli.option import option
-from hostsim.cli.output import columns, say_warnings
+from hostsim.cli.output import Reporter, columns, say_warnings
 from hostsim.cli.status import Status
+from hostsim.config.files import require_folder
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ def merge(
     """
     options: RunOptions = context.obj
     from hostsim.campaign.shard import merge as merge_runs
-    from hostsim.config.files import require_folder
 
     target = options.results
     require_folder(target)
@@ -71,7 +71,6 @@ def run_shard(
     from hostsim.campaign import pipeline
     from hostsim.campaign.shard import read_shard
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.output import Reporter
 
     shard, chosen = read_shard(text), list(scenarios)
     if dry_run:

@@ -24,8 +24,9 @@ from hostsim.cli.option import (
     pairs,
     repeated,
 )
-from hostsim.cli.output import about, coloured, columns, plain, print_json, say_failed, say_warnings
+from hostsim.cli.output import Reporter, about, coloured, columns, plain, print_json, say_failed, say_warnings
 from hostsim.cli.status import Status
+from hostsim.config.files import require_folder
 from hostsim.errors import Fault, InputError
 from hostsim.units import MOST_REPLICATIONS
 
@@ -100,7 +101,6 @@ def what_if(
     from hostsim.campaign.what_if import what_if as run_both
     from hostsim.campaign.what_if import with_least_replications
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.output import Reporter
     from hostsim.results.compare import require_metrics
     from hostsim.results.metrics.subject import parsed
     from hostsim.scenario.option_text import measures_of, require_measures
@@ -158,7 +158,6 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
 
 def _print_differences(answer: WhatIf, metrics: Sequence[str], *, as_json: bool) -> None:
     """Print the change in one sentence, and the differences of some measures, certain or not, or all certain ones."""
-    from hostsim.cli.output import columns
     from hostsim.results.compare import difference_rows
 
     shown = answer.differences.only(*metrics) if metrics else answer.differences
@@ -243,8 +242,6 @@ def sensitivity(
     from hostsim import api
     from hostsim.campaign.pipeline import execute
     from hostsim.cli.forecast import forecast
-    from hostsim.cli.output import Reporter
-    from hostsim.config.files import require_folder
     from hostsim.lab.sensitivity import SampleSize, Sensitivity, variable_constants, write
     from hostsim.results.metrics.subject import of_subject_name
     from hostsim.scenario.option_text import parse_point

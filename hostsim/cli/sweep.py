@@ -26,9 +26,10 @@ from hostsim.cli.option import (
     pairs,
     repeated,
 )
-from hostsim.cli.output import BEGAN, columns, duration, say_failed, say_partial, say_warnings
+from hostsim.cli.output import BEGAN, Reporter, columns, duration, say_failed, say_partial, say_warnings
 from hostsim.cli.status import Status
 from hostsim.cli.store import run_shard
+from hostsim.config.files import is_stdout, require_file, require_folder, write_whole
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
@@ -77,8 +78,6 @@ def run(
     from hostsim import api
     from hostsim.cli.answer import answer
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.output import Reporter
-    from hostsim.config.files import require_folder
     from hostsim.views.report.folder import write
 
     loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options.plugins)
@@ -122,7 +121,6 @@ def _require_capture(given: str, shard: str | None) -> None:
 
 def _write_captures(results: Results, scenario: Scenario, folder: Path) -> list[Path]:
     """Write the first run of each point in the format of esxtop, and report points without one."""
-    from hostsim.config.files import write_whole
     from hostsim.results.integrity import confined
     from hostsim.views.esxtop import capture_name, to_esxtop
 
@@ -154,8 +152,6 @@ def reproduce(
     from hostsim import api
     from hostsim.cli.check import print_verdicts
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.output import Reporter
-    from hostsim.config.files import require_file
     from hostsim.results.verdicts import is_accepted
     from hostsim.scenario.selection import require_shipped, select
 
@@ -330,7 +326,6 @@ def report(
 ) -> None:
     """Write a self-contained HTML page; runs nothing."""
     options: RunOptions = context.obj
-    from hostsim.config.files import is_stdout
     from hostsim.results.folder import read
     from hostsim.results.integrity import confined
     from hostsim.views.report.page import write_report

@@ -11,6 +11,7 @@ import typer
 
 from hostsim.cli.option import Root, ScenarioName, SetAsRun, Texts, complete_axis, option, pairs, repeated
 from hostsim.cli.output import say_warnings
+from hostsim.config.files import is_stdout, require_file, write_whole
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ def trace(
     """
     options: RunOptions = context.obj
     from hostsim import api
-    from hostsim.config.files import is_stdout, require_file, write_whole
     from hostsim.views.trace import observe, to_perfetto
 
     loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options.plugins)

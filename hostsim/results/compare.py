@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -27,11 +27,8 @@ from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, label_of, nea
 from hostsim.results.metrics.subject import IN_PART
 from hostsim.results.results import Results
 from hostsim.results.rich_view import rich_view
-from hostsim.results.table import as_written, axes_of, is_of_ensemble
+from hostsim.results.table import as_numbers, as_written, axes_of, is_of_ensemble
 from hostsim.results.verdicts import PREDICTION, ends_text, number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "HEADINGS",
@@ -395,10 +392,6 @@ class Differences(tuple[PairedDifference, ...]):
         interval, in that unit; of an ensemble ``prediction_low`` and ``prediction_high``, the ends of its 90 % prediction interval; ``change``, the difference as a share of what was before; ``pairing``, the share of the variance
         that common random numbers leave.
         """
-        import pandas as pd
-
-        from hostsim.results.table import as_numbers
-
         ends = ("low", "high") if any(entry.prediction for entry in self) else ()
         rows = [
             {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from hostsim.engine.record import AxisValues
@@ -16,9 +17,7 @@ from hostsim.results.expect import Difference, Ratio, Verdict
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec, point_name
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.results.metrics.subject import part_names
-
-if TYPE_CHECKING:
-    import pandas as pd
+from hostsim.results.table import as_numbers, as_written, axes_of, is_of_ensemble, is_value
 
 __all__ = [
     "PairedContrast",
@@ -29,6 +28,7 @@ __all__ = [
     "deterministic_note",
     "figure_frame",
     "figure_rows",
+    "interval_cells",
     "intervals_of",
     "is_partial",
     "is_percentile",
@@ -93,8 +93,6 @@ def require_axes(table: pd.DataFrame, names: Sequence[str], besides: Sequence[st
     Raises:
         InputError: with all missing ones.
     """
-    from hostsim.results.table import axes_of
-
     axes = [*axes_of(table), *besides]
     allowed = "one of " + ", ".join(axes) if axes else "nothing: there are no axes"
     if faults := [
@@ -115,8 +113,6 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec, *, is_asked: bool = 
     Raises:
         InputError: with all missing ones.
     """
-    from hostsim.results.table import axes_of
-
     axes = axes_of(table)
     axes_of_figure = [("x", figure.x), *(("by", name) for name in figure.series)]
     axes_of_figure += [("at", name) for name in (*figure.at, *figure.reference)]
@@ -158,8 +154,6 @@ def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFr
     Raises:
         InputError: an unknown axis, or a value that no point has.
     """
-    from hostsim.results.table import as_written, axes_of, is_value
-
     axes, rows = axes_of(table), table
     for axis, value in at.items():
         if axis not in axes:
@@ -206,8 +200,6 @@ def over_time(table: pd.DataFrame, figure: FigureSpec) -> tuple[pd.DataFrame, Fi
     Raises:
         InputError: the table has no such columns.
     """
-    from hostsim.results.table import as_written, axes_of
-
     if not figure.parts:
         return table, figure
     written, names = as_written(table), figure.measures
@@ -246,11 +238,6 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     (`hostsim.results.estimate`). Both ends are NaN with a single run or for an unbounded value; a percentile that is
     not estimable has only NaN.
     """
-    import numpy as np
-    import pandas as pd
-
-    from hostsim.results.table import as_numbers, is_of_ensemble
-
     rows = figure_rows(table, figure)
     keys = [*figure.series, figure.x]
     ranks = [{value: rank for rank, value in enumerate(dict.fromkeys(rows[key]))} for key in keys]
@@ -261,11 +248,7 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     for at, group in groups:
         is_measured = group[figure.y].notna()
         if is_measured.all() or (is_measured.any() and not is_percentile(figure.y)):
-            intervals = intervals_of(group[is_measured], figure.y, signed=bool(figure.less))
-            ends = [
-                end if np.isfinite(end) else np.nan for interval in intervals for end in (interval.low, interval.high)
-            ]
-            numbers = [intervals[0].mean, *ends]
+            numbers = interval_cells(intervals_of(group[is_measured], figure.y, signed=bool(figure.less)))
         else:
             numbers = [np.nan] * len(names)
         cells.append((*at, *numbers, len(group)))
@@ -282,10 +265,14 @@ def intervals_of(rows: pd.DataFrame, measure: str, *, signed: bool = False) -> l
         measure: column of the rows, without NaN.
         signed: the measure may be negative, like a difference; otherwise predictions are cut at 0.
     """
-    from hostsim.results.table import is_of_ensemble
-
     values = dict(zip(rows["replication"], rows[measure], strict=True))
     return measure_intervals(values, ensemble=is_of_ensemble(rows), signed=signed)
+
+
+def interval_cells(intervals: Sequence[Interval]) -> list[float]:
+    """Cells of a frame: the mean, and both ends of each interval, NaN for an unbounded one."""
+    ends = (end for interval in intervals for end in (interval.low, interval.high))
+    return [intervals[0].mean, *(end if math.isfinite(end) else math.nan for end in ends)]
 
 
 def measure_intervals(values: Mapping[int, float], *, ensemble: bool, signed: bool = False) -> list[Interval]:
@@ -368,8 +355,6 @@ def is_percentile(metric: str) -> bool:
 
 def _is_own(table: pd.DataFrame, name: str) -> bool:
     """True for a column of numbers that a user added to a table."""
-    from hostsim.results.table import axes_of
-
     return name in table.columns and name not in axes_of(table) and bool(table[name].dtype.kind in "fiu")
 
 
@@ -395,8 +380,6 @@ def rows_at_points(table: pd.DataFrame, at: AxisValues, free: Sequence[str]) -> 
         at: values of axes.
         free: axes with all their values.
     """
-    from hostsim.results.table import as_written, axes_of, is_value
-
     rows = table = as_written(table)
     for axis in axes_of(table):
         if axis not in free and len(rows):

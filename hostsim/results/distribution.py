@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from hostsim.engine.record import AxisValues, Histogram, IntArray, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.by_subject import MeasuredRuns, finished_runs, require_subject
+from hostsim.results.curve import require_axes, rows_at, rows_at_points
 from hostsim.results.estimate import (
     LEAST_SLICES,
     NOT_ESTIMABLE,
@@ -22,10 +24,7 @@ from hostsim.results.estimate import (
 )
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.subject import OF, Subject, parsed, subject_of, subjects
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from hostsim.results.table import as_numbers, axes_of
 
 __all__ = ["TIMES", "Time", "added", "distribution_frame", "known_time", "percentiles_frame"]
 
@@ -85,10 +84,6 @@ def distribution_frame(
         InputError: an unknown time or axis, a value that no point has, or points at which the time is not measured.
         StoreError: the runs are no longer stored.
     """
-    import pandas as pd
-
-    from hostsim.results.table import as_numbers
-
     time, keys, parts = _parts_at(results, of, by, at)
     frames = []
     for own, records in parts:
@@ -118,9 +113,6 @@ def _parts_at(
     results: MeasuredRuns, of: str, by: str | Sequence[str], at: AxisValues | None
 ) -> tuple[Time, list[str], list[tuple[tuple[Any, ...], list[RunRecord]]]]:
     """A time, the names that distinguish its distributions, and the values of these names with the records of each."""
-    from hostsim.results.curve import require_axes, rows_at, rows_at_points
-    from hostsim.results.table import axes_of
-
     name, subject = parsed(of)
     time, dimensions = known_time(name), (by,) if isinstance(by, str) else tuple(by)
     kinds = [key for key in dimensions if key in ("traffic", "group") and key not in axes_of(results.table)]
@@ -171,8 +163,6 @@ def percentiles_frame(
         InputError: as for `distribution_frame`.
         StoreError: the runs are no longer in the results folder.
     """
-    import pandas as pd
-
     cells: list[tuple[Any, ...]] = []
     time, keys, parts = _parts_at(results, of, by, at)
     for own, records in parts:

@@ -372,8 +372,6 @@ def prediction_interval(values: Mapping[int, float], least: float = -math.inf, m
     if count == 1 or not math.isfinite(plain.mean) or plain.low == plain.high:
         return plain
     if count >= ENOUGH:
-        import numpy as np
-
         low, high = map(
             float, np.quantile(own, [(1 - PREDICTION_LEVEL) / 2, (1 + PREDICTION_LEVEL) / 2], method="weibull")
         )

@@ -34,6 +34,7 @@ from hostsim.results.integrity import FORMAT, confined, json_digest, require_dig
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
 from hostsim.results.search_answer import Bound
+from hostsim.results.table import WALL_CLOCK, read_table, write_table
 from hostsim.results.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -105,8 +106,6 @@ def write(results: Results, folder: Path) -> list[Path]:
     Raises:
         StoreError: the folder cannot be written.
     """
-    from hostsim.results.table import write_table
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for target in (folder, folder / "figures"):
@@ -138,8 +137,6 @@ def read(folder: Path) -> Results:
     Raises:
         StoreError: results are missing or unreadable.
     """
-    from hostsim.results.table import read_table
-
     try:
         for file in ("results.json", *_FILES):
             confined(folder, folder / file)
@@ -209,8 +206,6 @@ def as_csv(table: pd.DataFrame) -> str:
     Text that a spreadsheet would read as a formula gets a leading apostrophe. A percentile with too few observations is a
     text instead of a number, and empty for a run without any observation.
     """
-    from hostsim.results.table import WALL_CLOCK
-
     shown = table.drop(columns=list(WALL_CLOCK), errors="ignore")
     finished = table["error"] == ""
     for name in table.columns.intersection([metric.name for metric in CATALOGUE.values() if metric.least > 1]):
