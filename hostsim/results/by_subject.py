@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from hostsim.engine.record import AxisValues, FloatArray, RunRecord
+from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.results.estimate import prediction_interval, replication_interval, student
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.results.metrics.functions import Metric, late_borders
 from hostsim.results.metrics.subject import (
@@ -22,10 +20,12 @@ from hostsim.results.metrics.subject import (
     kinds_with,
     parsed,
     parted,
+    require_kind,
     subject_of,
     subjects,
     words,
 )
+from hostsim.results.record_frame import Packed, unpacked
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ __all__ = [
     "ESXTOP",
     "SHOWN",
     "MeasuredRuns",
-    "PackedSubjects",
     "columns_of",
     "esxtop",
     "finished_runs",
@@ -119,7 +118,7 @@ def subject_frame(results: MeasuredRuns, kind: str, at: AxisValues | None = None
     from hostsim.results.curve import rows_at
     from hostsim.results.table import as_written, axes_of
 
-    _require_kind(kind)
+    require_kind(kind)
     axes, measures = axes_of(results.table), measures_of(kind)
     rows = as_written(rows_at(results.table, at or {}))
     rows = rows[rows["error"] == ""]
@@ -175,20 +174,6 @@ def _condensed(record: RunRecord) -> RunRecord:
     """The record with the boundaries that measures need."""
     kept = sorted({0, record.cut, *late_borders(record), len(record.instants_ps) - 1})
     return record.thinned(kept, kept.index(record.cut))
-
-
-def _require_kind(kind: str) -> None:
-    if kind not in KINDS:
-        kinds = list(KINDS)
-        raise InputError(
-            Fault(
-                "unknown kind of subject",
-                "by",
-                repr(kind),
-                "one of " + ", ".join(kinds),
-                nearest_name(str(kind), kinds),
-            )
-        )
 
 
 def _esxtop_columns(kind: str) -> list[str]:
@@ -278,7 +263,7 @@ def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues
     """Means of measures with their intervals, see `Results.summary`."""
     import pandas as pd
 
-    from hostsim.results.curve import is_percentile, rows_at
+    from hostsim.results.curve import interval_cells, is_percentile, measure_intervals, rows_at
     from hostsim.results.table import as_numbers, as_written, axes_of, is_of_ensemble
 
     if kind is None:
@@ -303,13 +288,8 @@ def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues
             if measured.empty or (len(measured) < len(group) and is_percentile(name)):
                 continue
             values = dict(zip(group.loc[measured.index, "replication"], measured, strict=True))
-            intervals = [student(list(values.values()))]
-            if is_ensemble:
-                intervals = [replication_interval(values), prediction_interval(values, 0.0)]
-            limits = [
-                end if np.isfinite(end) else math.nan for interval in intervals for end in (interval.low, interval.high)
-            ]
-            cells.append((*key, name, units.get(name, ""), intervals[0].mean, *limits, len(measured)))
+            intervals = measure_intervals(values, ensemble=is_ensemble)
+            cells.append((*key, name, units.get(name, ""), *interval_cells(intervals), len(measured)))
     summary = pd.DataFrame(cells, columns=[*keys, "measure", "unit", *ends, "runs"])
     if kind is not None:
         summary.attrs["of"] = kind
@@ -431,21 +411,11 @@ SHOWN = (
 """Measures of subjects in reports and answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class PackedSubjects:
-    """Main measures of the subjects of a run, kept for each run of a sweep."""
-
-    heads: tuple[tuple[str, str], ...]
-    """Kind and name of the subject of each row."""
-    numbers: FloatArray
-    """Measures of `SHOWN`, times in us, shape (rows, measures)."""
-
-
-def packed_subjects(record: RunRecord) -> PackedSubjects:
+def packed_subjects(record: RunRecord) -> Packed:
     """Measures of the VM groups of a finished run, or of its traffic entries if there is one group; empty if there is one of each."""
     kind = next((kind for kind in ("group", "traffic") if len(subjects(record, kind)) > 1), None)
     if kind is None:
-        return PackedSubjects((), np.empty((0, len(SHOWN))))
+        return Packed((), np.empty((0, len(SHOWN))))
     short, notes = _condensed(record), dict[str, None]()
     names = subjects(record, kind)
     numbers = [
@@ -455,22 +425,18 @@ def packed_subjects(record: RunRecord) -> PackedSubjects:
         ]
         for subject in names
     ]
-    return PackedSubjects(tuple((kind, subject) for subject in names), np.array(numbers, dtype=np.float64))
+    return Packed(tuple((kind, subject) for subject in names), np.array(numbers, dtype=np.float64))
 
 
-def subjects_frame(runs: Sequence[tuple[str, PackedSubjects]]) -> pd.DataFrame:
+def subjects_frame(runs: Iterable[tuple[str, Packed]]) -> pd.DataFrame:
     """Measures of subjects at points, means of their runs: ``point``, ``kind``, ``subject`` and the measures of `SHOWN`.
 
     Args:
         runs: point and measures of each finished run.
     """
-    import pandas as pd
-
-    heads = [(point, *head) for point, packed in runs for head in packed.heads]
-    numbers = np.concatenate([np.empty((0, len(SHOWN))), *(packed.numbers for _, packed in runs)])
-    frame = pd.DataFrame(heads, columns=["point", "kind", "subject"], dtype="str")
-    frame = pd.concat([frame, pd.DataFrame(numbers, columns=list(SHOWN))], axis=1)
-    means = frame.groupby(["point", "kind", "subject"], sort=False).mean().reset_index()
+    texts = ("point", "kind", "subject")
+    frame = unpacked(runs, texts[1:], SHOWN).astype(dict.fromkeys(texts, "str"))
+    means = frame.groupby(list(texts), sort=False).mean().reset_index()
     units = {name: CATALOGUE[name].unit for name in SHOWN}
     means.attrs["units"] = {name: "us" if unit in _IN_US else unit for name, unit in units.items()}
     return means

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hostsim.engine.record import FloatArray, IntArray, RunRecord
-from hostsim.results.record_frame import require_finished
+from hostsim.results.record_frame import Packed, require_finished, unpacked
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ __all__ = [
     "COLUMNS",
     "CPU_COLUMNS",
     "IDLE",
-    "PackedContexts",
-    "PackedCpu",
     "Row",
     "contexts",
     "contexts_frame",
@@ -41,16 +39,6 @@ _NUMBERS = COLUMNS[4:]
 _UNITS = {"used": "%", "ready": "%", "dispatches": "/s", "packets": "/s", "dropped": "/s", "fill": "%"}
 Row = dict[str, Any]
 """A context: its values by column."""
-
-
-@dataclass(frozen=True, slots=True)
-class PackedContexts:
-    """The fullest contexts of a run, kept for each point of a sweep."""
-
-    heads: tuple[tuple[Any, ...], ...]
-    """Kind, name, served queues and node of each context, which are equal at most points of a sweep."""
-    numbers: FloatArray
-    """The other columns of each context, shape (contexts, columns)."""
 
 
 MOST_ALONE = 3
@@ -106,7 +94,7 @@ def contexts(record: RunRecord) -> pd.DataFrame:
         InputError: the run has failed.
     """
     require_finished(record)
-    return _frame([_packed(_rows(record))])
+    return _frame([("", _packed(_rows(record)))]).drop(columns="point")
 
 
 def fullest(rows: Sequence[Row]) -> list[Row]:
@@ -133,19 +121,14 @@ def fullest(rows: Sequence[Row]) -> list[Row]:
     return merged
 
 
-def packed_contexts(record: RunRecord) -> PackedContexts:
-    """The fullest contexts of a finished run."""
+def packed_contexts(record: RunRecord) -> Packed:
+    """The fullest contexts of a finished run: kind, name, served queues and node of each, and its numbers."""
     return _packed(fullest(_rows(record)))
 
 
-def contexts_frame(points: Mapping[str, PackedContexts]) -> pd.DataFrame:
+def contexts_frame(points: Mapping[str, Packed]) -> pd.DataFrame:
     """The contexts of points as one frame: the columns of `contexts`, and ``point`` before them."""
-    import pandas as pd  # seldom needed by workers, which import this module
-
-    frame = _frame(list(points.values()))
-    names = [point for point, packed in points.items() for _ in packed.heads]
-    frame.insert(0, "point", pd.Series(names, dtype="object"))
-    return frame
+    return _frame(points.items())
 
 
 def _rows(record: RunRecord) -> list[Row]:
@@ -154,21 +137,15 @@ def _rows(record: RunRecord) -> list[Row]:
     return rows + _pcpus(record) + _wires(record)
 
 
-def _packed(rows: Sequence[Row]) -> PackedContexts:
+def _packed(rows: Sequence[Row]) -> Packed:
     heads = tuple((*(row[text] for text in _TEXTS), row["node"]) for row in rows)
     numbers = [[row.get(name, math.nan) for name in _NUMBERS] for row in rows]
-    return PackedContexts(heads, np.array(numbers, dtype=np.float64).reshape(-1, len(_NUMBERS)))
+    return Packed(heads, np.array(numbers, dtype=np.float64).reshape(-1, len(_NUMBERS)))
 
 
-def _frame(runs: Sequence[PackedContexts]) -> pd.DataFrame:
-    """By column, as a sweep has too many rows for a loop."""
-    import pandas as pd  # seldom needed by workers, which import this module
-
-    heads = [head for packed in runs for head in packed.heads]
-    numbers = np.concatenate([np.empty((0, len(_NUMBERS))), *(packed.numbers for packed in runs)])
-    columns = {name: [head[index] for head in heads] for index, name in enumerate(COLUMNS[:4])}
-    frame = pd.DataFrame({**columns, **dict(zip(_NUMBERS, numbers.T, strict=True))})
-    frame = frame.astype({**dict.fromkeys(_TEXTS, "object"), "node": "Int64"})
+def _frame(runs: Iterable[tuple[str, Packed]]) -> pd.DataFrame:
+    frame = unpacked(runs, COLUMNS[:4], _NUMBERS)
+    frame = frame.astype({**dict.fromkeys(("point", *_TEXTS), "object"), "node": "Int64"})
     frame.attrs["units"] = dict(_UNITS)
     return frame
 
@@ -276,16 +253,6 @@ IDLE = "idle"
 _CPU_UNITS = {"used": "% of a PCPU", "share": "% of all PCPUs", "dispatches": "/s"}
 
 
-@dataclass(frozen=True, slots=True)
-class PackedCpu:
-    """CPU time breakdown of a run, kept for each run of a sweep."""
-
-    heads: tuple[tuple[str, str, int], ...]
-    """Kind, owner and worlds of each row, which are equal at most points of a sweep."""
-    numbers: FloatArray
-    """The other columns of each row, shape (rows, 3)."""
-
-
 def cpu_time(record: RunRecord) -> pd.DataFrame:
     """CPU time breakdown over all PCPUs in the measured window of a run.
 
@@ -302,65 +269,48 @@ def cpu_time(record: RunRecord) -> pd.DataFrame:
         InputError: the run has failed.
     """
     require_finished(record)
-    return _cpu_table([packed_cpu(record)])
+    return _cpu_table([("", packed_cpu(record))]).drop(columns="point")
 
 
-def packed_cpu(record: RunRecord) -> PackedCpu:
-    """CPU time breakdown of a finished run; empty without PCPUs."""
+def packed_cpu(record: RunRecord) -> Packed:
+    """CPU time breakdown of a finished run: kind, owner and worlds of each row, and its numbers; empty without PCPUs."""
     if "pcpu.busy_ps" not in record.series:
-        return PackedCpu((), np.empty((0, 3)))
+        return Packed((), np.empty((0, 3)))
     pcpus = len(record.series["pcpu.busy_ps"].entities)
     rows: dict[tuple[str, str], list[float]] = {}
     for kind in KINDS:
         counter = f"{kind}.used_ps"
         if counter not in record.series:
             continue
-        used, dispatches = (
-            _group_percent(record, counter),
-            record.window(f"{kind}.dispatches") * (SECOND / record.window_ps),
-        )
+        used, dispatches = _percent(record, counter), _rate(record, f"{kind}.dispatches")
         for name, *values in zip(record.series[counter].entities, used, dispatches, strict=True):
             row = rows.setdefault((kind, owner_of(kind, name)), [0, 0.0, 0.0])
             row[:] = [before + more for before, more in zip(row, (1, *values), strict=True)]
     rows[IDLE, ""] = [0, 100.0 * pcpus - sum(row[1] for row in rows.values()), 0.0]
     heads = tuple((kind, owner, int(row[0])) for (kind, owner), row in rows.items())
     numbers = [(used, used / pcpus, dispatches) for _, used, dispatches in rows.values()]
-    return PackedCpu(heads, np.array(numbers, dtype=np.float64))
+    return Packed(heads, np.array(numbers, dtype=np.float64))
 
 
-def cpu_frame(runs: Sequence[tuple[str, PackedCpu]]) -> pd.DataFrame:
+def cpu_frame(runs: Iterable[tuple[str, Packed]]) -> pd.DataFrame:
     """CPU time breakdown of points, means of their runs: the columns of `cpu_time`, and ``point`` before them.
 
     Args:
         runs: point and breakdown of each finished run.
     """
-    import pandas as pd  # seldom needed by workers, which import this module
-
-    frame = _cpu_table([packed for _, packed in runs])
-    points = pd.Series([point for point, packed in runs for _ in packed.heads], dtype="str")
-    frame.insert(0, "point", points)
-    return _typed(frame.groupby(["point", "kind", "owner"], sort=False).mean().reset_index())
+    means = _cpu_table(runs).groupby(["point", "kind", "owner"], sort=False).mean()
+    return _typed(means.reset_index())
 
 
-def _cpu_table(runs: Sequence[PackedCpu]) -> pd.DataFrame:
-    import pandas as pd  # seldom needed by workers, which import this module
-
-    heads = [head for packed in runs for head in packed.heads]
-    numbers = np.concatenate([np.empty((0, 3)), *(packed.numbers for packed in runs)])
-    columns = {name: [head[index] for head in heads] for index, name in enumerate(CPU_COLUMNS[:3])}
-    frame = pd.DataFrame({**columns, "used": numbers[:, 0], "share": numbers[:, 1], "dispatches": numbers[:, 2]})
-    return _typed(frame)
+def _cpu_table(runs: Iterable[tuple[str, Packed]]) -> pd.DataFrame:
+    return _typed(unpacked(runs, CPU_COLUMNS[:3], CPU_COLUMNS[3:]))
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    texts = dict.fromkeys([name for name in ("point", "kind", "owner") if name in frame], "str")
-    typed = frame.astype({**texts, "worlds": "int64", **dict.fromkeys(_CPU_UNITS, "float64")})
+    texts, numbers = dict.fromkeys(("point", "kind", "owner"), "str"), dict.fromkeys(_CPU_UNITS, "float64")
+    typed = frame.astype({**texts, "worlds": "int64", **numbers})
     typed.attrs["units"] = dict(_CPU_UNITS)
     return typed
-
-
-def _group_percent(record: RunRecord, counter: str) -> Any:
-    return 100.0 * record.window(counter) / record.window_ps
 
 
 def owner_of(kind: str, world: str) -> str:

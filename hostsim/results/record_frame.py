@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +18,35 @@ from hostsim.units import SECOND
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["counter_unit", "entities", "is_level", "rates", "require_finished", "series_frame"]
+__all__ = ["Packed", "counter_unit", "entities", "is_level", "rates", "require_finished", "series_frame", "unpacked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Rows of a table that a run adds, kept for each run of a sweep."""
+
+    heads: tuple[tuple[Any, ...], ...]
+    """First cells of each row, which are equal at most points of a sweep."""
+    numbers: FloatArray
+    """The other cells of each row, shape (rows, columns)."""
+
+
+def unpacked(runs: Iterable[tuple[str, Packed]], heads: Sequence[str], numbers: Sequence[str]) -> pd.DataFrame:
+    """The rows of runs as one frame, built by column, as a sweep has too many rows for a loop.
+
+    Args:
+        runs: point and rows of each run.
+        heads: names of the columns of `Packed.heads`.
+        numbers: names of the columns of `Packed.numbers`.
+    """
+    import pandas as pd  # seldom needed by workers, which import this module
+
+    runs = list(runs)
+    cells = [(point, *head) for point, packed in runs for head in packed.heads]
+    columns: dict[str, Any] = {name: [row[i] for row in cells] for i, name in enumerate(("point", *heads))}
+    table = np.concatenate([np.empty((0, len(numbers))), *(packed.numbers for _, packed in runs)])
+    return pd.DataFrame(columns | dict(zip(numbers, table.T, strict=True)))
+
 
 _LEVELS = frozenset(
     {

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from hostsim.config.files import write_whole
 from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.results.bottleneck import bottlenecks_frame
+from hostsim.results.by_subject import columns_of, subject_frame, subjects_frame, summary_frame
 from hostsim.results.claim import Citation
-from hostsim.results.figure import AnswersSpec, Figure, names_of, point_name
+from hostsim.results.context import contexts_frame, cpu_frame
+from hostsim.results.figure import AnswersSpec, Figure, FigureSpec, names_of, point_name
+from hostsim.results.metrics.catalogue import CATALOGUE, WINDOW
 from hostsim.results.metrics.subject import MOST_PARTS, of_subject_name, parsed, part_names
 from hostsim.results.rich_view import rich_view
 from hostsim.results.verdicts import Verdicts
@@ -138,34 +142,6 @@ class ResourceUsage:
     """Wall-clock seconds for drawing the figures of their folder; 0 without a folder."""
 
 
-def _no_contexts() -> pd.DataFrame:
-    from hostsim.results.context import contexts_frame
-
-    return contexts_frame({})
-
-
-def _no_time() -> pd.DataFrame:
-    from hostsim.results.context import cpu_frame
-
-    return cpu_frame(())
-
-
-def _no_subjects() -> pd.DataFrame:
-    from hostsim.results.by_subject import subjects_frame
-
-    return subjects_frame(())
-
-
-def _no_bottlenecks() -> pd.DataFrame:
-    from hostsim.results.bottleneck import bottlenecks_frame
-
-    return bottlenecks_frame({})
-
-
-def _no_runs() -> pd.DataFrame:
-    return runs_frame(())
-
-
 def runs_frame(runs: Iterable[tuple[str, int, int, AxisValues, Sequence[str], str]]) -> pd.DataFrame:
     """The frame of `Results.runs` from point, replication, seed, axes, warnings and flag of each run."""
     import pandas as pd
@@ -201,18 +177,18 @@ class Results:
     """Changes of the host by options, by dotted path; published numbers are not about such a host."""
     quick: bool = False
     usage: ResourceUsage = field(default_factory=ResourceUsage)
-    contexts: pd.DataFrame = field(default_factory=_no_contexts)
+    contexts: pd.DataFrame = field(default_factory=lambda: contexts_frame({}))
     """The busiest contexts of each point of the sweep (``point``), in its first replication: columns of
     `hostsim.results.context.contexts`, which has all contexts of a record."""
-    cpu: pd.DataFrame = field(default_factory=_no_time)
+    cpu: pd.DataFrame = field(default_factory=lambda: cpu_frame(()))
     """CPU time of each point by kind and owner, means of its replications: ``point`` and the columns of `hostsim.results.context.cpu_time`."""
-    subjects: pd.DataFrame = field(default_factory=_no_subjects)
+    subjects: pd.DataFrame = field(default_factory=lambda: subjects_frame(()))
     """Main measures of each VM group at each point, or of each traffic entry if there is one group, means of the replications:
     ``point``, ``kind``, ``subject``, the measures of `hostsim.results.by_subject.SHOWN`. Empty if there is one of each; `by` has all measures."""
-    bottlenecks: pd.DataFrame = field(default_factory=_no_bottlenecks)
+    bottlenecks: pd.DataFrame = field(default_factory=lambda: bottlenecks_frame({}))
     """Bottleneck of each point with the reason, in the replication with most loss (the first of equal ones): ``point``, ``kind`` (``host``; ``group`` or
     ``traffic`` if there are several), ``subject``, ``bottleneck``, ``reason``, ``relief``. `hostsim.bottleneck` has that of a record."""
-    runs: pd.DataFrame = field(default_factory=_no_runs)
+    runs: pd.DataFrame = field(default_factory=lambda: runs_frame(()))
     """References to all runs, including those of searches: ``point``, ``replication``, ``seed``,
     and as JSON ``axes``, ``warnings`` and ``flag``."""
     records: Sequence[RunRecord] = ()
@@ -276,9 +252,6 @@ class Results:
             InputError: an unknown measure or subject, or a subject that does not have the measure.
             StoreError: the runs are no longer in the results folder.
         """
-        from hostsim.results.by_subject import columns_of
-        from hostsim.results.metrics.catalogue import CATALOGUE, WINDOW
-
         missing = [name for name in dict.fromkeys(names) if name not in self.table.columns]
         if not missing:
             return self
@@ -313,8 +286,6 @@ class Results:
             InputError: an unknown kind or axis, or a value that no point has.
             StoreError: the runs are no longer in the results folder.
         """
-        from hostsim.results.by_subject import subject_frame
-
         return subject_frame(self, kind, at)
 
     def summary(self, by: str | None = None, *, at: AxisValues | None = None) -> pd.DataFrame:
@@ -334,8 +305,6 @@ class Results:
             InputError: an unknown kind or axis, or a value that no point has.
             StoreError: with ``by``, the runs are no longer stored.
         """
-        from hostsim.results.by_subject import summary_frame
-
         return summary_frame(self, by, at)
 
     def curve(
@@ -380,7 +349,6 @@ class Results:
     def _over_time(self, x: str, y: str, parts: int) -> pd.DataFrame:
         """The table with a row for each part of each run, and simulated time as an axis."""
         from hostsim.results.curve import over_time
-        from hostsim.results.figure import FigureSpec
 
         if x in self.axes or not 2 <= parts <= MOST_PARTS:
             allowed = f"2 to {MOST_PARTS}, with an x that is not an axis: time"

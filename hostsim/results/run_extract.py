@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from hostsim.engine.record import RunRecord
 from hostsim.results.bottleneck import PackedBottlenecks, packed_bottlenecks
-from hostsim.results.by_subject import PackedSubjects, packed_subjects
-from hostsim.results.context import PackedContexts, PackedCpu, packed_contexts, packed_cpu
+from hostsim.results.by_subject import packed_subjects
+from hostsim.results.context import packed_contexts, packed_cpu
 from hostsim.results.metrics.functions import loss
 from hostsim.results.metrics.subject import parsed
+from hostsim.results.record_frame import Packed
 from hostsim.results.table import TableRow, table_row
 from hostsim.units import ps_to_seconds
 
@@ -21,9 +22,9 @@ __all__ = ["RunExtract", "extract"]
 class _Parts:
     """Rows of a finished run in the tables of its sweep."""
 
-    cpu: PackedCpu
-    subjects: PackedSubjects
-    contexts: PackedContexts
+    cpu: Packed
+    subjects: Packed
+    contexts: Packed
     bottlenecks: PackedBottlenecks
     loss: float
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from hostsim.engine.record import RunRecord
 from hostsim.results.bottleneck import PackedBottlenecks, bottlenecks_frame
-from hostsim.results.by_subject import PackedSubjects, subjects_frame
-from hostsim.results.context import PackedContexts, PackedCpu, contexts_frame, cpu_frame
+from hostsim.results.by_subject import subjects_frame
+from hostsim.results.context import contexts_frame, cpu_frame
+from hostsim.results.record_frame import Packed
 from hostsim.results.results import ResourceUsage
 from hostsim.results.run_extract import RunExtract, extract
 from hostsim.results.table import TableRow, table_of
@@ -22,7 +23,6 @@ __all__ = ["SweepSummary"]
 
 _Key = tuple[str, int]
 """Point and replication."""
-_Packed = TypeVar("_Packed", PackedContexts, PackedCpu, PackedSubjects)
 
 
 class SweepSummary:
@@ -41,9 +41,9 @@ class SweepSummary:
         self._single = single
         self._of_subjects = tuple(dict.fromkeys(of_subjects))
         self._rows: dict[_Key, TableRow] = {}
-        self._cpu: dict[_Key, PackedCpu] = {}
-        self._subjects: dict[_Key, PackedSubjects] = {}
-        self._contexts: dict[str, tuple[int, PackedContexts]] = {}
+        self._cpu: dict[_Key, Packed] = {}
+        self._subjects: dict[_Key, Packed] = {}
+        self._contexts: dict[str, tuple[int, Packed]] = {}
         self._bottlenecks: dict[str, tuple[tuple[float, int], PackedBottlenecks]] = {}
         self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # equal at most points, so stored once
         self._usage: dict[_Key, tuple[int, float, int, float]] = {}
@@ -73,7 +73,7 @@ class SweepSummary:
         if point not in self._bottlenecks or rank < self._bottlenecks[point][0]:
             self._bottlenecks[point] = rank, parts.bottlenecks
 
-    def _shared(self, packed: _Packed) -> _Packed:
+    def _shared(self, packed: Packed) -> Packed:
         return replace(packed, heads=self._heads.setdefault(packed.heads, packed.heads))
 
     def table(self, keys: Collection[_Key], flags: Mapping[str, str], provenance: Mapping[str, str]) -> pd.DataFrame:

@@ -38,6 +38,7 @@ __all__ = [
     "part_of",
     "parted",
     "reads_traffic",
+    "require_kind",
     "shared_fault",
     "stretch",
     "subject_of",
@@ -305,6 +306,14 @@ def _vms(record: RunRecord) -> list[str]:
     return list(dict.fromkeys(name.group() for name in names if name))
 
 
+def require_kind(kind: str) -> None:
+    """Raises InputError for an unknown kind of subject."""
+    if kind not in KINDS:
+        kinds = list(KINDS)
+        allowed, nearest = "one of " + ", ".join(kinds), nearest_name(str(kind), kinds)
+        raise InputError(Fault("unknown kind of subject", "by", repr(kind), allowed, nearest))
+
+
 def subjects(record: RunRecord, kind: str) -> list[str]:
     """Names of the subjects of a kind in a run, without duplicates.
 
@@ -315,16 +324,7 @@ def subjects(record: RunRecord, kind: str) -> list[str]:
     Raises:
         InputError: an unknown kind.
     """
-    if kind not in KINDS:
-        raise InputError(
-            Fault(
-                "unknown kind of subject",
-                "by",
-                repr(kind),
-                "one of " + ", ".join(KINDS),
-                nearest_name(kind, list(KINDS)),
-            )
-        )
+    require_kind(kind)
     queues = [name for counter in ("port.received", "tx.taken") for name in _entities(record, counter)]
     listed: dict[str, Callable[[], list[str] | tuple[str, ...]]] = {
         "traffic": lambda: _entities(record, "flow.sent"),
