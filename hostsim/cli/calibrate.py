@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hostsim.cli.option import Root, complete_scenario, option
-from hostsim.cli.output import about, columns, duration
+from hostsim.cli.output import about, columns, duration, say_warnings
+from hostsim.config.files import require_folder
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
@@ -117,7 +118,6 @@ def _calibrate_own(
     *,
     dry_run: bool,
 ) -> None:
-    from hostsim.cli.output import say_warnings
     from hostsim.lab.calibration.host_calibration import calibrate_own, own_host, read_budget
     from hostsim.scenario.load import load
 
@@ -138,7 +138,6 @@ def _calibrate_own(
 
 def _calibrate_shipped(output: Path | None, options: RunOptions, *, dry_run: bool) -> None:
     from hostsim.campaign.ensemble import write_ensemble
-    from hostsim.config.files import require_folder
     from hostsim.lab.calibration.host_calibration import FOLDER
     from hostsim.lab.calibration.shipped_claims import draw_hosts, prepare_shipped, shipped_fit
 
@@ -247,7 +246,7 @@ def _host_seconds(joint: Joint, options: RunOptions) -> float:
     fidelity = Fidelity(quick=True, seed=options.seed)
     with TemporaryDirectory() as empty:  # every host needs all runs; stored runs of the shipped host do not help
         store = Store(Path(empty))
-        return sum(forecast(host.plan(host.scenario, fidelity), store, 1).seconds for host in joint.hosts)
+        return forecast(joint.host.plan(joint.host.scenario, fidelity), store, 1).seconds
 
 
 def _forecast(joint: Joint, waves: Waves, host_s: float, options: RunOptions) -> str:
@@ -260,7 +259,7 @@ def _forecast(joint: Joint, waves: Waves, host_s: float, options: RunOptions) ->
     jobs = worker_count(options.jobs)
     rows = [
         ("calibrated", f"{len(joint.design.priors)} constants and inputs"),
-        ("to", f"{len(joint.observations)} measurements of {', '.join(joint.experiments)}"),
+        ("to", f"{len(joint.observations)} measurements of {joint.host.scenario.name}"),
         ("hosts", f"{sum(sizes)}: {' + '.join(map(str, sizes))}, of which {done} are in {joint.folder}"),
         ("processor time", f"at most {about(host_s * left)}, {about(host_s)} each"),
         (
@@ -304,11 +303,11 @@ def _answer(calibrated: Calibrated, name: str) -> str:
         f"apart from constants, the model misses {where} by about {median:.1f} half-widths (90 %: {low:.1f} to {high:.1f})"
         for where, (low, median, high) in calibrated.summary.discrepancies.items()
     ]
-    if calibrated.prediction is not None:
-        entry = calibrated.prediction
+    if (entry := calibrated.host.prediction()) is not None:
         lines.append(f"predicted: {entry.name}: {_spread((entry.low, entry.median, entry.high))} (90 %)")
     lines += [
-        f"measure next: {entry.name}, which narrows it by {100 * entry.narrows:.0f} %" for entry in calibrated.next[:1]
+        f"measure next: {entry.name}, which narrows it by {100 * entry.narrows:.0f} %"
+        for entry in calibrated.host.next_measurements()[:1]
     ]
     lines.append(f"all of it: {calibrated.joint.folder}")
     return "\n".join(lines)

@@ -15,8 +15,7 @@ from hostsim.engine.record import FloatArray
 from hostsim.lab.calibration.best_fit import BestFit, Fitted, Runs, Step, covariance, updated
 from hostsim.lab.calibration.observation import Observation
 from hostsim.lab.calibration.prior import Prior
-from hostsim.lab.calibration.shipped_claims import factor_spreads
-from hostsim.lab.calibration.summary import LeftOut
+from hostsim.lab.calibration.shipped_claims import LeftOut, factor_spreads
 
 PRIORS = (
     Prior("a.slope", ("a.slope",), 0.0, -10.0, 10.0, ""),

@@ -13,10 +13,9 @@ from hostsim.campaign.ensemble import Ensemble, read_ensemble, write_ensemble
 from hostsim.campaign.interim_analysis import plan_with_looks
 from hostsim.errors import InputError
 from hostsim.lab.calibration.observation import Observation, observations_of
-from hostsim.lab.calibration.posterior import Target, sample, train
+from hostsim.lab.calibration.posterior import sample, train
 from hostsim.lab.calibration.prior import priors_of
 from hostsim.lab.calibration.shipped_claims import draw_from_priors
-from hostsim.lab.calibration.summary import interval_score
 from hostsim.results.expect import At, Band, Expectation
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
@@ -73,7 +72,7 @@ def test_chains_find_the_posterior_of_a_straight_line(design: np.ndarray) -> Non
         def predict(self, shares: np.ndarray, features: np.ndarray) -> np.ndarray:
             return 4 * (ndtri(shares[:, 0]) - 1)
 
-    found = sample([Target(observation(), 0, Line())], COUNT, 1, chains=400, steps=1500, seed=5)
+    found = sample([(observation(), Line())], COUNT, chains=400, steps=1500, seed=5)
     z = ndtri(found.shares)
     wide = 1 / 2**2 + 1 + np.mean(found.discrepancies**2)
     assert np.mean(z[:, 0]) == pytest.approx(16 / (16 + wide), abs=0.1)
@@ -89,7 +88,7 @@ def test_a_band_is_as_good_everywhere_and_an_open_end_no_bound(design: np.ndarra
     inputs = 2 * design - 1
     emulator = train(design, 50 * inputs[:, 0])
     above = observation(is_aimed=False, low=0.0, high=math.inf)
-    found = sample([Target(above, 0, emulator)], COUNT, 1, chains=200, steps=600, seed=1)
+    found = sample([(above, emulator)], COUNT, chains=200, steps=600, seed=1)
     assert np.mean(found.shares[:, 0] > 0.5) > 0.93
     assert np.quantile(found.shares[:, 0], 0.9) > 0.9
 
@@ -163,12 +162,6 @@ def test_a_file_that_is_no_ensemble_is_refused(tmp_path: Path, text: str, said: 
     (tmp_path / "e.csv").write_text(text)
     with pytest.raises(InputError, match=said):
         read_ensemble(tmp_path / "e.csv")
-
-
-def test_an_interval_that_misses_costs_twenty_times_the_miss() -> None:
-    """Gneiting and Raftery's score at 90 %."""
-    assert interval_score(1.0, 3.0, 2.0) == 2.0
-    assert interval_score(1.0, 3.0, 4.0) == pytest.approx(2.0 + 20.0)
 
 
 def test_the_first_two_of_three_members_run_twice_and_the_same_on_both_sides(tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ def execution(folder: Path) -> ExecutionOptions:
 def found(scenario: Scenario, home: Path) -> Calibrated:
     host = prepared(scenario, home / "out")
     calibrate_host(host, execution(home / "results"), WAVES)
-    result = calibrated(host.joint, host)
-    result.write([scenario], "Measured.")
+    result = calibrated(host)
+    result.write("Measured.")
     return result
 
 
@@ -131,7 +131,7 @@ def test_a_counter_with_two_names_counts_once(scenario: Scenario, tmp_path: Path
     """%Util Time and %Processor Time of esxtop are equal without hyperthreads: two numbers, but one piece of evidence."""
     metrics = ("host_cpu", "host_used", "guest_cpu")
     host = prepare(scenario, [expected_at(metric, POINT, 1.0, 0.1) for metric in metrics], tmp_path)
-    names = [name for one in host.joint.hosts for name in one.names]
+    names = host.joint.host.names
     random = np.random.default_rng(1)
     rows: list[list[object]] = [["member", *names, "processor_s", "error"]]
     for member in range(16):
@@ -231,7 +231,7 @@ def test_a_measurement_takes_away_what_goes_with_it() -> None:
 
 def test_what_would_narrow_most_is_named_first(found: Calibrated) -> None:
     """The desired measure explains most of itself, and never more than all."""
-    narrows = {one.name: one.narrows for one in found.next}
+    narrows = {one.name: one.narrows for one in found.host.next_measurements()}
     assert list(narrows.values()) == sorted(narrows.values(), reverse=True)
     assert set(narrows) == {one.name for one in (found.host.question, *found.host.candidates)}
     assert 0.0 <= min(narrows.values()) <= max(narrows.values()) <= 1.0

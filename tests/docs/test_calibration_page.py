@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from hostsim_docs.calibration_page import page, shipped_page
-from hostsim_docs.interval_coverage import PredictedInterval, rows
+from hostsim_docs.interval_coverage import PredictedInterval, interval_score, rows
 
 from hostsim.results.expect import Band
 
@@ -14,6 +14,12 @@ from hostsim.results.expect import Band
 def interval(published: float | None, low: float, high: float, **changes: object) -> PredictedInterval:
     found = {"name": "a", "group": "one", "kind": "scale", "band": Band(9, 11), "value": 10.0, "prior": (5.0, 15.0)}
     return PredictedInterval(published=published, low=low, high=high, **(found | changes))  # type: ignore[arg-type]
+
+
+def test_an_interval_that_misses_costs_twenty_times_the_miss() -> None:
+    """Gneiting and Raftery's score at 90 %."""
+    assert interval_score(1.0, 3.0, 2.0) == 2.0
+    assert interval_score(1.0, 3.0, 4.0) == pytest.approx(2.0 + 20.0)
 
 
 def test_a_score_is_the_width_and_twenty_times_the_miss() -> None:

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from hostsim.lab.calibration.summary import interval_score
 from hostsim.results.claim import CLAIM_KINDS
 from hostsim.results.expect import Band
 from hostsim.results.verdicts import number
 from hostsim_docs.markdown import code, table
 
-__all__ = ["ALL", "HEADINGS", "MEANING", "PredictedInterval", "one_by_one", "rows"]
+__all__ = ["ALL", "HEADINGS", "MEANING", "PredictedInterval", "interval_score", "one_by_one", "rows"]
 
+LEVEL = 0.9
+"""Level of the intervals."""
 NAIVE = 0.2
 """Half-width, as a share of the value, of the intervals with which others are compared."""
 HEADINGS = ("kind", "asked", "inside", "median width", "median error", "score", "by the prior", "by 20 %")
@@ -48,6 +49,14 @@ class PredictedInterval:
         if self.kind != "direction" and self.published is not None and None not in (low, high):
             return self.low <= self.published <= self.high
         return (low is None or self.high >= low) and (high is None or self.low <= high)
+
+
+def interval_score(low: float, high: float, value: float, level: float = LEVEL) -> float:
+    """Interval score of a prediction (Gneiting and Raftery, 2007): the width, plus a penalty for the distance of a
+    value outside it; smaller is better.
+    """
+    miss = max(low - value, 0.0) + max(value - high, 0.0)
+    return high - low + 2 / (1 - level) * miss
 
 
 def rows(found: Sequence[PredictedInterval]) -> list[tuple[str, ...]]:

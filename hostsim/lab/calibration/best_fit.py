@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from hostsim.campaign.ensemble import own_values
 from hostsim.campaign.pipeline import ExecutionOptions, execute_all
@@ -305,8 +306,6 @@ class BestFit:
 
     def _move(self, jacobian: FloatArray, at: Step, width: float) -> FloatArray:
         """The step to the minimum of the linear model, with a limit on the change of each variable."""
-        from scipy.optimize import least_squares
-
         places = np.flatnonzero(np.any(jacobian != 0, axis=0) & self._is_moved)
         slopes = jacobian[:, places]
 
@@ -453,7 +452,6 @@ def linear_fit(fit: BestFit, jacobian: FloatArray, best: Step, kept: BoolArray) 
     """The variables that best fit some of the claims, by the linear model around a host; starts at the priors'
     medians.
     """
-    from scipy.optimize import least_squares
 
     def model(variables: FloatArray) -> FloatArray:
         values = best.values + jacobian @ (variables - best.variables)  # choices have no derivatives

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from hostsim.campaign.ensemble import write_ensemble
 from hostsim.campaign.pipeline import ExecutionOptions
@@ -21,19 +22,22 @@ from hostsim.config.quantity import read_quantity
 from hostsim.errors import Fault, InputError, is_integer
 from hostsim.lab.calibration.joint import WAVE, Joint, Waves, claim_values
 from hostsim.lab.calibration.measured import read_measured, read_prediction
-from hostsim.lab.calibration.own_host import Next, OwnHost, Predicted, calibrate_host, prepare
+from hostsim.lab.calibration.own_host import OwnHost, calibrate_host, prepare
 from hostsim.lab.calibration.posterior import LEAST as LEAST_MEMBERS
 from hostsim.lab.calibration.posterior import require_library
 from hostsim.lab.calibration.prior import Evaluated
-from hostsim.lab.calibration.summary import CHAINS, LEAST_MOVED, QUANTILES, Learnt, Summary, summarize
+from hostsim.lab.calibration.summary import LEAST_MOVED, QUANTILES, Learnt, Summary, summarize
+from hostsim.results.table import as_numbers
 from hostsim.scenario.cost_model import Constant, part_constants
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import find_part
 from hostsim.scenario.yaml.reader import KeyPath, write_yaml
 from hostsim.scenario.yaml.source_tree import Place, Tree, dotted
+from hostsim.views.plots.axis import metric_label
+from hostsim.views.plots.bars import draw_predictions, draw_residuals
+from hostsim.views.plots.style import figure_of, save, shown_figure
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -136,8 +140,6 @@ HELD = 0.7
 """A number counts as determined by the data if less than this share of its prior standard deviation remains, or its
 mean moved by `LEAST_MOVED`.
 """
-FEW_CHAINS = 100
-"""Number of posterior hosts in a calibration to a user's host; more chains would take longer than its runs."""
 
 
 @dataclass(frozen=True)
@@ -162,30 +164,23 @@ class Residual:
 class Calibrated:
     """Result of a calibration."""
 
-    joint: Joint
+    host: OwnHost
     summary: Summary
     ensemble: Mapping[int, Mapping[str, float]]
     """Values of constants and inputs by name, by the number of the member."""
     centre: int
     """Member nearest the centre of the ensemble in the numbers that the data determine."""
     residuals: tuple[Residual, ...]
-    host: OwnHost | None = None
-    """The user's own host; None for the shipped calibration."""
+
+    @property
+    def joint(self) -> Joint:
+        """The calibration with its folder."""
+        return self.host.joint
 
     @property
     def held(self) -> list[Learnt]:
         """The numbers that the data determine, the best known first."""
         return sorted((entry for entry in self.summary.learnt if is_held(entry)), key=lambda entry: entry.kept)
-
-    @property
-    def prediction(self) -> Predicted | None:
-        """Predictions for your own host."""
-        return None if self.host is None else self.host.prediction()
-
-    @property
-    def next(self) -> list[Next]:
-        """Possible next measurements, the best first."""
-        return [] if self.host is None else self.host.next_measurements()
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -194,15 +189,14 @@ class Calibrated:
             "held": [entry.name for entry in self.held],
             "centre": {"member": self.centre, "values": dict(self.ensemble[self.centre])},
             "residuals": [asdict(residual) for residual in self.residuals],
-            "predictions": [] if self.host is None else [asdict(prediction) for prediction in self.host.predictions()],
-            "next": [asdict(entry) for entry in self.next],
+            "predictions": [asdict(prediction) for prediction in self.host.predictions()],
+            "next": [asdict(entry) for entry in self.host.next_measurements()],
         }
 
-    def write(self, scenarios: Sequence[Scenario], reason: str) -> dict[str, dict[str, Path]]:
+    def write(self, reason: str) -> dict[str, dict[str, Path]]:
         """Write the ensemble, the summary, the residuals as a figure, and the parts of the host nearest the centre, into the calibration's folder.
 
         Args:
-            scenarios: with the parts to write.
             reason: for the values of constants.
 
         Returns:
@@ -211,23 +205,15 @@ class Calibrated:
         Raises:
             StoreError: the folder cannot be written.
         """
-        from hostsim.views.plots.style import figure_of, save
-
         folder = self.joint.folder
         write_ensemble(folder / "ensemble.csv", self.ensemble)
         text = json.dumps(_finite(self.as_json()), indent=1, allow_nan=False, default=str)
         write_whole(folder / "summary.json", (text + "\n").encode())
         save(figure_of(self.draw()), folder / "residuals", pdf=True)
-        parts: dict[str, dict[str, Path]] = {}
-        for scenario in scenarios:
-            for path, files in write_parts(scenario, self.ensemble, self.centre, folder, reason).items():
-                parts[path] = parts.get(path, {}) | files
-        return parts
+        return write_parts(self.host.scenario, self.ensemble, self.centre, folder, reason)
 
     def draw(self, figure: Figure | None = None) -> Axes:
         """Draw the residuals, by default on a new figure; returns the axes."""
-        from hostsim.views.plots.bars import draw_residuals
-
         rows = []
         for residual in self.residuals:
             low, median, high = (
@@ -242,15 +228,10 @@ def is_held(learnt: Learnt) -> bool:
     return learnt.kept < HELD or abs(learnt.moved) >= LEAST_MOVED
 
 
-def calibrated(joint: Joint, host: OwnHost | None = None) -> Calibrated:
-    """The result of a calibration whose waves are finished.
-
-    Args:
-        joint: the calibration.
-        host: your own host, if it is calibrated.
-    """
-    summary = summarize(joint, CHAINS if host is None else FEW_CHAINS)
-    return Calibrated(joint, summary, joint.ensemble(), _centre(joint, summary), tuple(_residuals(joint)), host)
+def calibrated(host: OwnHost) -> Calibrated:
+    """The result of a calibration whose waves are finished."""
+    joint, summary = host.joint, summarize(host.joint)
+    return Calibrated(host, summary, joint.ensemble(), _centre(joint, summary), tuple(_residuals(joint)))
 
 
 def _centre(joint: Joint, summary: Summary) -> int:
@@ -300,8 +281,6 @@ class Calibration:
         """Prior and posterior of each number by name, the best known first: quantiles of 5, 50 and 95 %, the remaining
         share of the prior's standard deviation, and whether the data determine the number.
         """
-        import pandas as pd
-
         held = {entry.name for entry in self.found.held}
         rows = [
             (entry.name, entry.unit, *entry.prior, *entry.posterior, entry.moved, entry.kept, entry.name in held)
@@ -313,8 +292,6 @@ class Calibration:
     @property
     def residuals(self) -> pd.DataFrame:
         """Each measurement beside the ensemble's quantiles of 5, 50 and 95 %."""
-        import pandas as pd
-
         return pd.DataFrame([asdict(residual) for residual in self.found.residuals]).set_index("name")
 
     @property
@@ -322,12 +299,7 @@ class Calibration:
         """Predictions without a measurement, one row for each metric and point: quantiles of 5, 50 and 95 % of the
         ensemble. Axes are numbers with units in ``attrs``, as in the table of a run.
         """
-        import pandas as pd
-
-        from hostsim.results.table import as_numbers
-
-        host = self.found.host
-        intervals = [] if host is None else host.predictions()
+        intervals = self.found.host.predictions()
         rows = [
             {"metric": entry.metric, **entry.at, "low": entry.low, "median": entry.median, "high": entry.high}
             for entry in intervals
@@ -337,21 +309,17 @@ class Calibration:
     @property
     def next_measurements(self) -> pd.DataFrame:
         """Possible next measurements, the best first: the share of the prediction's standard deviation that each would remove."""
-        import pandas as pd
-
-        return pd.DataFrame([asdict(entry) for entry in self.found.next], columns=["name", "narrows"]).set_index("name")
+        return pd.DataFrame(
+            [asdict(entry) for entry in self.found.host.next_measurements()], columns=["name", "narrows"]
+        ).set_index("name")
 
     @property
     def ensemble(self) -> pd.DataFrame:
         """Values of constants and inputs, one row for each member."""
-        import pandas as pd
-
         return pd.DataFrame.from_dict(dict(self.found.ensemble), orient="index").rename_axis("member")
 
     def plot(self) -> Axes:
         """Draw the residuals, on a figure of pyplot if that is in use, so that notebooks display it."""
-        from hostsim.views.plots.style import shown_figure
-
         return self.found.draw(shown_figure())
 
     def plot_predictions(self, metric: str, known: Sequence[float] = ()) -> Axes:
@@ -364,11 +332,7 @@ class Calibration:
         Raises:
             InputError: the metric was not predicted, or the number of known values differs from that of predictions.
         """
-        from hostsim.views.plots.axis import metric_label
-        from hostsim.views.plots.bars import draw_predictions
-        from hostsim.views.plots.style import shown_figure
-
-        predictions = [] if self.found.host is None else self.found.host.predictions()
+        predictions = self.found.host.predictions()
         rows = [
             (entry.name.removeprefix(f"{metric} at "), entry.low, entry.median, entry.high)
             for entry in predictions
@@ -499,5 +463,5 @@ def calibrate_own(
     """
     host = own_host(scenario, to, output, execution, predict=predict, seed=seed)
     calibrate_host(host, execution, budget, report)
-    calibrated_host = calibrated(host.joint, host)
-    return calibrated_host, calibrated_host.write([scenario], own_reason(to, scenario))
+    calibrated_host = calibrated(host)
+    return calibrated_host, calibrated_host.write(own_reason(to, scenario))

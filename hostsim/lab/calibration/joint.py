@@ -24,7 +24,7 @@ from hostsim.engine.record import FloatArray
 from hostsim.errors import Fault, InputError
 from hostsim.lab.calibration.fixed_point import FixedPoints
 from hostsim.lab.calibration.observation import Observation
-from hostsim.lab.calibration.posterior import LEAST, Emulator, Posterior, Target, sample, train
+from hostsim.lab.calibration.posterior import LEAST, Emulator, Posterior, sample, train
 from hostsim.lab.calibration.prior import Design, Evaluated, read_log, run_members
 from hostsim.scenario.plan import Fidelity
 
@@ -52,17 +52,12 @@ class Joint:
     """A joint calibration: priors, observations, and the folder of its results."""
 
     design: Design
-    hosts: tuple[FixedPoints, ...]
+    host: FixedPoints
     observations: tuple[Observation, ...]
     folder: Path
     """Folder with ``log.csv``, one row for each member with its claims, and ``members.csv``, the prior shares of the
     members that chains drew.
     """
-
-    @property
-    def experiments(self) -> tuple[str, ...]:
-        """Names of the experiments, without duplicates."""
-        return tuple(dict.fromkeys(observation.experiment for observation in self.observations))
 
     def run(
         self,
@@ -92,7 +87,7 @@ class Joint:
         hosts = {member_number: self.design.values(row) for member_number, row in enumerate(shares)}
         for wave in range(len(waves.others) + 1):
             done = run_members(
-                hosts, self.hosts, self.folder / LOG, execution, seed=self.design.seed, budget_s=budget_s, report=report
+                hosts, self.host, self.folder / LOG, execution, seed=self.design.seed, budget_s=budget_s, report=report
             )
             if not set(hosts) <= {member.member for member in done}:
                 return False
@@ -116,8 +111,7 @@ class Joint:
         """The finished members, by number."""
         if not (self.folder / LOG).exists():
             return {}
-        names = [name for host in self.hosts for name in host.names]
-        return {member.member: member for member in read_log(self.folder / LOG, names)}
+        return {member.member: member for member in read_log(self.folder / LOG, self.host.names)}
 
     def shares(self) -> dict[int, FloatArray]:
         """Shares of the priors' probability for every member, designed or drawn, by number."""
@@ -157,31 +151,20 @@ class Joint:
             )
         return emulators
 
-    def posterior(
-        self,
-        emulators: Mapping[str, Emulator],
-        *,
-        without: str = "",
-        chains: int = 100,
-        seed: int = 1,
-    ) -> Posterior:
+    def posterior(self, emulators: Mapping[str, Emulator], *, chains: int = 100, seed: int = 1) -> Posterior:
         """Sample the posterior with emulators in place of runs.
 
         Args:
             emulators: of all observations.
-            without: an experiment to leave out.
             chains: number of chains, one host each.
             seed: of the chains.
         """
-        experiments = self.experiments
         targets = [
-            Target(observation, experiments.index(observation.experiment), emulators[observation.name])
+            (observation, emulator)
             for observation in self.observations
-            if observation.experiment != without
-            and observation.name in emulators
-            and emulators[observation.name].spread > 0
+            if (emulator := emulators.get(observation.name)) is not None and emulator.spread > 0
         ]
-        return sample(targets, len(self.design.priors), len(experiments), chains=chains, seed=seed)
+        return sample(targets, len(self.design.priors), chains=chains, seed=seed)
 
     def _drawn(self, wave: int, count: int) -> dict[int, FloatArray]:
         """The members of a wave: from the file, or drawn with emulators that earlier waves trained."""
@@ -221,13 +204,13 @@ class Joint:
     def _identity(self) -> dict[str, object]:
         """Identity of a calibration: digests of everything except its size."""
         fidelity = Fidelity(quick=True, seed=self.design.seed)
-        hosts = [task.point.id for host in self.hosts for task in host.plan(host.scenario, fidelity).tasks]
+        hosts = [task.point.id for task in self.host.plan(self.host.scenario, fidelity).tasks]
         return {
-            "scenarios": [host.scenario.name for host in self.hosts],
+            "scenarios": [self.host.scenario.name],
             "seed": self.design.seed,
             "priors": _digest([repr(prior) for prior in self.design.priors]),
             "hosts": _digest(sorted(hosts)),
-            "predictions": _digest(sorted(name for host in self.hosts for name in host.names)),
+            "predictions": _digest(sorted(self.host.names)),
             "measurements": _digest([repr(observation) for observation in self.observations]),
             "version": code_digest(),
         }

@@ -163,7 +163,7 @@ def prepare(
     extended = replace(scenario, expectations=every, searched=())
     names = [expectation.name for expectation in every if expectation.name in observed or expectation not in measured]
     design = Design(priors_of([(extended, names)]), seed)
-    joint = Joint(design, (FixedPoints(extended, names),), tuple(observations), folder)
+    joint = Joint(design, FixedPoints(extended, names), tuple(observations), folder)
     return OwnHost(joint, scenario, question, candidates)
 
 

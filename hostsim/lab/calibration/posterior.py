@@ -8,13 +8,16 @@ constants without effect on claims keep their priors, however many they are.
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import log_ndtr, ndtr
 
 from hostsim.engine.record import FloatArray
 from hostsim.errors import Fault, InputError
@@ -65,8 +68,6 @@ class Emulator:
         if self._lines is not None:
             means = (features_of(shares) if features is None else features) @ self._lines.coef_ + self._lines.intercept_
         if self._process is not None:
-            from scipy.spatial.distance import cdist
-
             signal, process = self._process.kernel_.k1, self._process
             inputs = (2 * shares[:, list(self.active)] - 1) / signal.k2.length_scale
             apart = cdist(inputs, process.X_train_ / signal.k2.length_scale, "sqeuclidean")
@@ -109,8 +110,6 @@ def require_library() -> None:
     Raises:
         InputError: it is not installed.
     """
-    import importlib.util
-
     if importlib.util.find_spec("sklearn") is None:
         raise InputError(
             Fault(
@@ -174,15 +173,8 @@ ACCEPT = 0.25
 """Target acceptance rate of the chains."""
 
 
-@dataclass(frozen=True)
-class Target:
-    """An observation as a target of the chains: the emulator of its distance, and its experiment."""
-
-    observation: Observation
-    experiment: int
-    """Index of the experiment."""
-    emulator: Emulator
-    """Emulator of the distance from the centre (`Observation.distance`)."""
+Target = tuple[Observation, Emulator]
+"""An observation as a target of the chains, and the emulator of its distance from the centre (`Observation.distance`)."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +184,7 @@ class Posterior:
     shares: FloatArray
     """Shares of the priors' probability: one row for each host, the last of each chain; one column for each prior."""
     discrepancies: FloatArray
-    """Standard deviation of the discrepancy of each experiment, as a distance: one row for each host, one column for each experiment."""
+    """Standard deviation of the discrepancy of the model, as a distance, of each host."""
     accepted: float
     """Acceptance rate after tuning."""
     mixing: float
@@ -202,7 +194,6 @@ class Posterior:
 def sample(
     targets: Sequence[Target],
     priors: int,
-    experiments: int,
     *,
     chains: int = 100,
     steps: int = 4000,
@@ -211,26 +202,23 @@ def sample(
     """Sample the posterior by independent chains.
 
     Args:
-        targets: claims with their emulators.
-        priors: number of priors.
-        experiments: number of experiments; each has a discrepancy whose standard deviation is half-normal with scale 1, one half-width.
+        targets: measurements with their emulators.
+        priors: number of priors. The discrepancy of the model has a standard deviation that is half-normal with scale 1, one half-width.
         chains: number of chains, one host each.
         steps: of each chain; the first half tunes the step size.
         seed: of the random numbers.
     """
-    from scipy.special import ndtr
-
     random = np.random.default_rng(seed)
-    count = priors + experiments
+    count = priors + 1
     state = random.standard_normal((chains, count))
-    likelihood = _log_likelihood(targets, priors, state, ndtr)
+    likelihood = _log_likelihood(targets, priors, state)
     size = np.full(chains, 0.3)
     accepted = np.zeros(chains)
     trace = []
     with single_thread():
         for step in range(steps):
             proposal = np.sqrt(1 - size[:, None] ** 2) * state + size[:, None] * random.standard_normal((chains, count))
-            proposed = _log_likelihood(targets, priors, proposal, ndtr)
+            proposed = _log_likelihood(targets, priors, proposal)
             taken = np.log(random.random(chains)) < proposed - likelihood
             state[taken], likelihood[taken] = proposal[taken], proposed[taken]
             if step < steps // 2:
@@ -241,23 +229,18 @@ def sample(
     half = np.array(trace)
     return Posterior(
         ndtr(state[:, :priors]),
-        np.abs(state[:, priors:]),
+        np.abs(state[:, priors]),
         float(np.mean(accepted) / max(steps - steps // 2, 1)),
         _scale_reduction(half),
     )
 
 
-def _log_likelihood(
-    targets: Sequence[Target], priors: int, state: FloatArray, ndtr: Callable[[FloatArray], FloatArray]
-) -> FloatArray:
-    from scipy.special import log_ndtr
-
-    shares, discrepancies = ndtr(state[:, :priors]), np.abs(state[:, priors:])
+def _log_likelihood(targets: Sequence[Target], priors: int, state: FloatArray) -> FloatArray:
+    shares, discrepancies = ndtr(state[:, :priors]), np.abs(state[:, priors])
     features, total = features_of(shares), np.zeros(len(state))
-    for target in targets:
-        distance = target.emulator.predict(shares, features)
-        wide = np.sqrt(1 / BAND_SD**2 + target.emulator.error**2 + discrepancies[:, target.experiment] ** 2)
-        observation = target.observation
+    for observation, emulator in targets:
+        distance = emulator.predict(shares, features)
+        wide = np.sqrt(1 / BAND_SD**2 + emulator.error**2 + discrepancies**2)
         if observation.is_aimed:
             total += -0.5 * (distance / wide) ** 2 - np.log(wide)
             continue

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import qmc
 
 from hostsim.campaign.ensemble import own_values
 from hostsim.campaign.pipeline import ExecutionOptions, execute_all
@@ -23,7 +25,7 @@ from hostsim.engine.record import AxisValues, FloatArray
 from hostsim.errors import Fault, InputError
 from hostsim.lab.calibration.fixed_point import FixedPoints
 from hostsim.scenario.cost_model import Constant, constants_at, scenario_inputs, with_constants
-from hostsim.scenario.plan import Fidelity
+from hostsim.scenario.plan import Fidelity, Plan
 from hostsim.scenario.scenario import Scenario
 
 __all__ = ["Design", "Evaluated", "Prior", "Subjects", "evaluate", "points_of", "priors_of", "read_log", "run_members"]
@@ -105,8 +107,6 @@ class Prior:
 
     def at(self, variable: float) -> float:
         """The number at a standard normal variable; at 0 the stated value, which is the median or an end of the range."""
-        from scipy.special import ndtr
-
         share = float(ndtr(variable))
         if self.is_one_sided:
             share = float(2 * ndtr(abs(variable)) - 1)
@@ -117,8 +117,6 @@ class Prior:
         """The standard normal variable of a number, at most `FARTHEST` from 0; for a choice, the middle of its value's
         share.
         """
-        from scipy.special import ndtri
-
         if self.words:
             return float(ndtri((value + 0.5) / len(self.words)))
         ends, knots = [self.low, self.value, self.high], [0.0, 0.5, 1.0]
@@ -212,8 +210,6 @@ class Design:
         Args:
             count: number of members.
         """
-        from scipy.stats import qmc
-
         rows = np.full((1, len(self.priors)), 0.5)
         if count > 1:
             sequence = qmc.Sobol(len(self.priors), scramble=True, seed=self.seed)
@@ -243,7 +239,7 @@ class Evaluated:
 
 def run_members(
     members: Mapping[int, Mapping[str, float]],
-    hosts: Sequence[FixedPoints],
+    host: FixedPoints,
     log: Path,
     execution: ExecutionOptions,
     *,
@@ -255,7 +251,7 @@ def run_members(
 
     Args:
         members: values of constants and inputs, by number of the member, in the order in which they are run.
-        hosts: scenarios with the claims to evaluate.
+        host: the scenario with the measures to evaluate.
         log: a CSV file; created if missing.
         execution: workers and limits. Runs are not stored: a member is a row of the log.
         seed: root seed of the noise.
@@ -269,9 +265,8 @@ def run_members(
         InputError: the log has other claims, or the execution options cannot be satisfied.
         KeyboardInterrupt: Ctrl-C; the log is kept.
     """
-    names = [name for host in hosts for name in host.names]
     _cut_unfinished(log)
-    done = {member.member: member for member in read_log(log, names)} if log.exists() else {}
+    done = {member.member: member for member in read_log(log, host.names)} if log.exists() else {}
     left = [member_number for member_number in members if member_number not in done]
     while left and sum(member.processor_s for member in done.values()) < budget_s:
         spent = [member.processor_s for member in done.values()]
@@ -279,9 +274,9 @@ def run_members(
         count = min(max(count, AT_ONCE[0]), AT_ONCE[1])
         batch, left = left[:count], left[count:]
         for member in evaluate(
-            hosts, {member_number: members[member_number] for member_number in batch}, execution, seed
+            host, {member_number: members[member_number] for member_number in batch}, execution, seed
         ):
-            _append(log, names, member)
+            _append(log, host.names, member)
             done[member.member] = member
             if report is not None:
                 report(member)
@@ -289,15 +284,12 @@ def run_members(
 
 
 def evaluate(
-    hosts: Sequence[FixedPoints],
-    members: Mapping[int, Mapping[str, float]],
-    execution: ExecutionOptions,
-    seed: int,
+    host: FixedPoints, members: Mapping[int, Mapping[str, float]], execution: ExecutionOptions, seed: int
 ) -> list[Evaluated]:
-    """Evaluate claims on several hosts; each member has its own root seed, so that noise differs.
+    """Evaluate the measures of several hosts; each member has its own root seed, so that noise differs.
 
     Args:
-        hosts: scenarios at fixed points.
+        host: the scenario at fixed points.
         members: values of constants and inputs, by number of the member.
         execution: workers and limits; its results folder is not used.
         seed: of the design.
@@ -305,29 +297,23 @@ def evaluate(
     Raises:
         KeyboardInterrupt: Ctrl-C; the runs of these hosts are lost.
     """
-    plans, refused = [], {}
+    plans: dict[int, Plan] = {}
+    refused = {}
     for member, values in members.items():
-        fidelity = Fidelity(quick=True, seed=seed * 1_000_000 + member)
         try:
-            changed = [(host, with_constants(host.scenario, own_values(host.scenario, values))) for host in hosts]
-            plans += [(member, host, scenario, host.plan(scenario, fidelity)) for host, scenario in changed]
+            scenario = with_constants(host.scenario, own_values(host.scenario, values))
+            plans[member] = host.plan(scenario, Fidelity(quick=True, seed=seed * 1_000_000 + member))
         except InputError as error:
             refused[member] = "; ".join(fault.message for fault in error.faults)
-    plans = [entry for entry in plans if entry[0] not in refused]
-    by_member: dict[int, dict[str, float]] = {member: {} for member in members}
-    spent: dict[int, float] = dict.fromkeys(members, 0.0)
+    nothing = dict.fromkeys(host.names, math.nan)
+    evaluated = {member: Evaluated(member, nothing, 0.0, reason) for member, reason in refused.items()}
     with tempfile.TemporaryDirectory(prefix="hostsim-design-") as folder:
-        outcomes = execute_all([entry[-1] for entry in plans], replace(execution, store=Store(Path(folder))))
-        for (member, host, scenario, plan), outcome in zip(plans, outcomes, strict=True):
-            by_member[member] |= host.values(scenario, plan.fidelity, outcome)
-            spent[member] += sum(
-                float(record.facts.get("wall_processor_s", 0.0)) for record in outcome.records.values()
-            )
-    names = [name for host in hosts for name in host.names]
-    return [
-        Evaluated(member, {name: values.get(name, math.nan) for name in names}, spent[member], refused.get(member, ""))
-        for member, values in by_member.items()
-    ]
+        outcomes = execute_all(list(plans.values()), replace(execution, store=Store(Path(folder))))
+        for (member, plan), outcome in zip(plans.items(), outcomes, strict=True):
+            values = nothing | host.values(plan.scenario, plan.fidelity, outcome)
+            spent = sum(float(record.facts.get("wall_processor_s", 0.0)) for record in outcome.records.values())
+            evaluated[member] = Evaluated(member, values, spent)
+    return [evaluated[member] for member in members]
 
 
 def read_log(log: Path, names: Collection[str]) -> Iterator[Evaluated]:

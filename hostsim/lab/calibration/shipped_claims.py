@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from hostsim.campaign.ensemble import Ensemble
 from hostsim.campaign.interim_analysis import plan_with_looks
@@ -23,7 +24,7 @@ from hostsim.lab.calibration.freedom import read_fixed
 from hostsim.lab.calibration.observation import Observation, observations_of
 from hostsim.lab.calibration.posterior import BAND_SD
 from hostsim.lab.calibration.prior import Design, Subjects, priors_of
-from hostsim.lab.calibration.summary import QUANTILES, LeftOut
+from hostsim.lab.calibration.summary import QUANTILES
 from hostsim.results.expect import Expectation, Ratio
 from hostsim.scenario.cost_model import scenario_inputs, shipped_constants
 from hostsim.scenario.load import load
@@ -35,6 +36,7 @@ from hostsim.scenario.shipped_data import claims, shipped
 __all__ = [
     "FittedClaim",
     "FittedNumber",
+    "LeftOut",
     "ShippedFit",
     "can_be",
     "draw_from_priors",
@@ -125,6 +127,24 @@ class FittedClaim:
     """90 % interval from the uncertainty of constants and the noise of a run."""
     noise: float
     """Standard deviation of a run."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Prediction of an observation from the posterior of all other experiments."""
+
+    name: str
+    experiment: str
+    centre: float
+    half: float
+    low: float
+    """The interval, in the observation's unit."""
+    median: float
+    high: float
+    hosts: tuple[float, float]
+    """The interval from hosts and noise only, without the discrepancy, as for an ensemble."""
+    prior: tuple[float, float]
+    """The interval by hosts of the prior."""
 
 
 @dataclass(frozen=True)
@@ -412,8 +432,6 @@ def _error(observation: Observation, value: float) -> float:
 
 def _discrepancy(rows: Sequence[tuple[Any, float, float]]) -> float:
     """Relative error of the model: the additional standard deviation that makes the prediction errors most likely."""
-    from scipy.optimize import minimize_scalar
-
     if not rows:
         return 0.0
     errors, spreads = (np.clip([row[column] for row in rows], -2.0, 2.0) for column in (1, 2))

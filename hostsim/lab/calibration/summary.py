@@ -1,4 +1,4 @@
-"""Summary of a joint calibration: posteriors, determined numbers, emulator errors, leave-one-out predictions."""
+"""Summary of a calibration to a host: posteriors, determined numbers, emulator errors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from hostsim.lab.calibration.joint import Joint
 from hostsim.lab.calibration.observation import Observation
 from hostsim.lab.calibration.posterior import Emulator, Posterior
 
-__all__ = ["Learnt", "LeftOut", "Observed", "Pull", "Summary", "interval_score", "left_out", "summarize"]
+__all__ = ["Learnt", "Observed", "Summary", "summarize"]
 
-LEVEL = 0.9
-"""Level of the intervals."""
-CHAINS = 400
-"""Number of posterior hosts in a summary; they are not run."""
+CHAINS = 100
+"""Number of posterior hosts in a summary, which are not run; more chains would take longer than the runs."""
 QUANTILES = (0.05, 0.5, 0.95)
 """Quantiles that summarise a number over an ensemble or a posterior."""
 MIDDLE = (0.25, 0.75)
@@ -62,41 +60,8 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """Prediction of an observation from the posterior of all other experiments."""
-
-    name: str
-    experiment: str
-    centre: float
-    half: float
-    low: float
-    """The interval, in the observation's unit."""
-    median: float
-    high: float
-    hosts: tuple[float, float]
-    """The interval from hosts and noise only, without the discrepancy, as for an ensemble."""
-    prior: tuple[float, float]
-    """The interval by hosts of the prior."""
-
-    @property
-    def holds(self) -> bool:
-        """True if the published value is in the interval."""
-        return self.low <= self.centre <= self.high
-
-
-@dataclass(frozen=True)
-class Pull:
-    """Effect of an experiment on a number; experiments with opposite effects contradict each other."""
-
-    name: str
-    experiment: str
-    by: float
-    """Mean of the posterior minus that without the experiment, in standard deviations of the prior."""
-
-
-@dataclass(frozen=True)
 class Summary:
-    """A joint calibration in numbers."""
+    """A calibration in numbers."""
 
     members: int
     processor_h: float
@@ -105,30 +70,19 @@ class Summary:
     learnt: tuple[Learnt, ...]
     observed: tuple[Observed, ...]
     discrepancies: Mapping[str, tuple[float, float, float]]
-    """Discrepancy of the model by experiment, as a distance (`Observation.distance`)."""
-    left_out: tuple[LeftOut, ...]
-    pulls: tuple[Pull, ...]
-    """Effects of experiments on numbers of at least `LEAST_MOVED`, the strongest first."""
+    """Discrepancy of the model, as a distance (`Observation.distance`), by the name of the scenario."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         return asdict(self)
 
 
-def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
-    """Summarise a calibration with finished waves.
-
-    Args:
-        joint: the calibration; with a single experiment nothing is left out.
-        chains: hosts of the posterior.
-    """
+def summarize(joint: Joint) -> Summary:
+    """Summarise a calibration with finished waves."""
     emulators = joint.emulators()
-    posterior = joint.posterior(emulators, chains=chains)
-    prior = np.random.default_rng(joint.design.seed).random((chains, len(joint.design.priors)))
+    posterior = joint.posterior(emulators, chains=CHAINS)
+    prior = np.random.default_rng(joint.design.seed).random((CHAINS, len(joint.design.priors)))
     evaluated = joint.evaluated().values()
-    names = joint.experiments if len(joint.experiments) > 1 else ()
-    without = {name: joint.posterior(emulators, without=name, chains=chains) for name in names}
-    pulls = [pull for name, other in without.items() for pull in _pulls(joint, name, posterior, other)]
     return Summary(
         len(evaluated),
         sum(member.processor_s for member in evaluated) / 3600,
@@ -140,62 +94,8 @@ def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
             for observation in joint.observations
             if observation.name in emulators
         ),
-        {name: _quantiles(posterior.discrepancies[:, index]) for index, name in enumerate(joint.experiments)},
-        tuple(entry for name, other in without.items() for entry in left_out(joint, name, emulators, prior, other)),
-        tuple(sorted(pulls, key=lambda pull: -abs(pull.by))),
+        {joint.host.scenario.name: _quantiles(posterior.discrepancies)},
     )
-
-
-def left_out(
-    joint: Joint, experiment: str, emulators: Mapping[str, Emulator], prior: FloatArray, posterior: Posterior
-) -> list[LeftOut]:
-    """Leave-one-out prediction of an experiment from all others: intervals from their posterior hosts, noise and a
-    discrepancy.
-
-    Emulators do not depend on published values and are not trained again.
-
-    Args:
-        joint: the calibration.
-        experiment: to leave out.
-        emulators: of all observations.
-        prior: shares of hosts drawn from the prior.
-        posterior: posterior without the experiment, with as many hosts as ``prior``.
-    """
-    random = np.random.default_rng(joint.design.seed)
-    index = joint.experiments.index(experiment)
-    rows = []
-    for observation in joint.observations:
-        if observation.experiment != experiment or observation.name not in emulators:
-            continue
-        emulator = emulators[observation.name]
-        predicted, noise = emulator.predict(posterior.shares), random.standard_normal(len(prior))
-        wide = np.hypot(emulator.error, posterior.discrepancies[:, index])
-        before = emulator.predict(prior) + emulator.error * random.standard_normal(len(prior))
-        low, median, high = _in_units(observation, _quantiles(predicted + wide * noise))
-        lowest, _, highest = _in_units(observation, _quantiles(predicted + emulator.error * noise))
-        least, _, most = _in_units(observation, _quantiles(before))
-        ends = (lowest, highest), (least, most)
-        rows.append(
-            LeftOut(observation.name, experiment, observation.centre, observation.half, low, median, high, *ends)
-        )
-    return rows
-
-
-def _pulls(joint: Joint, experiment: str, posterior: Posterior, without: Posterior) -> list[Pull]:
-    even = (np.arange(1000) + 0.5) / 1000
-    pulls = []
-    for index, prior in enumerate(joint.design.priors):
-        before, after = (np.mean(prior.quantiles(chain.shares[:, index])) for chain in (without, posterior))
-        pulls.append(Pull(prior.name, experiment, float((after - before) / np.std(prior.quantiles(even)))))
-    return [pull for pull in pulls if abs(pull.by) >= LEAST_MOVED]
-
-
-def interval_score(low: float, high: float, value: float, level: float = LEVEL) -> float:
-    """Interval score of a prediction (Gneiting and Raftery, 2007): the width, plus a penalty for the distance of a
-    value outside it; smaller is better.
-    """
-    miss = max(low - value, 0.0) + max(value - high, 0.0)
-    return high - low + 2 / (1 - level) * miss
 
 
 def _learnt(joint: Joint, posterior: Posterior) -> list[Learnt]:
