@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from hostsim.cli.option import Root, SetAsRun, Texts, complete_axis, complete_scenario, option, pairs
-from hostsim.cli.output import columns, print_json, say_warnings
+from hostsim.cli.output import columns, json_text, print_json, say_warnings
+from hostsim.config.files import display_name, is_there, write_whole
 from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPONENTS",
     "LISTED",
+    "SCHEMA_FILE",
     "complete_part",
     "copy_file",
     "copy_part",
@@ -115,24 +117,17 @@ def only_part(name: str) -> tuple[str, str, Path]:
 
 def show_part(name: str) -> str:
     """A shipped part: description, file, and each value with its origin; for a kind of traffic, an entry to copy."""
-    from hostsim.config.files import display_name
     from hostsim.scenario.component import Parts
     from hostsim.scenario.shipped_data import part_title
-    from hostsim.scenario.yaml.source_tree import dotted
+    from hostsim.scenario.yaml.source_tree import dotted, leaves
 
     kind, own, file = only_part(name)
     if kind == "traffic":
         return file.read_text(encoding="utf-8").rstrip()
     parts = Parts(Path())
     tree = parts.nic(own).tree if kind == "nics" else getattr(parts, COMPONENTS[kind])(own, ()).tree
-    rows = [(dotted(path), value, str(tree.place(path))) for path, value in _leaves(tree.data, ())]
+    rows = [(dotted(path), value, str(tree.place(path))) for path, value in leaves(tree.data)]
     return f"{own}: {part_title(file)}\n{display_name(file)}\n\n" + columns(("name", "value", "origin"), rows)
-
-
-def _leaves(value: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | int, ...], Any]]:
-    if isinstance(value, Mapping):
-        return [leaf for key, entry in value.items() for leaf in _leaves(entry, (*path, key))]
-    return [(path, ", ".join(map(str, value)) if isinstance(value, tuple) else value)] if value is not None else []
 
 
 def copy_part(name: str) -> None:
@@ -141,8 +136,6 @@ def copy_part(name: str) -> None:
     Raises:
         InputError: parts of several kinds have the name, or the file exists already.
     """
-    from hostsim.cli.output import json_text
-    from hostsim.config.files import write_whole
     from hostsim.scenario.json_schema import component_schema
 
     kind, own, file = only_part(name)
@@ -152,7 +145,7 @@ def copy_part(name: str) -> None:
     else:
         schema = f"hostsim-{COMPONENTS[kind]}.schema.json"
         copy_file(f"# yaml-language-server: $schema={schema}\n".encode() + text, target)
-        typer.echo(write_whole(Path(schema), json_text(component_schema(COMPONENTS[kind])).encode()))
+        write_schema(schema, component_schema(COMPONENTS[kind]))
     typer.echo(f"use it as {_USES[kind].format(file=target)}", err=True)
 
 
@@ -266,7 +259,6 @@ def _is_part(name: str) -> bool:
     Raises:
         InputError: the name is unknown, and the nearest known name is that of a part.
     """
-    from hostsim.config.files import is_there
     from hostsim.scenario.shipped_data import predictions, shipped
 
     scenarios = [*shipped(), *predictions()]
@@ -390,10 +382,13 @@ SCHEMA_FILE = "hostsim-scenario.schema.json"
 """Schema beside a copied scenario, named in the first line for editors with a YAML language server."""
 
 
+def write_schema(file: str, schema: Mapping[str, object]) -> None:
+    """Write a schema for editors into this folder, and print its name."""
+    typer.echo(write_whole(Path(file), json_text(schema).encode()))
+
+
 def _copy(scenario: Scenario) -> None:
     """Copy the file of a scenario, its replayed arrivals, and the schema for editors into this folder."""
-    from hostsim.cli.output import json_text
-    from hostsim.config.files import write_whole
     from hostsim.scenario.json_schema import scenario_schema
 
     text = scenario.file.read_bytes()
@@ -402,5 +397,4 @@ def _copy(scenario: Scenario) -> None:
     copy_file(text, Path(scenario.file.name))
     for name in scenario.resolver.arrival_files:
         copy_file((scenario.file.parent / name).read_bytes(), Path(name))
-    schema = scenario_schema(scenario.resolver.registry)
-    typer.echo(write_whole(Path(SCHEMA_FILE), json_text(schema).encode()))
+    write_schema(SCHEMA_FILE, scenario_schema(scenario.resolver.registry))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hostsim.cli.inspection import copy_file
+from hostsim.cli.inspection import SCHEMA_FILE, copy_file, write_schema
 from hostsim.cli.option import option, repeated
 from hostsim.errors import Fault, InputError, nearest_name
 
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from hostsim.config.traffic import Traffic
 
 __all__ = ["new"]
-
-SCHEMA_FILE = "hostsim-scenario.schema.json"
-"""Schema beside the scenario, for editors."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +59,7 @@ def new(
     Options choose its parts; on a terminal, missing options are asked for. `hostsim list` with hardware, nics,
     guests, platforms or traffic prints the names.
     """
+    from hostsim.scenario.json_schema import scenario_schema
     from hostsim.scenario.shipped_data import shipped_parts
 
     asks = is_asking()
@@ -88,7 +85,7 @@ def new(
     _check_loads(files, f"{name}.yaml")
     for file, text in files.items():
         copy_file(text.encode(), Path(file), "new")
-    _write_schema()
+    write_schema(SCHEMA_FILE, scenario_schema())
     typer.echo(f"run it with: hostsim run {name}.yaml --quick", err=True)
 
 
@@ -250,18 +247,4 @@ def _check_loads(files: dict[str, str], scenario: str) -> None:
         try:
             load(Path(folder) / scenario)
         except InputError as error:
-            raise InputError(_placed(error.faults)) from None
-
-
-def _placed(faults: Sequence[Fault]) -> list[Fault]:
-    """Faults of files before they are written, with their future names."""
-    return [replace(fault, file=Path(fault.file).name) for fault in faults]
-
-
-def _write_schema() -> None:
-    """Write the schema that the scenario names for editors."""
-    from hostsim.cli.output import json_text
-    from hostsim.config.files import write_whole
-    from hostsim.scenario.json_schema import scenario_schema
-
-    typer.echo(write_whole(Path(SCHEMA_FILE), json_text(scenario_schema()).encode()))
+            raise InputError(replace(fault, file=Path(fault.file).name) for fault in error.faults) from None

@@ -15,7 +15,7 @@ from hostsim.scenario.axis import Axis
 from hostsim.scenario.component import Part
 from hostsim.scenario.resolve import Resolver
 from hostsim.scenario.yaml.reader import KeyPath
-from hostsim.scenario.yaml.source_tree import AssumedValue, Tree, dotted
+from hostsim.scenario.yaml.source_tree import AssumedValue, Tree, dotted, leaves
 from hostsim.units import MS, NS, SECOND, US
 
 __all__ = ["default_services", "effective_settings"]
@@ -62,11 +62,11 @@ def effective_settings(
     parts = {key: resolver.part(tree, key, inside.get(key, ())) for key in part_keys}
     add_part(("peer",))  # every host has the setting, even if the file does not mention it
     for section in _SECTIONS:
-        for path, value in _leaves(tree.get((section,)), (section,)):
+        for path, value in leaves(tree.get((section,)), (section,)):
             add(dotted(path), value, str(tree.place(path)))
             part = add_part(path)
             if part is not None and path != ("platform",):
-                for inner, inner_value in _leaves(part.tree.data, ()):
+                for inner, inner_value in leaves(part.tree.data, ()):
                     if inner[-1] in _NOT_SETTINGS:
                         continue
                     add(dotted((*path, *inner)), inner_value, str(part.tree.place(inner)))
@@ -78,14 +78,6 @@ def effective_settings(
     for path, value, place in inside.get(("platform",), ()):
         add(dotted(("platform", *path)), value, str(place))
     return tuple(rows.values()), tuple(assumptions.values())
-
-
-def _leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    if isinstance(value, dict):
-        for key, entry in value.items():
-            yield from _leaves(entry, (*path, key))
-    elif value is not None:
-        yield path, ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def _defaults(platform: PlatformSpec, groups: Mapping[str, Any]) -> Iterator[tuple[str, SettingSpec]]:

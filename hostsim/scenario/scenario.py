@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,7 @@ from hostsim.results.rich_view import rich_view
 from hostsim.scenario.axis import Axis, PointKey, point_key
 from hostsim.scenario.resolve import Resolution, Resolver
 from hostsim.scenario.source import Source
-from hostsim.scenario.yaml.reader import KeyPath
-from hostsim.scenario.yaml.source_tree import AssumedValue, Place, dotted, keys
+from hostsim.scenario.yaml.source_tree import AssumedValue, Place, dotted, keys, leaves
 
 HOST = (
     "platform",
@@ -171,7 +170,7 @@ class Scenario:
         """
         changes = [change for name, axis in self.axes.items() for change in axis.changes(axes[name], Place("--axis"))]
         tree, inside = self.resolver.changed(changes)
-        values = {dotted(path): value for path, value in _leaves({key: tree.get((key,)) for key in HOST})}
+        values = {dotted(path): value for path, value in leaves({key: tree.get((key,)) for key in HOST})}
         return values | {dotted((*key, *path)): value for key, changed in inside.items() for path, value, _ in changed}
 
     def spec(self, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
@@ -217,15 +216,6 @@ class Scenario:
     def _repr_html_(self) -> str:
         page: str = rich_view("notebook.page").scenario_html(self)
         return page
-
-
-def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Scalar]]:
-    """The leaf values of a tree with their paths."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _leaves(item, (*path, key))
-    elif value is not None:
-        yield path, value if isinstance(value, Scalar) else ", ".join(map(str, value))
 
 
 class PointResolver:

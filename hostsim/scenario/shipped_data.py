@@ -14,12 +14,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from pydantic import model_validator
+
+from hostsim.config.field import Spec
 from hostsim.config.files import display_name, find_below, is_there, why_not
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.claim import CLAIM_KINDS, KINDS, Citation, Claim, Measurement, Publication
 from hostsim.results.expect import Band, KnownRed
 from hostsim.scenario.yaml.reader import Text, read
 from hostsim.scenario.yaml.source_tree import Tree
+from hostsim.scenario.yaml.validation import validate
 
 __all__ = [
     "PREDICTIONS",
@@ -178,7 +182,6 @@ PREDICTIONS: Final = "predictions"
 LEDGER = "first.yaml"
 """File of first predictions, beside their scenarios (`hostsim.lab.prediction`)."""
 
-CALIBRATION: Final = "calibration"
 """The only event until which a known red may be listed."""
 
 
@@ -334,6 +337,27 @@ def measurements() -> dict[str, Measurement]:
     return by_id
 
 
+class _KnownRed(Spec):
+    """An entry of the list of known reds."""
+
+    range: tuple[float, float]
+    """Range of its value in quick runs with the default root seed."""
+    other_runs: tuple[float, float] | None = None
+    """Range in all other runs; default: ``range``."""
+    reason: str
+    """The mechanism that keeps the value out of its band."""
+    awaiting: Literal["calibration"] | None = None
+    """The event that removes the entry."""
+
+    @model_validator(mode="after")
+    def _ascending(self) -> _KnownRed:
+        if any(low > high for low, high in (self.range, self.other_runs or self.range)):
+            raise ValueError("has a range with its ends in the wrong order|[LOW, HIGH]")
+        if not self.reason.strip():
+            raise ValueError("has no reason|reason: the mechanism")
+        return self
+
+
 def known_red(*, other_runs: bool = False) -> dict[str, KnownRed]:
     """Claims that are known to fail, by id.
 
@@ -345,54 +369,20 @@ def known_red(*, other_runs: bool = False) -> dict[str, KnownRed]:
             event other than the calibration.
     """
     file = data_root() / "known_red.yaml"
-    name = display_name(file)
-    text = read(file, name)
-    tree = text.tree if isinstance(text.tree, dict) else {}
-    entries, faults = {}, []
-    for claim, entry in tree.items():
-        place = {"path": claim, "file": name, "line": text.lines.get((claim,))}
+    tree = Tree.of(file, display_name(file))
+    entries, faults = {}, list[Fault]()
+    for claim in tree.data or ():
+        entry, wrong = validate(_KnownRed, tree, (claim,))
         if claim not in claims():
             nearest = nearest_name(claim, list(claims()))
-            faults.append(Fault("unknown claim", allowed="an id of claims.csv", nearest=nearest, **place))
-            continue
-        awaited = entry.get("awaiting", CALIBRATION) if isinstance(entry, dict) else CALIBRATION
-        if awaited != CALIBRATION:
-            place |= {"path": f"{claim}.awaiting", "line": text.lines.get((claim, "awaiting"))}
-            nearest = nearest_name(str(awaited), [CALIBRATION])
-            faults.append(Fault("is not awaited", given=repr(awaited), allowed=CALIBRATION, nearest=nearest, **place))
-            continue
-        try:
-            entries[claim] = _known_red(entry, other_runs=other_runs)
-        except ValueError as error:
-            allowed = f"{{range: [LOW, HIGH], other_runs: [LOW, HIGH], reason: TEXT}}, awaiting: {CALIBRATION} until it is done"
-            faults.append(Fault(str(error), allowed=allowed, **place))
+            wrong = [tree.fault((claim,), "unknown claim", "an id of claims.csv", nearest, given="")]
+        faults += wrong
+        if entry is not None:
+            ends = entry.other_runs if other_runs and entry.other_runs is not None else entry.range
+            entries[claim] = KnownRed(Band(*ends), entry.reason, entry.awaiting or "", by_interval=other_runs)
     if faults:
         raise InputError(faults)
     return entries
-
-
-def _known_red(entry: object, *, other_runs: bool) -> KnownRed:
-    """Read an entry of the list of known reds; raises ValueError with the problem."""
-    if not isinstance(entry, dict):
-        raise ValueError("has no range of its value")
-    if unknown := entry.keys() - {"range", "other_runs", "reason", "awaiting"}:
-        raise ValueError(f"has unknown keys: {', '.join(sorted(unknown))}")
-    ranges = [_range(entry.get("range"), "range of its value")]
-    if "other_runs" in entry:
-        ranges.append(_range(entry["other_runs"], "range for other runs"))
-    reason = entry.get("reason")
-    if not isinstance(reason, str) or not reason.strip():
-        raise ValueError("has no reason")
-    awaiting: Literal["", "calibration"] = CALIBRATION if "awaiting" in entry else ""
-    return KnownRed(ranges[-1 if other_runs else 0], reason, awaiting, by_interval=other_runs)
-
-
-def _range(written: object, noun: str) -> Band:
-    """Read a range; raises ValueError with the problem."""
-    match written:
-        case (int() | float() as low, int() | float() as high) if low <= high:
-            return Band(float(low), float(high))
-    raise ValueError(f"has no {noun}: two numbers, the first not above the second")
 
 
 _PLACES = (

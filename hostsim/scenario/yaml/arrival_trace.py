@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +19,7 @@ from hostsim.units import SECOND, seconds_to_ps
 __all__ = ["read_instants", "read_profile"]
 
 _MOST_FAULTS = 5
+_EACH = "a number of seconds on each line"
 _LATEST = 1e11
 """Largest time since an epoch in seconds, about a thousand years."""
 
@@ -29,15 +32,11 @@ def read_instants(file: Path) -> tuple[int, ...]:
     Raises:
         InputError: unreadable, empty, not ascending, or with a line that is not a number of seconds from 0 on.
     """
-    name = display_name(file)
-    text = read_text(file, name)
     instants: list[int] = []
-    faults: list[Fault] = []
     first: Decimal | None = None
-    for line_number, line in enumerate(text.splitlines(), 1):
-        written = line.strip()
-        if not written or written.startswith("#"):
-            continue
+
+    def take(written: str) -> tuple[str, str] | None:
+        nonlocal first
         try:
             seconds = float(written)
         except ValueError:
@@ -48,31 +47,19 @@ def read_instants(file: Path) -> tuple[int, ...]:
         picoseconds = _picoseconds(seconds) if first is None else _since(first, written, seconds)
         if picoseconds is None:
             allowed = f"seconds, 0..{LONGEST}" if first is None else f"seconds, {first}..{first + LONGEST}"
-            faults.append(
-                Fault("is not an instant", given=repr(written[:40]), allowed=allowed, file=name, line=line_number)
-            )
-        elif instants and picoseconds < instants[-1]:
-            allowed = "ascending seconds"
-            faults.append(
-                Fault("goes back in time", given=repr(written[:40]), allowed=allowed, file=name, line=line_number)
-            )
-        else:
-            instants.append(picoseconds)
-        if len(faults) == _MOST_FAULTS:
-            break
+            return "is not an instant", allowed
+        if instants and picoseconds < instants[-1]:
+            return "goes back in time", "ascending seconds"
+        instants.append(picoseconds)
+        return None
+
+    name = display_name(file)
+    text = read_text(file, name)
+    faults = _faults(text, name, take)
     if not instants and faults and (other_format := format_of(text)):
-        message = f"is {other_format}, not an arrival trace"
-        faults = [
-            Fault(
-                message,
-                given=faults[0].given,
-                allowed="a number of seconds on each line",
-                file=name,
-                line=faults[0].line,
-            )
-        ]
+        faults = [replace(faults[0], message=f"is {other_format}, not an arrival trace", allowed=_EACH)]
     if not instants and not faults:
-        faults.append(Fault("contains no instants", allowed="a number of seconds on each line", file=name))
+        faults = [Fault("contains no instants", allowed=_EACH, file=name)]
     if faults:
         raise InputError(faults)
     return tuple(instants)
@@ -91,35 +78,20 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
     Raises:
         InputError: not readable as text, fewer than two lines or too many, a line that is not two numbers, not ascending, or no rate above 0.
     """
-    name = display_name(file)
-    text = read_text(file, name)
-    allowed = "a time in seconds and the arrivals per second from then on, both at least 0: 3600,25000"
     rates: list[tuple[Decimal, float]] = []
-    faults: list[Fault] = []
-    for line_number, line in enumerate(text.splitlines(), 1):
-        written = line.strip()
-        if not written or written.startswith("#"):
-            continue
+
+    def take(written: str) -> tuple[str, str] | None:
         entry = _instant_and_rate(written)
         if entry is None:
-            faults.append(
-                Fault("is not a rate", given=repr(written[:40]), allowed=allowed, file=name, line=line_number)
-            )
-        elif rates and not 0 < entry[0] - rates[-1][0] <= LONGEST:
-            increase = f"seconds above {rates[-1][0]} by at most {LONGEST}"
-            faults.append(
-                Fault(
-                    "is not later than the line before",
-                    given=repr(written[:40]),
-                    allowed=increase,
-                    file=name,
-                    line=line_number,
-                )
-            )
-        else:
-            rates.append(entry)
-        if len(faults) == _MOST_FAULTS:
-            break
+            allowed = "a time in seconds and the arrivals per second from then on, both at least 0: 3600,25000"
+            return "is not a rate", allowed
+        if rates and not 0 < entry[0] - rates[-1][0] <= LONGEST:
+            return "is not later than the line before", f"seconds above {rates[-1][0]} by at most {LONGEST}"
+        rates.append(entry)
+        return None
+
+    name = display_name(file)
+    faults = _faults(read_text(file, name), name, take)
     if not faults and not 2 <= len(rates) <= MOST_PHASES:
         faults.append(Fault(f"has {len(rates)} lines with a rate", allowed=f"2..{MOST_PHASES}", file=name))
     elif not faults and not any(rate for _, rate in rates):
@@ -131,6 +103,25 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
     return tuple(
         {"rate": f"{rate} pps", "length": f"{length} s"} for (_, rate), length in zip(rates, lengths, strict=True)
     )
+
+
+def _faults(text: str, name: str, take: Callable[[str], tuple[str, str] | None]) -> list[Fault]:
+    """Pass each line with a value to a reader, which returns the message and the allowed values of a fault.
+
+    Args:
+        text: of the file.
+        name: of the file.
+        take: the reader.
+    """
+    faults: list[Fault] = []
+    for line_number, line in enumerate(text.splitlines(), 1):
+        written = line.strip()
+        if written and not written.startswith("#") and (fault := take(written)) is not None:
+            message, allowed = fault
+            faults.append(Fault(message, given=repr(written[:40]), allowed=allowed, file=name, line=line_number))
+            if len(faults) == _MOST_FAULTS:
+                break
+    return faults
 
 
 def _instant_and_rate(written: str) -> tuple[Decimal, float] | None:

@@ -6,7 +6,7 @@ The dotted path ``vms.receiver.vmx.ethernet0.emuRxMode`` has four keys, as names
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ __all__ = [
     "Tree",
     "dotted",
     "keys",
+    "leaves",
     "merge",
     "over",
     "show_value",
@@ -50,6 +51,15 @@ def dotted(path: KeyPath) -> str:
     """A path as text: keys with dots between, positions in brackets."""
     text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     return text.removeprefix(".")
+
+
+def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Scalar]]:
+    """The values of a tree with their paths; a list as text, without missing values."""
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from leaves(entry, (*path, key))
+    elif value is not None:
+        yield path, ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def show_value(value: Any) -> str:
