@@ -19,8 +19,7 @@ from typing import Any
 import yaml
 
 from hostsim.campaign.ensemble import read_ensemble, write_ensemble
-from hostsim.lab.calibration.freedom import LEAST_MOVED
-from hostsim.lab.calibration.shipped_claims import draw_from_priors
+from hostsim.lab.calibration.shipped_claims import LEAST_MOVED, draw_from_priors
 from hostsim.scenario.cost_model import PARTS, Constant, scenario_inputs, shipped_constants
 from hostsim.scenario.load import load
 from hostsim.scenario.selection import select

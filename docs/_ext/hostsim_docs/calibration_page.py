@@ -16,8 +16,9 @@ from typing import Any
 from numpy import format_float_positional
 
 from hostsim.config.files import write_whole
-from hostsim.lab.calibration.freedom import LEAST_MOVED, count_fitted
+from hostsim.lab.calibration.shipped_claims import LEAST_MOVED
 from hostsim.scenario.shipped_data import claims, data_root
+from hostsim_docs.fitted_count import count_fitted
 from hostsim_docs.interval_coverage import ALL, HEADINGS, MEANING, PredictedInterval, one_by_one, rows
 from hostsim_docs.markdown import code, table
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hostsim.config.files import write_whole
-from hostsim.lab.calibration.freedom import FittedCount, FittedInput, count_fitted, read_fitted_inputs
 from hostsim.scenario.cost_model import Constant, Origin, shipped_constants
+from hostsim_docs.fitted_count import FittedCount, FittedInput, count_fitted, read_fitted_inputs
 from hostsim_docs.markdown import code, table
 
 __all__ = ["page", "shipped_page"]

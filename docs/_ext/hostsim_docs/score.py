@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hostsim.config.files import write_whole
-from hostsim.lab.calibration.freedom import count_fitted
 from hostsim.results.claim import LEVELS, Claim, topics
 from hostsim.results.expect import Verdict
 from hostsim.results.verdicts import OUTCOMES, number, outcome
 from hostsim.scenario.shipped_data import claims
 from hostsim.views.plots.style import as_svg
 from hostsim_docs import claim_values
+from hostsim_docs.fitted_count import count_fitted
 from hostsim_docs.forest import draw_forest
 from hostsim_docs.session import run_session
 

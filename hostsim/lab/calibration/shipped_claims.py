@@ -15,12 +15,11 @@ from scipy.optimize import minimize_scalar
 from hostsim.campaign.ensemble import Ensemble
 from hostsim.campaign.interim_analysis import plan_with_looks
 from hostsim.campaign.pipeline import ExecutionOptions
-from hostsim.config.files import write_whole
+from hostsim.config.files import display_name, write_whole
 from hostsim.engine.record import FloatArray
 from hostsim.errors import InputError
 from hostsim.lab.calibration.best_fit import BestFit, Choice, Fitted, Runs, covariance, linear_fit
 from hostsim.lab.calibration.fixed_point import FixedPoints
-from hostsim.lab.calibration.freedom import read_fixed
 from hostsim.lab.calibration.observation import Observation, observations_of
 from hostsim.lab.calibration.posterior import BAND_SD
 from hostsim.lab.calibration.prior import Design, Subjects, priors_of
@@ -31,9 +30,11 @@ from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import select
-from hostsim.scenario.shipped_data import claims, shipped
+from hostsim.scenario.shipped_data import claims, data_root, shipped
+from hostsim.scenario.yaml.source_tree import Tree
 
 __all__ = [
+    "LEAST_MOVED",
     "FittedClaim",
     "FittedNumber",
     "LeftOut",
@@ -45,6 +46,16 @@ __all__ = [
     "prepare_shipped",
     "shipped_fit",
 ]
+
+
+LEAST_MOVED = 0.1
+"""Smallest change by which a number counts as moved by the fit, in standard deviations of its prior."""
+
+
+def read_fixed() -> frozenset[str]:
+    """Names of the numbers that the fit leaves alone; the file has the reasons."""
+    file = data_root() / "calibration" / "fitted-inputs.yaml"
+    return frozenset(Tree.of(file, display_name(file)).data["fixed"])
 
 
 def draw_from_priors(subjects: Subjects, count: int, seed: int = 1) -> list[dict[str, float]]:
@@ -212,7 +223,7 @@ def prepare_shipped(
     folder.mkdir(parents=True, exist_ok=True)
     runs = Runs(hosts, priors, folder / "log.jsonl", execution)
     start = np.array([prior.variable(constants[prior.name].value) for prior in priors])
-    fixed = frozenset(prior.name for prior in priors if FACTORS in prior.name) | read_fixed().keys()
+    fixed = frozenset(prior.name for prior in priors if FACTORS in prior.name) | read_fixed()
     return BestFit(runs, priors, tuple(observations), report, seed, fixed), start
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hostsim_docs.fitted_count import FittedCount, FittedInput, count_fitted, read_fitted_inputs
 
 from hostsim.errors import InputError
-from hostsim.lab.calibration.freedom import FittedCount, FittedInput, count_fitted, read_fitted_inputs
 from hostsim.scenario.cost_model import scenario_inputs, shipped_constants
 from hostsim.scenario.shipped_data import claims, shipped
 from tests.loaded import loaded
@@ -36,7 +36,7 @@ def test_the_same_choice_in_two_scenarios_counts_once(monkeypatch: pytest.Monkey
     """A packet size is one number; a network delay of two scenarios is one number for both."""
 
     def chosen(*names: str) -> int:
-        monkeypatch.setattr("hostsim.lab.calibration.freedom.read_fitted_inputs", lambda: dict.fromkeys(names, CHOSEN))
+        monkeypatch.setattr("hostsim_docs.fitted_count.read_fitted_inputs", lambda: dict.fromkeys(names, CHOSEN))
         return len(count_fitted().chosen)
 
     assert chosen() == 0

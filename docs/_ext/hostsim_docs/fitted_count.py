@@ -14,6 +14,7 @@ from hostsim.config.field import Spec
 from hostsim.config.files import display_name
 from hostsim.engine.record import Scalar
 from hostsim.errors import InputError, nearest_name
+from hostsim.lab.calibration.shipped_claims import LEAST_MOVED
 from hostsim.results.expect import Ratio
 from hostsim.scenario.cost_model import Constant, scenario_inputs, shipped_constants
 from hostsim.scenario.load import load
@@ -24,16 +25,11 @@ from hostsim.scenario.yaml.validation import validate
 
 __all__ = [
     "INFORMATIVE",
-    "LEAST_MOVED",
     "FittedCount",
     "FittedInput",
     "count_fitted",
     "read_fitted_inputs",
-    "read_fixed",
 ]
-
-LEAST_MOVED = 0.1
-"""Smallest change by which a number counts as moved by the fit, in standard deviations of its prior."""
 
 INFORMATIVE = ("scale", "ratio", "direction")
 """Kinds of claims that the arithmetic of the wire or a coded rule does not make true by construction."""
@@ -110,15 +106,6 @@ def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
     Raises:
         InputError: carries every fault with its line.
     """
-    return _read(file).fitted
-
-
-def read_fixed() -> Mapping[str, str]:
-    """Read the numbers that are left out of the fit: reasons by name."""
-    return _read(None).fixed
-
-
-def _read(file: Path | None) -> _FittedInputs:
     file = file or data_root() / "calibration" / "fitted-inputs.yaml"
     tree = Tree.of(file, display_name(file))
     inputs, faults = validate(_FittedInputs, tree)
@@ -139,7 +126,7 @@ def _read(file: Path | None) -> _FittedInputs:
                 )
     if faults:
         raise InputError(faults)
-    return inputs
+    return inputs.fitted
 
 
 @functools.cache
