@@ -15,7 +15,7 @@ CHECK ?=
 NOTEBOOKS ?=
 MUTANTS ?=
 WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py model/test_own_policy.py theory/test_oracles.py theory/test_ciw.py)
-APART := $(addprefix tests/,$(addprefix engine/test_,arrivals.py event_queue.py jitter.py machine_integers.py ring.py ring_recall.py) \
+APART := $(addprefix tests/,$(addprefix engine/test_,arrivals.py event_queue.py jitter.py ring.py ring_recall.py) \
 	$(addprefix model/test_,closed_loop_wire.py coalesced_arrivals.py flat.py invariants.py lro.py networld.py shared_tx.py taken_back.py transmit.py \
 		tx_completion.py vcpu.py vnic.py vnic_lock.py) \
 	test_fingerprint.py test_stock_environment.py theory/test_seeded_faults.py)

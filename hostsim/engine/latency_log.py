@@ -88,7 +88,7 @@ class LatencyLog:
             arrived: i64 = timestamp
             latency = at - arrived
             at += between
-            self.total += latency
+            self.total += int(latency)  # as i64 the sum of both would wrap at 2^63
             if latency < self.least:
                 self.least = latency
             bucket = self._bucket(latency)

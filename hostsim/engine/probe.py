@@ -16,6 +16,7 @@ import numpy as np
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.latency_log import LatencyLog
 from hostsim.engine.record import Histogram, IntArray, Series
+from hostsim.errors import HostsimError
 
 __all__ = ["Column", "LatencyLog", "Level", "Probe"]
 
@@ -121,10 +122,10 @@ class Probe:
         for name, logs in self._logs.items():
             for _, log in logs:
                 log.flush()
-            sampled[name] = (
-                np.array([log.counts for _, log in logs]),
-                np.array([log.total for _, log in logs], dtype=np.int64),
-            )
+            totals = [log.total for _, log in logs]
+            if max(totals) >= 1 << 63:
+                raise HostsimError(f"{name} adds up to more than 2^63 ps (106 days); use a shorter run")
+            sampled[name] = np.array([log.counts for _, log in logs]), np.array(totals, dtype=np.int64)
         self._counts.append(sampled)
 
     def _tick(self, now: int) -> None:

@@ -7,18 +7,17 @@ Interpreted code passes these tests trivially; `make test` runs them with compil
 from __future__ import annotations
 
 from bisect import bisect_right
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.engine.clock import Clock, Entry, EventQueue, Timer
+from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.latency_log import LatencyLog
-from hostsim.engine.ring import Ring, Train
+from hostsim.engine.ring import Ring, Stream, Train
 from hostsim.units import END, LONGEST, rounded, scaled, scaled_up
 
-FLOW = SimpleNamespace(size=64)
+FLOW = Stream()
 MOST_PACKETS = 10**18
 """A picosecond apart in the longest run."""
 
@@ -33,22 +32,13 @@ def trains(draw: st.DrawFn) -> tuple[int, int, int]:
     return count, draw(st.integers(0, END - (count - 1) * step)), step
 
 
-class _Noted(Entry):
-    def __init__(self, queue: EventQueue, rung: list[tuple[int, int]], number: int) -> None:
-        super().__init__()
-        self._queue, self._rung, self._number = queue, rung, number
-
-    def fire(self) -> None:
-        self._rung.append((self._queue.now, self._number))
-
-
 @given(st.lists(instants, max_size=30))
 def test_events_happen_in_order_up_to_the_last_instant(dues: list[int]):
     """The heap compares instants beyond 2^53 and 2^61 exactly."""
-    queue, rung = EventQueue(), []
+    clock, rung = Clock(), []
     for number, due in enumerate(dues):
-        queue.enter(_Noted(queue, rung, number), due)
-    queue.advance(END + 1)
+        Timer(clock, lambda now, number=number: rung.append((now, number))).arm(due)
+    clock.advance(END + 1)
     assert rung == sorted((due, number) for number, due in enumerate(dues))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.probe import MAX_SLICES, LatencyLog, Level, Probe
-from hostsim.units import MS, US
+from hostsim.errors import HostsimError
+from hostsim.units import LONGEST, MS, US
 
 
 def test_a_level_integrates_over_time():
@@ -64,3 +66,12 @@ def test_slices_merge_when_full_and_keep_the_counters():
     assert series["time.passed"].values[:, 0].tolist() == instants.tolist()
     assert series["time.constant"].values[:, 0].tolist() == [7] * len(instants)
     assert len(set(np.diff(instants)[:-1].tolist())) == 1
+
+
+def test_a_sum_of_latencies_beyond_64_bits_is_an_error():
+    """A stored sum would wrap."""
+    probe, log = Probe(Clock(), 10), LatencyLog()
+    probe.watch_latency("flow.latency", "feed", log)
+    log.add(LONGEST, 0, 10)
+    with pytest.raises(HostsimError, match="adds up to more than 2"):
+        probe.sample()
