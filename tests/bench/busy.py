@@ -17,7 +17,7 @@ BUSY: dict[str, tuple[dict[str, Scalar], str]] = {
     "80gbe": ({"nics": 8, "method": "post"}, "100 ms"),
     "dense-medium": ({"vms": 470, "mode": "default"}, "500 ms"),
     "small-udp": ({}, "2 s"),
-    "directpath-udp": ({}, "500 ms"),
+    "directpath-udp": ({"rate": "100 kpps"}, "500 ms"),
     "vxlan": ({"vxlan": True, "message": "256 B", "direction": "receive", "vms": 16}, "100 ms"),
 }
 """Axes of the point, and length of a run; a run that has not settled by then is extended."""

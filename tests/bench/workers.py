@@ -17,7 +17,7 @@ from tests.bench.sweep import tiny
 
 WORKERS = {"one_worker": 1, "two_workers": 2, "four_workers": 4, "eight_workers": 8}
 SWEEPS = ("40gbe-single", "directpath-udp", "numa-io", "small-udp")
-TINY: dict[str, tuple[str, int]] = {"points_of_8_ms": ("2 ms", 1_000), "points_of_30_ms": ("600 ms", 20_000)}
+TINY: dict[str, tuple[str, int]] = {"points_of_4_ms": ("2 ms", 1_000), "points_of_20_ms": ("600 ms", 20_000)}
 """Length of a run, and lowest packet rate, of points whose runs take about so much processor time."""
 TINY_POINTS = 1_000
 

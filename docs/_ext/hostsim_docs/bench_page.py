@@ -119,7 +119,7 @@ def _figures(figures: Figures) -> str:
 
 def _campaigns(figures: Figures) -> str:
     dense_s = (figures.get("dense-medium.processor_per_sim_s") or 0.0) * DENSE_S
-    run_s = {"small": figures.get("points_of_8_ms.one_worker.run_s") or 0.0, "dense": dense_s}
+    run_s = {"small": figures.get("points_of_4_ms.one_worker.run_s") or 0.0, "dense": dense_s}
     if not all(run_s.values()) or any(figures.get(f"campaign_{kind}.record_ms") is None for kind in run_s):
         return ""
     pieces = [
