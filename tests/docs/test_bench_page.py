@@ -19,7 +19,7 @@ FIGURES: dict[str, float | None] = {
     **{f"{name}.beside_s": 1 + 0.002 * n for name, n in POINTS.items()},
     **{f"{name}.wall_s": 4 + 6 / n for name, n in WORKERS.items()},
     "dense-medium.processor_per_sim_s": 4.0,
-    "points_of_8_ms.one_worker.run_s": 0.01,
+    "points_of_4_ms.one_worker.run_s": 0.01,
     **{
         f"campaign_{kind}.{key}": value
         for kind in ("small", "dense")
