@@ -41,6 +41,7 @@ addEventListener("load", () => {
     width: document.documentElement.scrollWidth, inner: innerWidth,
     cut: laid.filter(element => element.scrollWidth > element.clientWidth + 1 || box(element).right > innerWidth + 1).map(element => element.outerHTML.slice(0, 80)),
     figures: seen("figure svg").length, gauges: seen("svg.gauge").length, fetched: performance.getEntriesByType("resource").length,
+    beside: [...document.querySelectorAll("figure:has(svg)")].filter(figure => box(figure.querySelector("figcaption")).top < box(figure.querySelector("svg")).bottom - 1).length,
     open: open, chips: seen(".chip").length,
     hidden: [...document.querySelectorAll("svg.figure text")].filter(text => getComputedStyle(text).fill === getComputedStyle(document.body).backgroundColor).length,
   };
@@ -113,6 +114,7 @@ def test_the_page_shows_all_of_every_table_and_drawing(page):
         assert found["width"] <= found["inner"]
         assert found["figures"] == 5, width
         assert found["gauges"] == 15, "the forest plot has one"
+        assert found["beside"] == 0, "a caption is below its figure, which has the whole width"
         assert found["hidden"] == 0, width
         assert found["open"] == 0, width
 
