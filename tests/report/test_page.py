@@ -199,7 +199,7 @@ def test_figures_take_the_ink_of_the_page():
 
 
 def test_the_page_has_saved_figures_without_their_title_and_paper(tmp_path):
-    """The words are below the figure; what is left is as high as without a title."""
+    """The words are below the figure; the rest has the height of a figure without a title."""
     [figure] = (entry for entry in results().figures if entry.name == "loss")
     found = results(figures=(replace(figure, title="Loss against receivers " * 6),))
     write(found, tmp_path)

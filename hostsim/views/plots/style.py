@@ -330,6 +330,8 @@ def _laid_out(figure: Figure, kind: str) -> Iterator[None]:
     figure.dpi = dpi
     with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
         figure.set_layout_engine()
-    yield
-    figure.set_layout_engine(layout)
-    figure.set_canvas(canvas)
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(layout)
+        figure.set_canvas(canvas)
