@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import pickle
-import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from numbers import Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -50,37 +46,13 @@ class ResourceLimits:
         return self.memory_bytes is not None or self.time_s is not None
 
     def apply(self) -> None:
-        """Sets the memory limit of this process (``RLIMIT_DATA``); allocations beyond it raise MemoryError."""
+        """Sets the memory limit of this process permanently (``RLIMIT_DATA``); allocations beyond it raise MemoryError."""
         if self.memory_bytes is not None:
             import resource
 
             _, hard = resource.getrlimit(resource.RLIMIT_DATA)
             most = self.memory_bytes if hard == resource.RLIM_INFINITY else min(self.memory_bytes, hard)
-            resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
-
-    @contextlib.contextmanager
-    def lifted(self) -> Iterator[None]:
-        """Lifts the memory limit of this process; memory that it then keeps does not count for later runs."""
-        if self.memory_bytes is None:
-            yield
-            return
-        import resource
-
-        most, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        before = _data_bytes()
-        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
-        try:
-            yield
-        finally:
-            kept = max(0, _data_bytes() - before)
-            largest = _MOST_BYTES - 1 if hard == resource.RLIM_INFINITY else hard
-            resource.setrlimit(resource.RLIMIT_DATA, (min(most + kept, largest), hard))
-
-
-def _data_bytes() -> int:
-    """Memory of this process that ``RLIMIT_DATA`` limits."""
-    [kib] = re.findall(r"^VmData:\s+(\d+) kB$", Path("/proc/self/status").read_text(encoding="ascii"), re.MULTILINE)
-    return int(kib) * 1024
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 NO_LIMITS = ResourceLimits()
@@ -129,7 +101,7 @@ class Parcel:
     task: Task
     """The task without the spec of its point."""
     spec: bytes
-    packing: Callable[[Task, RunRecord], Any] | None = None
+    packing: Packing | None = None
     """Packs the record after the run; None for the whole record."""
 
     @classmethod

@@ -22,9 +22,7 @@ from hostsim.campaign.executor.process_pool import ProcessPoolExecutor, _WorkerP
 from hostsim.campaign.packing import Packing
 from hostsim.campaign.store import Origin, Store, is_same_run, run_of
 from hostsim.campaign.task import ResourceLimits, run_task
-from hostsim.engine.record import RunRecord
 from hostsim.errors import InputError, WorkerError
-from hostsim.scenario.plan import Task
 from hostsim.scenario.shipped_data import find_scenario
 from tests.single_plan import run_all
 
@@ -66,7 +64,7 @@ def test_an_idle_worker_that_is_killed_harms_no_run() -> None:
 
 
 def test_a_worker_packs_the_record_of_a_run(tmp_path: Path) -> None:
-    """The whole record returns only if it cannot be packed; with limits the worker packs it after the run."""
+    """The whole record returns only if it cannot be packed, or if a limit applies to the worker."""
     (task,) = tasks([point(n=3)], 1)
     packing = Packing(Origin("toy", {"n": 3}), attrgetter("axes", "series"), has_searches=False)
     store, whole = Store(tmp_path), run_task(simulate, task)
@@ -77,24 +75,16 @@ def test_a_worker_packs_the_record_of_a_run(tmp_path: Path) -> None:
         ((_, unpacked),) = executor.wait()
     assert (run.record.series, run.record.facts["events"]) == ({}, whole.facts["events"])
     assert (run.taken[0], run.taken[1].keys()) == (task.point.axes, whole.series.keys())
-    assert is_same_run(_stored(run.file, task, tmp_path), whole)
+    store.write(run_of(task), run.file)
+    stored = store.get(run_of(task))
+    assert stored is not None
+    assert is_same_run(stored, whole)
     assert store.origin(run_of(task)) == packing.origin
+    with ProcessPoolExecutor(simulate, 1, ResourceLimits(time_s=600)) as executor:
+        executor.submit(task, packing)
+        ((_, limited),) = executor.wait()
     assert is_same_run(unpacked, whole)
-    limits = ResourceLimits(1 << 30 if sys.platform == "linux" else None, 600)
-    with ProcessPoolExecutor(simulate, 1, limits) as executor:
-        for _ in range(2):
-            executor.submit(task, packing)
-            ((_, limited),) = executor.wait()
-            assert limited.record.series == {}
-            assert is_same_run(_stored(limited.file, task, tmp_path), whole)
-
-
-def _stored(file: bytes, task: Task, folder: Path) -> RunRecord:
-    store = Store(folder)
-    store.write(run_of(task), file)
-    record = store.get(run_of(task))
-    assert record is not None
-    return record
+    assert is_same_run(limited, whole)
 
 
 def test_workers_are_killed_when_the_executor_is_left() -> None:

@@ -16,8 +16,6 @@ import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
-from functools import partial
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,7 +27,6 @@ from hostsim.errors import WorkerError
 
 if TYPE_CHECKING:
     from hostsim.campaign.packing import Packing
-    from hostsim.engine.record import RunRecord
     from hostsim.scenario.plan import Task
 
 __all__ = ["ProcessPoolExecutor", "worker_pool"]
@@ -67,8 +64,9 @@ class ProcessPoolExecutor:
         """
         pool = self._idle.pop() if self._idle else _Pool(1, self._limits, self._simulate)
         try:
-            run = _run_kept if self._limits and packing is not None else _run_timed
-            future = pool.schedule(run, (self._simulate, Parcel.of(task, packing)), timeout=self._limits.time_s)
+            # the limits are those of a run alone
+            parcel = Parcel.of(task, None if self._limits else packing)
+            future = pool.schedule(_run_timed, (self._simulate, parcel), timeout=self._limits.time_s)
         except BrokenProcessPool as error:
             raise WorkerError(f"a worker process cannot be started: {error.__cause__}") from error
         except RuntimeError:  # the idle worker was killed
@@ -79,15 +77,13 @@ class ProcessPoolExecutor:
 
     def wait(self) -> list[tuple[Task, Any]]:
         """Blocks until a run ends, its worker dies, or its time is over."""
-        received: list[tuple[Task, Any]] = []
-        while not received:
+        ended: list[Future[tuple[Any, str | None, float]]] = []
+        while not ended:
             wait(self._running, _CHECK_S, FIRST_COMPLETED)
             ended = [future for future, (_, pool) in self._running.items() if future.done() or not pool.active]
-            received = [run for future in ended if (run := self._receive(future)) is not None]
-        return received
+        return [self._receive(future) for future in ended]
 
-    def _receive(self, future: Future[tuple[Any, str | None, float]]) -> tuple[Task, Any] | None:
-        """An ended run; None if its worker now packs it."""
+    def _receive(self, future: Future[tuple[Any, str | None, float]]) -> tuple[Task, Any]:
         task, pool = self._running.pop(future)
         error = future.exception() if future.done() else BrokenProcessPool()
         if error is None:
@@ -96,15 +92,6 @@ class ProcessPoolExecutor:
                 self._limits.time_s is not None and took_s > self._limits.time_s
             ):  # pebble itself checks only at intervals
                 record = failed_record(task, self._describe(TimeoutError(), pool))
-            elif record is _KEPT and failure == OUT_OF_MEMORY:
-                record = failed_record(task, OUT_OF_MEMORY)
-            elif record is _KEPT:
-                try:
-                    self._running[pool.schedule(_pack_kept, (self._limits,))] = task, pool
-                except RuntimeError:  # the worker was killed
-                    _stop(pool)
-                    return task, failed_record(task, self._describe(BrokenProcessPool(), pool))
-                return None
         else:
             record = failed_record(task, self._describe(error, pool))
         if error is None and failure != OUT_OF_MEMORY:
@@ -132,29 +119,6 @@ class ProcessPoolExecutor:
         _stop(*self._idle, *(pool for _, pool in self._running.values()))
         self._idle.clear()
         self._running.clear()
-
-
-_KEPT = None
-"""In place of a record that its worker keeps."""
-_kept: list[tuple[Parcel, RunRecord]] = []
-"""The record of this worker's last run, until it is packed."""
-
-
-def _run_kept(simulate: Simulate, parcel: Parcel) -> tuple[Any, str | None, float]:
-    """Run a task and keep its record, as the limits are those of a run alone; otherwise as `_run_timed`."""
-    _, error, took_s = _run_timed(simulate, replace(parcel, packing=partial(_keep, parcel)))
-    return _KEPT, error, took_s
-
-
-def _keep(parcel: Parcel, _task: Task, record: RunRecord) -> None:
-    _kept[:] = [(parcel, record)]
-
-
-def _pack_kept(limits: ResourceLimits) -> tuple[Any, str | None, float]:
-    """Pack the kept record without the memory limit; the result has the form of `_run_timed`."""
-    parcel, record = _kept.pop()
-    with limits.lifted():
-        return parcel.packed(record), record.error, 0.0
 
 
 def _run_timed(simulate: Simulate, parcel: Parcel) -> tuple[Any, str | None, float]:
