@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from hostsim.config.plugin import PluginSpec
     from hostsim.lab.calibration.host_calibration import Calibration
     from hostsim.scenario.plan import Fidelity, Plan
-    from hostsim.views.report.page import Section
 
 __all__ = [
     "AnyScenario",
@@ -358,7 +357,7 @@ def reproduce(
     from hostsim.campaign.executor.process_pool import worker_pool
     from hostsim.campaign.pipeline import run_sweeps
     from hostsim.results.integrity import confined
-    from hostsim.views.report.page import write_page
+    from hostsim.views.report.page import write_page, written_section
 
     chosen_options = run_options(reproduce, options, given)
     folder, results, drawn = chosen_options.results, [], []
@@ -368,21 +367,11 @@ def reproduce(
             run_sweeps(scenarios, chosen_options.fidelity(), chosen_options.execution(_shown(progress)))
         ):
             results.append(result)
-            drawn.append(submit(_drawn, replace(result, records=()), folder, index))
+            drawn.append(submit(written_section, replace(result, records=()), folder / result.scenario, index))
         sections = [section.result() for section in drawn]
     page = confined(folder, folder / "report.html")
     write_page(page, sections, title="Reproduction of the published experiments")
     return results
-
-
-def _drawn(result: Results, results: Path, index: int) -> Section:
-    """Write the folder of a scenario, and render its section of the report."""
-    from hostsim.views.report.folder import drawn_figures, write
-    from hostsim.views.report.page import section
-
-    folder = results / result.scenario
-    write(result, folder)
-    return section(result, index, drawn_figures(result, folder))
 
 
 def open_results(folder: str | Path, results: str | Path | None = None) -> Results:

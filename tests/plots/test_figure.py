@@ -213,7 +213,7 @@ def test_a_saved_figure_is_an_svg_a_png_and_a_pdf_with_the_same_bytes_every_time
 
 
 def test_files_have_the_layout_that_matplotlib_gives_them(tmp_path):
-    """The layout of a file is computed without a first drawing, and the figure keeps its layout engine and canvas."""
+    """The layout is computed once, without a first drawing: for SVG. The figure keeps its layout engine and canvas."""
     figure = draw(table(), LOSS, with_title=True).get_figure(root=True)
     before = figure.get_layout_engine(), figure.canvas, figure.dpi
     files = save(figure, tmp_path / "loss")
@@ -224,6 +224,7 @@ def test_files_have_the_layout_that_matplotlib_gives_them(tmp_path):
             none = dict.fromkeys(("Date", "Creator") if file.suffix == ".svg" else ("Software",))
             figure.savefig(whole, format=file.suffix[1:], dpi=300, metadata=none, transparent=False, facecolor="white")
             assert file.read_bytes() == whole.getvalue()
+            figure.set_layout_engine("none")
 
 
 def test_a_percentile_that_is_not_estimable_is_a_cross():

@@ -185,7 +185,8 @@ def shown_figure() -> Figure:
 
 def as_svg(figure: Figure, *, opaque: bool = False) -> str:
     """The figure as SVG text, white or transparent, without date and program name, and with content-based ids."""
-    return _bytes(figure, "svg", opaque=opaque).decode()
+    with _laid_out(figure):
+        return _bytes(figure, "svg", opaque=opaque).decode()
 
 
 def sized(figure: Figure, size: str) -> Figure:
@@ -295,43 +296,44 @@ def save(figure: Figure, stem: Path, *, pdf: bool = False) -> tuple[Path, ...]:
     files = [stem.with_name(f"{stem.name}.{kind}") for kind in KINDS]
     if not pdf and not files[-1].exists():
         files.pop()
-    return tuple(write_whole(file, _bytes(figure, file.suffix[1:], opaque=True)) for file in files)
+    with _laid_out(figure):
+        return tuple(write_whole(file, _bytes(figure, file.suffix[1:], opaque=True)) for file in files)
 
 
 def _bytes(figure: Figure, kind: str, *, opaque: bool = False) -> bytes:
     buffer = io.BytesIO()
     face = "white" if opaque else "none"
-    with house_style(), _laid_out(figure, kind):
-        figure.savefig(
-            buffer,
-            format=kind,
-            dpi=DPI,
-            metadata=dict.fromkeys(_STAMPS[kind]),
-            transparent=not opaque,
-            facecolor=face,
-        )
+    figure.savefig(
+        buffer,
+        format=kind,
+        dpi=DPI,
+        metadata=dict.fromkeys(_STAMPS[kind]),
+        transparent=not opaque,
+        facecolor=face,
+    )
     return buffer.getvalue()
 
 
 @contextmanager
-def _laid_out(figure: Figure, kind: str) -> Iterator[None]:
-    """Context in which a figure has the layout of a format, and no layout engine: with one, matplotlib draws everything twice."""
+def _laid_out(figure: Figure) -> Iterator[None]:
+    """Context in which a figure has its layout, and no layout engine: with one, matplotlib would lay it out for each file and draw it twice."""
     import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    canvas, dpi, layout = figure.canvas, figure.dpi, figure.get_layout_engine()
-    if layout is None or kind == "pdf":
-        yield
-        return
-    FigureCanvasAgg(figure) if kind == "png" else FigureCanvasSVG(figure)
-    figure.dpi = DPI if kind == "png" else 72
-    layout.execute(figure)
-    figure.dpi = dpi
-    with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
-        figure.set_layout_engine()
-    try:
-        yield
-    finally:
-        figure.set_layout_engine(layout)
-        figure.set_canvas(canvas)
+    with house_style():
+        canvas, dpi, layout = figure.canvas, figure.dpi, figure.get_layout_engine()
+        if layout is None:
+            yield
+            return
+        FigureCanvasSVG(figure)
+        figure.dpi = 72
+        layout.execute(figure)
+        figure.dpi = dpi
+        try:
+            # matplotlib sets the engine again after each file, by default to that of its settings
+            with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+                figure.set_layout_engine()
+                yield
+        finally:
+            figure.set_layout_engine(layout)
+            figure.set_canvas(canvas)

@@ -90,16 +90,18 @@ _WORDS = {
 
 Bars = list[tuple[str, dict[str, float]]]
 """Parts by name, for each named point."""
+Place = AxisValues | Sequence["ReportedPoint"] | None
+"""Points of a report, or their axis values, or none."""
 
 
-def cpu_shares(results: Results, at: AxisValues | None = None) -> Bars:
+def cpu_shares(results: Results, at: Place = None) -> Bars:
     """CPU time by kind of context and point, in percent of all PCPUs, without idle time.
 
     Owners are separate parts if there are enough styles.
 
     Args:
         results: of the scenario.
-        at: axis values of the points; by default the last point of each series of each figure.
+        at: the points, or their axis values; by default the last point of each series of each figure.
 
     Raises:
         InputError: an unknown axis, or a value that no point has.
@@ -122,7 +124,7 @@ def cpu_shares(results: Results, at: AxisValues | None = None) -> Bars:
     return bars
 
 
-def stage_times(results: Results, at: AxisValues | None = None) -> Bars:
+def stage_times(results: Results, at: Place = None) -> Bars:
     """Latency breakdown of a round trip: mean time of each stage in microseconds, by point with such traffic.
 
     Args:
@@ -142,7 +144,7 @@ def stage_times(results: Results, at: AxisValues | None = None) -> Bars:
     ]
 
 
-def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[str], list[list[str]]]:
+def latency_rows(results: Results, at: Place = None) -> tuple[list[str], list[list[str]]]:
     """Latencies and response times as a table: a column for each point, a row with unit for each measure.
 
     Args:
@@ -200,8 +202,10 @@ def _cell(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def _points(results: Results, at: AxisValues | None) -> list[ReportedPoint]:
-    return last_points(results) if at is None else points_at(results, at)
+def _points(results: Results, at: Place) -> Sequence[ReportedPoint]:
+    if isinstance(at, Mapping):
+        return points_at(results, at)
+    return last_points(results) if at is None else at
 
 
 def _means(results: Results, points: Sequence[ReportedPoint], metrics: Sequence[str]) -> dict[str, dict[str, float]]:

@@ -53,6 +53,7 @@ from hostsim.views.plots.style import GRID, INCHES, INK, PAPER, as_svg, figure_o
 from hostsim.views.plots.table import table_cells
 from hostsim.views.report.breakdown import (
     CONTEXT_HEADINGS,
+    ReportedPoint,
     context_rows,
     cpu_shares,
     last_points,
@@ -60,6 +61,7 @@ from hostsim.views.report.breakdown import (
     stage_times,
     subject_rows,
 )
+from hostsim.views.report.folder import drawn_figures, write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -345,8 +347,8 @@ def section(results: Results, position: int, drawn: Mapping[str, str] | None = N
         drawn: SVG of the figures of its folder by name, if they are already drawn.
     """
     prefix = f"s{position}"
-    latencies, times = latency_rows(results), _times(results, prefix)
     points = last_points(results)
+    latencies, times = latency_rows(results, points), _times(results, points, prefix)
     parts = {
         "verdicts": results.verdicts,
         "figures": any(not isinstance(figure, TableSpec) for figure in results.figures),
@@ -386,6 +388,12 @@ def section(results: Results, position: int, drawn: Mapping[str, str] | None = N
     }
 
 
+def written_section(results: Results, folder: Path, position: int) -> Section:
+    """Write the folder of a scenario, and render its report section with the figures of the folder."""
+    write(results, folder)
+    return section(results, position, drawn_figures(results, folder))
+
+
 def _figure(results: Results, figure: Figure, prefix: str, svg: str | None) -> Drawing:
     svg = svg or as_svg(
         figure_of(draw(results.table, figure, published=results.verdicts, with_title=True)), opaque=True
@@ -403,16 +411,21 @@ def _table(results: Results, figure: TableSpec) -> dict[str, Any]:
     return {**shown, "file": file, "data": _download(frame)}
 
 
-def _times(results: Results, prefix: str) -> list[Drawing]:
+def _times(results: Results, points: Sequence[ReportedPoint], prefix: str) -> list[Drawing]:
     """Breakdowns of time: figures with their captions."""
     parts = (
         (
             "cpu-time",
             "CPU time by kind of context, at the last point of each series",
-            cpu_shares(results),
+            cpu_shares(results, points),
             "CPU time (% of all PCPUs)",
         ),
-        ("stages", "A round trip by stage, at the same points", stage_times(results), "Mean time of a round trip (µs)"),
+        (
+            "stages",
+            "A round trip by stage, at the same points",
+            stage_times(results, points),
+            "Mean time of a round trip (µs)",
+        ),
     )
     return [
         _placed(
