@@ -62,6 +62,7 @@ _ENTRIES = (
         "Mean %UTIL of all PCPUs: share of time that is not idle.",
         "instant",
         mean_share("pcpu.busy_ps"),
+        is_smooth=True,
     ),
     Metric(
         "host_used",

@@ -339,6 +339,8 @@ class Metric:
     """
     raw: str = ""
     """For a settled response time: the raw measure of the same requests, which is always finite."""
+    is_smooth: bool = False
+    """True if it grows nearly evenly with the load, so that a search needs a full-length run on one side of the limit only."""
 
 
 def percentile(prefix: str, name: str, share: float, histogram: str, quantity: str) -> Metric:

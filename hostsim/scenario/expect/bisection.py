@@ -80,6 +80,15 @@ class _State:
         ends = sorted((self.near[-1].value, self.far[-1].value))
         return ends[0] < value < ends[1]
 
+    def crossing(self, limit: float) -> float | None:
+        """Distance in steps from the near side to the expected crossing of the limit; None if a side has no finite measure."""
+        near, far = self.near[-1].measure, self.far[-1].measure
+        if not 0 < near < limit < far < math.inf:
+            return None
+        # near the limit, a utilisation grows linearly and a response time by a constant factor per step: both are
+        # nearly straight on this scale
+        return math.log(limit / near) / math.log(far / near) * self.width
+
     def next(self, limit: float) -> tuple[int, _Step] | None:
         """The next probe and its reason; None once the threshold is known."""
         if self.failed is not None:
@@ -87,13 +96,26 @@ class _State:
         near, far = self.near[-1], self.far[-1]
         if self.width <= 1:
             return next(((side.value, _Step.CONFIRM) for side in (near, far) if not side.is_whole), None)
-        if self.small_steps >= MOST_SMALL_STEPS or not 0 < near.measure < limit < far.measure < math.inf:
+        crossing = self.crossing(limit)
+        if self.small_steps >= MOST_SMALL_STEPS or crossing is None:
             return (near.value + far.value) // 2, _Step.BISECT
-        # near the limit, a utilisation grows linearly and a response time by a constant factor per step: both are
-        # nearly straight on this scale
-        share = math.log(limit / near.measure) / math.log(far.measure / near.measure)
-        step = min(max(round(share * self.width), 1), self.width - 1)
+        step = min(max(round(crossing), 1), self.width - 1)
         return near.value + (step if far.value > near.value else -step), _Step.GUIDED
+
+    def interpolated(self, limit: float) -> _State:
+        """The state of a smooth measure: the bracket is closed if a full-length run is within a step of the crossing.
+
+        The slope may come from a short run; its error is at most that of the slope over one step.
+        """
+        near, far, crossing = self.near[-1], self.far[-1], self.crossing(limit)
+        if crossing is None:
+            return self
+        step = 1 if far.value > near.value else -1
+        if near.is_whole and crossing <= 1:
+            return replace(self, far=(*self.far, _Side(near.value + step)))
+        if far.is_whole and self.width - crossing < 1:
+            return replace(self, near=(*self.near, _Side(far.value - step)))
+        return self
 
     def at_answer(self, near: int, far: int) -> int | None:
         """The next probe if the threshold is expected between two adjacent values; None if no such probe is needed.
@@ -227,8 +249,8 @@ class Bisection:
                 {**self._point(side).axes, **self._find.at}
                 | {"replication": replication, "value": self._metric(side, replication, done)}
                 | self._raw(side, replication, done)
-                for side in sorted((state.near[-1].value, state.far[-1].value))
-                if self._find.start <= side <= self._find.stop
+                for side, measure in sorted((side.value, side.measure) for side in (state.near[-1], state.far[-1]))
+                if not math.isnan(measure)
             ]
         noted = (*notes, *self._raw_notes(cases))
         return SearchAnswer(self.name, tuple(values), tuple(cases), noted, bounds=bounds)
@@ -288,6 +310,7 @@ class Bisection:
         first = self._walk(0, done)[0] if replication and self._maker.starts_at_first else None
         looked: dict[int, Point] = {}
         silent: set[int] = set()  # values whose short run lacks the metric
+        is_smooth = CATALOGUE[find.metric].is_smooth and not self._maker.thorough
         while (proposed := state.next(find.below)) is not None:
             is_far = True
             if first is not None and first.failed is None:
@@ -312,6 +335,7 @@ class Bisection:
                 # existing runs and the answer of the first replication do not count as steps
                 is_step = free.pop(value, None) is None and is_far
                 state = after if is_step else replace(after, small_steps=state.small_steps)
+                state = state.interpolated(find.below) if is_smooth else state
             elif is_whole:  # the side of the threshold is unknown: continuing would be a guess
                 state = replace(state, failed=self._without_value(value))
             else:

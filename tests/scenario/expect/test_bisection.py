@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from hostsim.engine.record import RunRecord
 from hostsim.errors import InputError
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.search_answer import Bound, SearchAnswer
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, PointMaker, RecordKey, Search, Task
@@ -324,6 +325,30 @@ def test_a_measure_that_grows_smoothly_is_interpolated(last: int, growth: float,
     answer, ran = run(search, dropped, random.Random(noise), of=10**12)
     assert answer.values == (last,)
     assert len(ran) <= 8
+
+
+def test_a_smooth_measure_needs_a_full_length_run_on_one_side_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run is within a step of the crossing; `--thorough` still has one on both sides."""
+    limit = 1e-4 * 10**12
+
+    def dropped(task: Task) -> int:
+        off = 3 if task.point.spec.length < 3000 * MS else 0  # short runs are wrong by three steps
+        return round(limit * math.exp(0.02 * (receivers(task) - off - 35.5)))
+
+    def searched(*, thorough: bool = False) -> tuple[SearchAnswer, list[Task]]:
+        fidelity = Fidelity(replications=1, thorough=thorough)
+        (search,) = make_plan(scenario_with("largest", 1, 63), fidelity, sweep=False).searches
+        return run(search, dropped, random.Random(1), of=10**12)
+
+    answer, ran = searched()
+    monkeypatch.setitem(CATALOGUE, "loss", replace(CATALOGUE["loss"], is_smooth=True))
+    smooth, fewer = searched()
+    assert smooth.values == answer.values == (35,)
+    assert len(answer.points) == 2
+    (point,) = smooth.points
+    assert point["receivers"] in {35, 36}
+    assert len(fewer) == len(ran) - 1
+    assert searched(thorough=True)[0] == answer
 
 
 def test_a_record_is_read_once_however_often_the_search_is_asked() -> None:
