@@ -499,8 +499,11 @@ class Wire:
         """Add an open-loop flow to the wire."""
         raise NotImplementedError
 
-    def resteer(self) -> None:
-        """Move senders to other receive queues, as set in `Sender.queue`."""
+    def resteer(self) -> int:
+        """Move senders to other receive queues, as set in `Sender.queue`.
+
+        Returns the end of the last frame on the wire that already has its queue, in picoseconds; 0 without one.
+        """
         raise NotImplementedError
 
 

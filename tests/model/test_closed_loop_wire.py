@@ -135,6 +135,16 @@ def test_what_waits_for_the_wire_follows_a_move_and_moves_back():
     assert (wire.upcoming(old), wire.upcoming(new)) == (None, None)
 
 
+def test_a_burst_on_the_wire_keeps_its_queue_until_its_end():
+    """Frames of a burst that began before a move arrive after it through the old queue, so the move counts from their end."""
+    wire, old, new = ClosedLoopWire(np.random.default_rng(1)), Waiting(), Waiting()
+    one = sender(old, 10, burst=4)
+    wire.release(one, 0, 0, 1, 4)
+    assert [arrived for _, arrived in told(wire.collect(5))] == [10, 20, 30, 40]
+    one.queue = new
+    assert wire.resteer() == 40
+
+
 releases = st.lists(
     st.tuples(
         st.integers(0, 3),  # sender

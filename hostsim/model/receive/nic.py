@@ -441,8 +441,7 @@ class Pnic:
 
         Returns the time until which frames used the old ones, in picoseconds.
         """
-        self.wire.resteer()
-        return self._steered
+        return max(self._steered, self.wire.resteer())
 
     def admit(self, train: Train[GuestStream], frame_ps: int, *, cut: bool = False) -> int:
         """Return the number of first packets of a train that fit into the transmit queue; drop the others.

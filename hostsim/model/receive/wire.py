@@ -109,12 +109,13 @@ class OpenLoopWire(Wire):
         self._next = first
         return trains
 
-    def resteer(self) -> None:
-        """Move senders to other receive queues."""
+    def resteer(self) -> int:
+        """Move senders to other receive queues; returns 0, as a frame gets its queue when it has arrived."""
         for sender in self._flows:
             at = self.upcoming(sender.queue)
             if at is not None:
                 sender.queue.expect(at)
+        return 0
 
     def _work_out(self, horizon: int) -> None:
         """Serialize the frames sent up to time ``horizon``: each starts once it has been sent and the wire is free."""
@@ -286,8 +287,8 @@ class ClosedLoopWire(Wire):
                 soonest = sent
         return None if soonest is None else max(soonest, self.free) + 1
 
-    def resteer(self) -> None:
-        """Move senders to other receive queues."""
+    def resteer(self) -> int:
+        """Move senders to other receive queues; returns the end of the last burst, which keeps its queue."""
         for queue in self._queues:
             queue.backlogged = 0
         for sender in self._active if self._turn is None else [*self._active, self._turn]:
@@ -300,3 +301,4 @@ class ClosedLoopWire(Wire):
             released.append(release)
         for release in released:
             self._put(release, release.instant)
+        return self.free
