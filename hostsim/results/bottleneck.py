@@ -78,7 +78,7 @@ class Bottleneck:
     resource: str
     """The limit: ``wire``, a direction of a link; ``memory`` or ``node``, the channels or the PCPUs of a NUMA node; ``context``, a world that needs
     all of a PCPU; ``ring``, ``socket`` or ``list``, a queue that is too short for bursts; ``forwarding``, a guest that
-    refuses packets to forward; the largest stage of a round trip (``coalescing``, ``moderation``, ``delay``,
+    refuses packets to forward; ``shaping``, traffic shaping or Network I/O Control that drops packets; the largest stage of a round trip (``coalescing``, ``moderation``, ``delay``,
     ``service``, ...); ``window`` of TCP connections; ``users``, their number; ``load``, the offered load; ``none``
     without traffic."""
     name: str
@@ -220,6 +220,8 @@ class _World:
     used: float
     waits: float
     """Time without a PCPU: ready, or co-stopped for a sibling."""
+    limited: float
+    """Part of it that is due to a CPU limit of the VM or its resource pool."""
 
     @property
     def wants(self) -> float:
@@ -247,6 +249,8 @@ class _Flow:
     """Delivered."""
     offered: int
     lost: int
+    refused: int
+    """Packets that a guest was to forward and has not forwarded."""
     loss: float
     """Loss in percent of lost and delivered packets."""
     users: int
@@ -343,6 +347,7 @@ class _Path:
                 packets=own["delivered"],
                 offered=own["intended"],
                 lost=lost,
+                refused=own["to_forward"] - own["forwarded"],
                 loss=100.0 * lost / (lost + got) if lost else 0.0,
                 users=users[index],
                 asked=own["asked"],
@@ -401,13 +406,14 @@ class _Path:
         for kind in _KINDS:
             used = self._percent(f"{kind}.used_ps")
             waits = [dict(self._percent(f"{kind}.{state}_ps")) for state in ("ready", "costop")]
+            limited = dict(self._percent(f"{kind}.limited_ps"))
             homes = self._levels(f"{kind}.node").astype(np.int64)
             for index, (name, share) in enumerate(used):
                 mine = name in self._polls if kind == "netpoll" else self._of_path(name)
                 waited = sum(shares.get(name, 0.0) for shares in waits)
                 if mine and share + waited > 0.0:
                     node = int(np.bincount(homes[:, index]).argmax()) if homes.shape[1] else 0
-                    worlds[name] = _World(kind, name, node, share, waited)
+                    worlds[name] = _World(kind, name, node, share, waited, limited.get(name, 0.0))
         return worlds
 
     @cached_property
@@ -548,7 +554,9 @@ class _Path:
         if queue is None:
             if flow is None:
                 return None
-            return self._refused(flow) if "out" in places else self._before_guest(flow) if "nic" in places else None
+            if "out" in places:
+                return self._refused(flow) if flow.refused >= 0.5 * flow.lost else self._shaped(flow)
+            return self._before_guest(flow) if "nic" in places else None
         if queue.place == "work":
             whose = f"the bursts of {flow.name}" if flow is not None else "bursts"
         size = f", which has room for {queue.room:,} packets" if queue.room else ""
@@ -586,10 +594,11 @@ class _Path:
         index = self._entities(f"{world.kind}.used_ps").index(world.name)
         time = np.diff(self._record.instants_ps[self._record.cut :])[losing].sum() / 100.0
         spent = {}
-        for state in ("used", "ready", "costop"):
+        for state in ("used", "ready", "costop", "limited"):
             grown = self._by_slice(f"{world.kind}.{state}_ps")
             spent[state] = float(grown[losing, index].sum() / time) if grown.shape[1] else 0.0
-        return replace(world, used=spent["used"], waits=spent["ready"] + spent["costop"])
+        waits = spent["ready"] + spent["costop"]
+        return replace(world, used=spent["used"], waits=waits, limited=spent["limited"])
 
     def _is_overload(self, queue: _Queue) -> bool:
         """True for losses at a full server that a longer queue cannot prevent: it is always full, or the overload lasts too long."""
@@ -605,6 +614,12 @@ class _Path:
         reason = f"{flow.loss:.3g} % of the packets of {flow.name} are refused by {name}, which is to forward them: receive offload has joined them to more than a frame."
         relief = "large receive offload turned off (in the guest, or Net.Vmxnet3SwLRO: 0)"
         return Bottleneck("forwarding", name, flow.loss, reason=reason, relief=_relief(relief))
+
+    def _shaped(self, flow: _Flow) -> Bottleneck:
+        """Losses on transmit before the NIC: at the queue of a shaped port, or of Network I/O Control."""
+        reason = f"{flow.loss:.3g} % of the packets of {flow.name} are lost, most of them at queues of traffic shaping or Network I/O Control."
+        relief = "a higher rate of shaping or limit of Network I/O Control (network), or senders with less load"
+        return Bottleneck("shaping", flow.name, flow.loss, reason=reason, relief=_relief(relief))
 
     def _before_guest(self, flow: _Flow) -> Bottleneck:
         """Losses at a passed-through port or function, whose ring has no counters: due to a full context or a short ring."""
@@ -714,6 +729,10 @@ class _Path:
         waits = f"{world.name} has to wait for a PCPU for {world.waits:.3g} % of the time and has one for {world.used:.3g} %"
         reason = f"{before}The context {waits}; the PCPUs of {name} are busy for {mean:.3g} %."
         relief = "fewer busy vCPUs on the node, more shares, or latency sensitivity high for the VM"
+        if world.limited >= 0.5 * world.waits:
+            reason = f"{before}The context {waits}: a CPU limit holds it back for {world.limited:.3g} %."
+            relief = "a higher CPU limit of the VM (sched.cpu.max) or of its resource pool"
+            return Bottleneck("node", name, world.waits, reason=reason, relief=_relief(relief))
         return Bottleneck("node", name, world.waits, reason=reason, relief=_relief(relief))
 
     def _context(self, world: _World, before: str = "") -> Bottleneck:
@@ -772,13 +791,15 @@ class _Path:
             per_connection, count = flow.window / flow.connections, flow.connections
             trip_us = flow.in_flight / flow.octets * self._record.window_ps / 1e6
             many = f"{count} connections of {flow.name} have" if count > 1 else f"The connection of {flow.name} has"
+            is_cut = flow.allowed < HELD * flow.window
             grows = (
-                f", of which congestion control allows {flow.allowed / flow.connections / 1024:.3g} KiB"
-                if flow.allowed < HELD * flow.window
+                f", of which congestion control allows {_plain(flow.allowed / flow.connections / 1024)} KiB"
+                if is_cut
                 else ""
             )
-            reason = f"{many} a window of {per_connection / 1024:.3g} KiB{' each' if count > 1 else ''}{grows}, at a round trip of {_plain(trip_us)} us: nothing on the way is full."
-            relief = "a larger window, more connections (streams), or a shorter delay"
+            reason = f"{many} a window of {_plain(per_connection / 1024)} KiB{' each' if count > 1 else ''}{grows}, at a round trip of {_plain(trip_us)} us: nothing on the way is full."
+            first = "fewer losses outside the host (loss)" if is_cut else "a larger window"
+            relief = f"{first}, more connections (streams), or a shorter delay"
             share = 100.0 * flow.in_flight / flow.window if flow.window else 0.0
             return Bottleneck("window", flow.name, share, reason=reason, relief=_relief(relief))
         if flow.users:

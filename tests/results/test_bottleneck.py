@@ -140,6 +140,12 @@ def test_a_window_limits_with_the_round_trip_of_little_s_law() -> None:
     found = bottleneck(replace(record, series={**record.series, **tcp}))
     assert str(found) == "window copy"
     assert "4 connections of copy have a window of 64 KiB each, at a round trip of 5,000 us" in found.reason
+    assert found.relief.startswith("Relief: a larger window")
+    short = replace(tcp["tcp.allowed"], values=tcp["tcp.allowed"].values * 4 // 5)
+    lossy = bottleneck(replace(record, series={**record.series, **tcp, "tcp.allowed": short}))
+    assert lossy.relief.startswith("Relief: fewer losses outside the host")
+    large = {name: replace(level, values=level.values * 16) for name, level in tcp.items() if name != "tcp.connections"}
+    assert "a window of 1,024 KiB each" in bottleneck(replace(record, series={**record.series, **tcp, **large})).reason
 
 
 def test_of_requests_and_replies_the_largest_stage_limits() -> None:
@@ -169,6 +175,25 @@ def test_a_guest_that_refuses_what_it_is_to_forward_is_named() -> None:
     lossy = {**FEED, "to_forward": 1000, "forwarded": 400, "dropped_out": 600}
     found = bottleneck(with_traffic(host_record(QUEUES), up=lossy))
     assert (str(found), found.share) == ("forwarding up", pytest.approx(60.0))
+
+
+def test_packets_that_no_guest_forwards_and_no_queue_drops_are_lost_in_traffic_shaping() -> None:
+    """A VM sends more than the average of its port: the queues of shaping have no counters."""
+    lossy = {"out": 400, "dropped_out": 600}
+    found = bottleneck(with_traffic(host_record(QUEUES), up=lossy))
+    assert (str(found), found.share) == ("shaping up", pytest.approx(60.0))
+    assert "offload" not in found.sentence
+
+
+def test_a_vcpu_at_its_cpu_limit_does_not_wait_for_other_vcpus() -> None:
+    """All of its ready time is limited time, on an idle node: fewer busy vCPUs would not help."""
+    waits = {"vcpu.used_ps": percent(30, 0, 0), "vcpu.ready_ps": percent(60, 0, 0)}
+    record = host_record({**QUEUES, **waits})
+    limited = {**record.series, "vcpu.limited_ps": record.series["vcpu.ready_ps"]}
+    found = bottleneck(replace(record, series=limited))
+    assert "a CPU limit holds it back for 60 %" in found.reason
+    assert "sched.cpu.max" in found.relief
+    assert "fewer busy vCPUs" in bottleneck(record).relief
 
 
 @pytest.mark.parametrize(("used", "expected"), [(99, "context a.vcpu0"), (50, "ring up")])
