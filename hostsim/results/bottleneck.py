@@ -80,7 +80,7 @@ class Bottleneck:
     all of a PCPU; ``ring``, ``socket`` or ``list``, a queue that is too short for bursts; ``forwarding``, a guest that
     refuses packets to forward; ``shaping``, traffic shaping or Network I/O Control that drops packets; the largest stage of a round trip (``coalescing``, ``moderation``, ``delay``,
     ``service``, ...); ``window`` of TCP connections; ``users``, their number; ``load``, the offered load; ``none``
-    without traffic."""
+    without traffic, or if it only leaves the host and nothing is full."""
     name: str
     """Its name: ``vmnic0 receive``, the world, ``node0`` or the queue; for other limits the traffic entry."""
     share: float = 0.0
@@ -247,6 +247,8 @@ class _Flow:
     octets: int
     packets: int
     """Delivered."""
+    out: int
+    """Sent by VMs over a wire."""
     offered: int
     lost: int
     refused: int
@@ -281,6 +283,7 @@ class _Path:
         flows = [flow for flow in self._all_flows() if self._is_mine(flow)]
         packets = [flow for flow in flows if not flow.is_work and (flow.packets or flow.lost or flow.offered)]
         self.flows = packets or [flow for flow in flows if flow.is_work and flow.offered]
+        self._senders = [flow for flow in flows if flow.out and not (flow.is_work or flow.packets or flow.offered)]
 
     # --- what a record has
 
@@ -345,6 +348,7 @@ class _Path:
                 groups=groups[index],
                 octets=own["octets"],
                 packets=own["delivered"],
+                out=own["out"],
                 offered=own["intended"],
                 lost=lost,
                 refused=own["to_forward"] - own["forwarded"],
@@ -373,13 +377,19 @@ class _Path:
         """True if CPU work is the only traffic."""
         return bool(self.flows) and all(flow.is_work for flow in self.flows)
 
+    @property
+    def _only_sends(self) -> bool:
+        """True for a traffic entry that only leaves the host, so that neither received frames nor NetPolls delay it."""
+        return bool(self._senders) and not self.flows and self._subject is not None
+
     @cached_property
     def _groups(self) -> list[str] | None:
         """VM groups of the traffic; None for all."""
         groups = groups_of(self._record)
-        if any(not flow.groups for flow in self.flows) or not self.flows:
+        flows = [*self.flows, *self._senders]
+        if any(not flow.groups for flow in flows) or not flows:
             return None
-        return [group for index, group in enumerate(groups) if any(flow.groups >> index & 1 for flow in self.flows)]
+        return [group for index, group in enumerate(groups) if any(flow.groups >> index & 1 for flow in flows)]
 
     def _of_path(self, entity: str) -> bool:
         """True for an entity of a VM on the path."""
@@ -419,6 +429,8 @@ class _Path:
     @cached_property
     def _polls(self) -> set[str]:
         """NetPolls that take frames of the NICs on the path."""
+        if self._only_sends:
+            return set()
         polls = self._entities("netpoll.used_ps")
         owners = zip(self._entities("queue.context"), self._last("queue.context"), strict=True)
         return {polls[owner] for queue, owner in owners if owner >= 0 and queue.rpartition("-rx")[0] in self._nics}
@@ -643,7 +655,7 @@ class _Path:
             (f"{nic} {way}", share)
             for way, counter in (("receive", "nic.rx_wire_ps"), ("transmit", "nic.tx_wire_ps"))
             for nic, share in self._percent(counter)
-            if nic in self._nics and not (is_silent and way == "transmit")
+            if nic in self._nics and not (is_silent if way == "transmit" else self._only_sends)
         ]
 
     def _slots(self) -> list[tuple[str, float]]:

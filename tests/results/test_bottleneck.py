@@ -233,6 +233,28 @@ def test_the_fullest_context_is_given_whether_or_not_it_binds() -> None:
     assert (found.share, found.used) == pytest.approx((98.0, 70.0))
 
 
+def test_a_stream_that_a_vm_sends_is_limited_by_its_own_vm() -> None:
+    """The vCPU of its sender is full; frames for another group fill the wire and its NetPoll."""
+    sends = {
+        "vcpu.used_ps": percent(0, 0, 99),
+        "tx.taken": (0, 0, 10),
+        "port.received": (10, 10, 0),
+        "port.split_taken": (0, 0, 0),
+    }
+    full = {**QUEUES, **sends, "netpoll.used_ps": percent(100, 100), "nic.rx_wire_ps": percent(97)}
+    record = with_traffic(host_record(full), feed=FEED, up={"out": 1000})
+    series = {**record.series, "flow.groups": Series(("feed", "up"), np.array([[1, 2]] * 4))}
+    of_vms = {
+        name: replace(
+            values, entities=tuple(entity.replace("a.", "a[0].").replace("b.", "b[0].") for entity in values.entities)
+        )
+        for name, values in series.items()
+    }
+    record = replace(record, series=of_vms)
+    assert str(bottleneck(record, of="up")) == "context b[0].vcpu0"
+    assert str(bottleneck(record, of="feed")) == "wire vmnic0 receive"
+
+
 def test_without_counters_there_is_none() -> None:
     """A record of something else."""
     assert bottleneck(replace(host_record(), series={})) == Bottleneck("none", "")
