@@ -426,11 +426,16 @@ def _change(entries: Differences) -> str:
     """The change of a measure at some points: ``+3 %``, ``+3 % to +8 %``; in its unit if it was 0."""
     shares = [100 * entry.relative for entry in entries]
     if all(map(math.isfinite, shares)):
-        ends = [f"{share:+.3g} %" for share in (min(shares), max(shares))]
+        ends = [f"{_signed(share)} %" for share in (min(shares), max(shares))]
     else:
         apart = [entry.difference.mean for entry in entries]
-        ends = [f"{number:+.3g} {entries[0].unit}".rstrip() for number in (min(apart), max(apart))]
+        ends = [f"{_signed(number)} {entries[0].unit}".rstrip() for number in (min(apart), max(apart))]
     return " to ".join(dict.fromkeys(ends))
+
+
+def _signed(number: float) -> str:
+    """Three significant digits with a sign, without an exponent for large values."""
+    return f"{number:+,.0f}" if abs(number) >= 999.5 else f"{number:+.3g}"
 
 
 def require_metrics(names: Iterable[str]) -> None:

@@ -44,3 +44,5 @@ def test_a_sentence_has_the_range_of_each_change_and_where_it_is_certain() -> No
         "no certain change of 95th percentile of one-way latency"
     )
     assert FOUND.sentence(["throughput"]) == ""
+    much = Differences([moved("host_cpu", 1, 10.0, 144.0, 1.0)])
+    assert much.sentence(["host_cpu"]) == "Host CPU utilisation +1,340 %"
