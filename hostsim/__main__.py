@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -22,6 +23,8 @@ def main() -> None:
     # One thread for BLAS: numpy starts a pool of threads in each of the many processes, whose idle threads spin, and
     # the matrices are small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Imports make many objects that live until the end; searches for cycles among them took a twentieth of a short command.
+    gc.set_threshold(100_000)
     try:
         from hostsim.cli.app import app
 
