@@ -237,8 +237,9 @@ def _stream_faults(
     rate: float,
     load: dict[str, float],
     pace: str = "rate",
+    count: float = 1.0,
 ) -> Iterator[Fault]:
-    """Faults of a stream of datagrams: frame size, and rate on the first uplink, which already has a ``load``."""
+    """Faults of ``count`` streams of datagrams: frame size, and rate on the first uplink, which already has a ``load``."""
     if octets + UDP_HEADERS > switch.mtu:
         allowed = f"at most {switch.mtu - UDP_HEADERS} B: one frame at an MTU of {switch.mtu}"
         yield host.tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
@@ -247,9 +248,10 @@ def _stream_faults(
     most = host.hardware.nics[nic].rate
     frame_bits = 8 * packet_on_wire(octets + UDP_HEADERS, vxlan=switch.vxlan, tag=switch.tag)
     room = most - load.get(nic, 0.0)
-    load[nic] = load.get(nic, 0.0) + rate * frame_bits
+    load[nic] = load.get(nic, 0.0) + rate * count * frame_bits
     if load[nic] >= most:
-        allowed = f"below {max(room, 0.0) / frame_bits:.0f} pps, the rate that {nic} has left for frames of {frame_bits // 8} B"
+        left = f"{max(room, 0.0) / frame_bits / count:.0f} pps{'' if count == 1 else ' for each stream'}"
+        allowed = f"below {left}, the rate that {nic} has left for frames of {frame_bits // 8} B"
         yield host.tree.fault((*path, pace), "is more than the wire carries", allowed)
 
 
@@ -346,10 +348,10 @@ def _datagram_faults(host: _Host, path: KeyPath, flow: UdpStreamSpec) -> Iterato
     """Faults of datagrams of each VM: frame sizes and wire rates; the two directions are independent."""
     for group in flow.to:
         switch = host.switches[group][flow.vnic]
-        share = host.file.vms[group].count / len(switch.uplinks)
+        count = flow.streams * host.file.vms[group].count / len(switch.uplinks)
         wires = host.load if flow.direction == "receive" else {}
         pace = flow.pace
-        yield from _stream_faults(host, path, switch, flow.packet_size, pace.rate * pace.burst * share, wires, pace.key)
+        yield from _stream_faults(host, path, switch, flow.packet_size, pace.rate * pace.burst, wires, pace.key, count)
 
 
 def _number_faults(host: _Host, path: KeyPath, flow: Connected | UdpStreamSpec) -> list[Fault]:

@@ -268,6 +268,21 @@ def test_frames_may_be_jumbo(tmp_path: Path) -> None:
     ]
 
 
+def test_all_streams_of_all_vms_count_on_a_wire(tmp_path: Path) -> None:
+    """The rate is that of each stream; `given` and `allowed` are about one of them."""
+    stream = "  stream: {kind: udp_stream, to: big, direction: receive, packet_size: 972 B, streams: 10, rate: RATE}"
+    most = 40e9 / (8 * 1038) / 10
+
+    def found(rate: float) -> list[str]:
+        return faults(tmp_path, ("traffic:", "traffic:\n" + stream.replace("RATE", f"{rate:.0f} pps")))
+
+    load_text(tmp_path, ("traffic:", "traffic:\n" + stream.replace("RATE", f"{most - 1:.0f} pps")))
+    (fault,) = found(most + 1)
+    assert fault.endswith(
+        f"allowed: below {most:.0f} pps for each stream, the rate that vmnic0 has left for frames of 1038 B"
+    )
+
+
 def test_a_bus_that_is_slower_than_the_wire_is_what_a_stream_must_fit_on(tmp_path: Path) -> None:
     """Pause frames throttle the sender: data beyond the bus rate never arrive."""
     stream = "  stream: {kind: multicast, to: big, packet_size: 8972 B, rate: 300 kpps}"
