@@ -141,3 +141,9 @@ def test_firmware_stops_it_too() -> None:
     assert kernel.waited > 0
     assert kernel.last is host.scheduler.pcpus[0]
     assert kernel.last.busy(50 * MS) == kernel.used + stopped.worlds[0].used
+
+
+def test_a_pcpu_of_a_processor_is_not_shared() -> None:
+    """The nodes of a native host have no PCPUs for other worlds."""
+    host = build_host(native(datagrams("receive"), sockets=2, vcpus=4), Streams(1, 0))
+    assert [node.pcpus for node in host.scheduler.nodes] == [[], []]

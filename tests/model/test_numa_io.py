@@ -165,3 +165,13 @@ def test_on_one_node_it_is_never_in_force():
     host = build_host(point(numa_io_threshold=200, traffic={"m": multicast(*QUIET)}), Streams(1, 0))
     host.clock.advance(30 * MS)
     assert host.numa_io.state.value == 0
+
+
+@pytest.mark.parametrize(("threshold", "holds"), [(51, True), (50, False)])
+def test_the_load_of_networking_is_in_percent_of_a_pcpu(threshold: int, holds: bool) -> None:
+    """Contexts that used half of a PCPU since the last check; the load has to be below the threshold."""
+    host = build(two_nodes(threshold=threshold))
+    world = next(world for world in host.worlds() if world.system)
+    world.used += host.spec.netqueue.period // 2
+    host.clock.advance(host.spec.netqueue.period + 1)
+    assert bool(host.numa_io.state.value) is holds

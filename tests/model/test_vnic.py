@@ -347,3 +347,14 @@ def test_a_lost_packet_counts_with_all_its_frames() -> None:
     vnic.receive(Train(SimpleNamespace(size=64, dropped=told.append, totals=totals), 3, 0, 0, 0, 0, None, 5))
     vnic.ring.settle(0)
     assert (vnic.frames, vnic.lost, totals.lost_ring, told) == (15, 10, 10, [10])
+
+
+def test_a_ring_is_drained_once_all_packets_are_taken_or_dropped() -> None:
+    """A dropped packet is in no poll."""
+    clock, vnic, _ = a_vnic("disabled")
+    train = packets(300, 10 * US)
+    train.stream.totals, train.stream.dropped = SimpleNamespace(lost_ring=0), lambda frames: None
+    vnic.receive(train)
+    clock.advance(1 * MS)
+    assert sum(taken.count for taken in vnic.take(1000, clock.now)) == 256
+    assert (vnic.ring.dropped, vnic.is_drained()) == (44, True)

@@ -11,6 +11,7 @@ from hostsim.model.policy.moderation import (
     CoalescingDepth,
     InterruptThrottling,
     Moderation,
+    RateBoundCalls,
     coalescing_scheme,
 )
 from hostsim.scenario.component import Parts
@@ -66,3 +67,11 @@ def test_every_choice_of_the_platform_is_a_scheme(setting: str) -> None:
     platform = Parts(data_root()).platform("esxi", ("platform",)).spec
     choices = (platform.advanced | platform.vmx)[setting].choices
     assert set(choices or ()) == set(COALESCING_SCHEMES) - {"throttled"}  # an e1000's, which no setting names
+
+
+def test_transmit_calls_restart_at_a_depth_of_one() -> None:
+    """At once, and not only with the next packet."""
+    calls = RateBoundCalls(MS, CoalescingDepth(4000, 4))
+    calls.depth = 5
+    calls.restart()
+    assert calls.depth == 1

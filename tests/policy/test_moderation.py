@@ -17,6 +17,7 @@ from hostsim.model.policy.moderation import (
     PacketRateModeration,
     ProfileSearch,
     SmoothedClasses,
+    _compared,
 )
 from hostsim.units import MS, NS, SECOND, US
 
@@ -286,3 +287,15 @@ def test_every_rule_that_a_hardware_file_may_name_can_be_built() -> None:
         rule = MODERATION_RULES[name](10e9)
         assert isinstance(rule, Moderation)
         assert rule is not MODERATION_RULES[name](10e9)
+
+
+@pytest.mark.parametrize(("new", "is_same"), [(1109, True), (1110, False)])
+def test_an_mlx5_ignores_a_change_of_a_tenth(new: int, is_same: bool) -> None:
+    """Of bytes, packets or interrupts in a millisecond; a change beyond a tenth counts."""
+    before = (1000, 1000, 1000)
+    assert [_compared((new, 1000, 1000), before), _compared((2000 - new, 1000, 1000), before)] == (
+        [0, 0] if is_same else [1, -1]
+    )
+    assert [_compared((1000, 1000, new), before), _compared((1000, 1000, 2000 - new), before)] == (
+        [0, 0] if is_same else [-1, 1]
+    )
