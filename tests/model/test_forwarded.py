@@ -42,6 +42,8 @@ def test_a_router_fills_the_wire() -> None:
     assert (onward.tx_data, onward.tx_octets) == (data // 1448, data)
     assert home.tx_packets == pytest.approx(onward.tx_packets / 2, rel=0.01)
     assert host.flows[0].lost_out == 0
+    ((window, size),) = host.flows[0].windows
+    assert (window.window * size >= 1448, size) == (True, 1448)
 
 
 def test_a_router_that_keeps_lro_drops_what_it_joins() -> None:

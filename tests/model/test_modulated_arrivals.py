@@ -12,8 +12,8 @@ from hostsim.config.arrival import ArrivalSpec
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.record import IntArray
 from hostsim.engine.ring import Stream
-from hostsim.model.traffic.arrival_source import RandomSegments, make_arrivals
-from hostsim.units import MS, SECOND
+from hostsim.model.traffic.arrival_source import ModulatedGaps, RandomSegments, make_arrivals
+from hostsim.units import END, MS, SECOND
 
 FLOW = Stream()
 ON_OFF = {"process": "on_off", "on": "1 ms", "off": "3 ms"}
@@ -137,3 +137,10 @@ def test_rare_arrivals_take_their_time() -> None:
     """One arrival per thousand rate changes: twenty per second with 20,000 phases."""
     keys = {"process": "profile", "phases": ({"rate": "40 /s", "length": "50 us"}, {"rate": "0 /s", "length": "50 us"})}
     assert len(instants(keys, None, 20 * SECOND)) == pytest.approx(400, abs=80)
+
+
+def test_a_source_whose_phases_have_no_arrivals_left_is_silent_for_ever() -> None:
+    """The next arrival is later than the end of any run, and drawing it ends."""
+    quiet = np.array([2.0 * END]), np.array([0.0])
+    gaps = ModulatedGaps(lambda: quiet, Streams(1, 0).stream("traffic", 0)).draw(3)
+    assert (gaps[0] > END, np.isfinite(gaps).all()) == (True, True)

@@ -109,3 +109,9 @@ def test_closed_users_keep_within_the_asymptotic_bounds(users_: int) -> None:
     bound = min(users_ / (least_s + 0.02), 1 / demand_s)
     assert rate < 1.1 * bound  # a thousand think times are known to 3 %
     assert rate > 0.6 * bound
+
+
+def test_every_connection_of_every_vm_has_a_user() -> None:
+    """So many requests are in flight at most."""
+    host = run(point(group(count=2), traffic={"echo": echoes(connections=3)}, cost=CALM), 1 * MS)
+    assert host.flows[0].users == 6

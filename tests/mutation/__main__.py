@@ -1,4 +1,4 @@
-"""Runs the random mutants: each against tests of its module and fingerprints, then all of policy, engine and model.
+"""Runs the random mutants: each against tests of its module and fingerprints, then all of engine and model.
 
 ``python -m tests.mutation`` runs those drawn mutants that have no result yet and stores each result at once, so that it may be
 stopped and started again. ``--again`` also repeats those that survived, after tests have been added.
@@ -72,7 +72,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--count", type=int, default=DRAWN)
     parser.add_argument("--again", action="store_true", help="repeat those that survived")
-    parser.add_argument("--quick", action="store_true", help="without all tests of policy, engine and model")
+    parser.add_argument("--quick", action="store_true", help="without all tests of engine and model")
     options = parser.parse_args()
     stale = set(equivalents()) - {mutant.key for mutant in candidates(ROOT)}
     for key in sorted(stale):

@@ -1,4 +1,4 @@
-"""Random mutants of policy, engine and model: small edits of the source, each of which a test should detect.
+"""Random mutants of engine and model: small edits of the source, each of which a test should detect.
 
 A candidate is one edit of one place: a comparison or an arithmetic operator replaced by another, a numeric constant changed, a
 statement dropped. Excluded are assertions, as they are checks themselves, texts of errors, and statements without which
@@ -22,7 +22,7 @@ import yaml
 
 SEED = 20261122
 DRAWN = 100
-PACKAGES = ("hostsim/model/policy", "hostsim/engine", "hostsim/model")
+PACKAGES = ("hostsim/engine", "hostsim/model")
 EQUIVALENT = Path(__file__).parent / "equivalent.yaml"
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
