@@ -744,7 +744,6 @@ class _Path:
         if world.limited >= 0.5 * world.waits:
             reason = f"{before}The context {waits}: a CPU limit holds it back for {world.limited:.3g} %."
             relief = "a higher CPU limit of the VM (sched.cpu.max) or of its resource pool"
-            return Bottleneck("node", name, world.waits, reason=reason, relief=_relief(relief))
         return Bottleneck("node", name, world.waits, reason=reason, relief=_relief(relief))
 
     def _context(self, world: _World, before: str = "") -> Bottleneck:

@@ -249,7 +249,7 @@ def _stream_faults(
     frame_bits = 8 * packet_on_wire(octets + UDP_HEADERS, vxlan=switch.vxlan, tag=switch.tag)
     room = most - load.get(nic, 0.0)
     load[nic] = load.get(nic, 0.0) + rate * count * frame_bits
-    if load[nic] >= most:
+    if count and load[nic] >= most:
         left = f"{max(room, 0.0) / frame_bits / count:.0f} pps{'' if count == 1 else ' for each stream'}"
         allowed = f"below {left}, the rate that {nic} has left for frames of {frame_bits // 8} B"
         yield host.tree.fault((*path, pace), "is more than the wire carries", allowed)

@@ -283,6 +283,15 @@ def test_all_streams_of_all_vms_count_on_a_wire(tmp_path: Path) -> None:
     )
 
 
+def test_streams_of_a_group_without_vms_are_not_too_fast(tmp_path: Path) -> None:
+    """On a wire that other traffic already fills: only that traffic is a fault."""
+    stream = "{kind: udp_stream, to: GROUP, direction: receive, packet_size: 972 B, rate: 5 Mpps}"
+    traffic = "".join(f"  {name}: {stream.replace('GROUP', name)}\n" for name in ("big", "none"))
+    none = "vms:\n  none: {count: 0, guest: rhel6, networks: vSwitch0}"
+    (fault,) = faults(tmp_path, ("vms:", none), ("traffic:\n", "traffic:\n" + traffic))
+    assert "traffic.big.rate: is more than the wire carries" in fault
+
+
 def test_a_bus_that_is_slower_than_the_wire_is_what_a_stream_must_fit_on(tmp_path: Path) -> None:
     """Pause frames throttle the sender: data beyond the bus rate never arrive."""
     stream = "  stream: {kind: multicast, to: big, packet_size: 8972 B, rate: 300 kpps}"
