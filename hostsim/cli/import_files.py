@@ -12,7 +12,7 @@ from hostsim.cli.output import columns
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from hostsim.lab.host_files.draft import Draft
+    from hostsim.host_files.draft import Draft
 
 __all__ = ["import_"]
 
@@ -42,9 +42,9 @@ def import_(
     and a mark for each unknown one; measured.csv for calibrate --to and check --against; and found.csv with everything
     that was read.
     """
-    from hostsim.lab.host_files.contents import group_name
-    from hostsim.lab.host_files.draft import Draft
-    from hostsim.lab.host_files.reader import read_host_files
+    from hostsim.host_files.contents import group_name
+    from hostsim.host_files.draft import Draft
+    from hostsim.host_files.reader import read_host_files
 
     called = name if name is not None else output.resolve().name
     if group_name(called) != called:

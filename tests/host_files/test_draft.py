@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from hostsim.errors import InputError
+from hostsim.host_files.draft import Draft
+from hostsim.host_files.reader import read_host_files
 from hostsim.lab.calibration.measured import read_measured
-from hostsim.lab.host_files.draft import Draft
-from hostsim.lab.host_files.reader import read_host_files
 from hostsim.scenario.load import load
 
 INPUTS = Path(__file__).parent / "inputs"
@@ -108,7 +108,7 @@ def test_arrivals_are_a_trace_that_a_scenario_replays(tmp_path: Path) -> None:
 
 def test_a_long_capture_becomes_as_much_as_a_trace_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first packets, whose number is in the draft."""
-    monkeypatch.setattr("hostsim.lab.host_files.draft.MAX_BYTES", 24)
+    monkeypatch.setattr("hostsim.host_files.draft.MAX_BYTES", 24)
     write(tmp_path, "tshark-fields.txt")
     assert (tmp_path / "arrivals-1.txt").read_text() == "0.000000000\n0.000100000\n"
     assert "2 packets in 0.0001 s" in (tmp_path / "scenario.yaml").read_text()

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hostsim.errors import InputError
-from hostsim.lab.host_files import esxtop, reader
-from hostsim.lab.host_files.reader import read_host_files
+from hostsim.host_files import esxtop, reader
+from hostsim.host_files.reader import read_host_files
 
 INPUTS = Path(__file__).parent / "inputs"
 HEADER = '"(PDH-CSV 4.0) (UTC)(0)","\\\\h\\Memory\\Kernel MBytes"\n'
@@ -151,7 +151,7 @@ def test_damaged_files_end_with_a_fault_or_a_draft(
     """For any content: no other exception, and a draft that is YAML."""
     import yaml
 
-    from hostsim.lab.host_files.draft import Draft
+    from hostsim.host_files.draft import Draft
 
     place = cut % (len(sample) + 1)
     file = tmp_path / "damaged"

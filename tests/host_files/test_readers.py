@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hostsim.lab.host_files.contents import Contents
-from hostsim.lab.host_files.draft import Draft
-from hostsim.lab.host_files.reader import read_host_files
+from hostsim.host_files.contents import Contents
+from hostsim.host_files.draft import Draft
+from hostsim.host_files.reader import read_host_files
 
 INPUTS = Path(__file__).parent / "inputs"
 
@@ -360,7 +360,7 @@ def test_series_of_several_files_are_not_mixed() -> None:
 
 def test_correlated_samples_have_a_wider_interval() -> None:
     """Samples of a slow wave: taken as independent they would have an interval of 0.14."""
-    from hostsim.lab.host_files.contents import mean_of
+    from hostsim.host_files.contents import mean_of
 
     wave = np.sin(np.arange(400) * 2 * np.pi / 400) + 5
     mean, half, count = mean_of(wave, 0.005)

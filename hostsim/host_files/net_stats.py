@@ -12,7 +12,7 @@ import numpy as np
 
 from hostsim.engine.record import FloatArray
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.contents import Contents, Reading, group_name, mean_of
+from hostsim.host_files.contents import Contents, Reading, group_name, mean_of
 
 __all__ = ["read_net_stats"]
 

@@ -21,7 +21,7 @@ import yaml
 from hostsim.config.files import MAX_BYTES, require_folder, write_whole
 from hostsim.config.quantity import LONGEST
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.contents import Arrivals, Contents, Reading, Series, mean_of
+from hostsim.host_files.contents import Arrivals, Contents, Reading, Series, mean_of
 from hostsim.results.integrity import confined
 
 __all__ = ["HARDWARE", "MEASURED", "SCENARIO", "Draft", "Measured"]

@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.contents import Arrivals, Contents
+from hostsim.host_files.contents import Arrivals, Contents
 from hostsim.scenario.yaml.foreign_text import lines_of
 
 __all__ = ["PCAPNG", "PCAP_STARTS", "is_tshark", "read_pcap", "read_tshark"]

@@ -10,11 +10,11 @@ from typing import BinaryIO
 
 from hostsim.config.files import MAX_BYTES, display_name, why_not
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.contents import Contents
-from hostsim.lab.host_files.esxcli_output import is_esxcli_output, read_esxcli_output
-from hostsim.lab.host_files.esxtop import read_esxtop
-from hostsim.lab.host_files.net_stats import read_net_stats
-from hostsim.lab.host_files.packets import PCAP_STARTS, PCAPNG, is_tshark, read_pcap, read_tshark
+from hostsim.host_files.contents import Contents
+from hostsim.host_files.esxcli_output import is_esxcli_output, read_esxcli_output
+from hostsim.host_files.esxtop import read_esxtop
+from hostsim.host_files.net_stats import read_net_stats
+from hostsim.host_files.packets import PCAP_STARTS, PCAPNG, is_tshark, read_pcap, read_tshark
 from hostsim.scenario.yaml.foreign_text import decoded, format_of
 
 __all__ = ["MAX_CAPTURE", "MAX_JSON", "read_host_files"]

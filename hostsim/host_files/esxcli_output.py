@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hostsim.lab.host_files.contents import Contents, Reading, rate_of
+from hostsim.host_files.contents import Contents, Reading, rate_of
 from hostsim.scenario.yaml.foreign_text import has_controls, lines_of
 
 __all__ = ["is_esxcli_output", "read_esxcli_output"]

@@ -16,7 +16,7 @@ import numpy as np
 
 from hostsim.engine.record import FloatArray
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.contents import Contents, Reading, mean_of, rate_of
+from hostsim.host_files.contents import Contents, Reading, mean_of, rate_of
 
 __all__ = ["read_esxtop"]
 
