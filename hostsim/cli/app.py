@@ -54,7 +54,7 @@ class _Commands(TyperGroup):
         commands = [(name, command) for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))]
         for name, command in commands:
             task = getattr(command, "rich_help_panel", None) or "More"
-            tasks.setdefault(task, []).append((name, command.get_short_help_str(200)))
+            tasks.setdefault(task, []).append((name, command.get_short_help_str()))
         for task, rows in tasks.items():
             with formatter.section(task):
                 formatter.write_dl(rows)

@@ -229,6 +229,10 @@ _TASKS: Mapping[str, tuple[str, ...]] = {
 class Command(TyperCommand):
     """A command whose help groups options by task and ends with an example."""
 
+    def get_short_help_str(self, limit: int = 200) -> str:
+        """The first sentence of the help, which lists of commands do not shorten."""
+        return super().get_short_help_str(limit)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options by task."""
         rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "What": [], **{task: [] for task in _TASKS}}

@@ -162,11 +162,11 @@ def test_every_command_and_option_is_there(pages: dict[str, str]) -> None:
     """They are as on the command line."""
     group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():
-        section = pages["command-line"].split(f"\n## {name}\n")[1].split("\n## ")[0]
+        section = pages["command-line"].split(f"\n## `hostsim {name}`\n")[1].split("\n## ")[0]
         for parameter in command.get_params(typer.Context(command)):
             shown = max(parameter.opts, key=len)
             if parameter.param_type_name == "argument":
-                shown = parameter.metavar or parameter.name.upper()
+                shown = parameter.metavar or parameter.name
             assert shown in section, f"{name} {shown}"
 
 

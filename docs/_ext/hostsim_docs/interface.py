@@ -7,7 +7,7 @@ from typing import Any
 
 import hostsim
 from hostsim.campaign.run_option import OPTIONS
-from hostsim_docs.markdown import anchor, code, table
+from hostsim_docs.markdown import code, table
 
 __all__ = ["api_page", "commands_page"]
 
@@ -28,41 +28,13 @@ OF_CLASS = "\n   :members:\n   :undoc-members:\n   :exclude-members: __init__, _
 def commands_page() -> str:
     """Every command with its arguments and options, as in its help."""
     import typer
+    from typer.cli import get_docs_for_click
 
     from hostsim.cli.app import app
 
     group: Any = typer.main.get_command(app)
     context = group.make_context("hostsim", ["--help"], resilient_parsing=True)
-    about = [" ".join(part.split()) for part in (group.help or "").strip().split("\n\n")]
-    blocks = ["# Command line\n\n" + "\n\n".join(about) + "\n\n"]
-    commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
-    rows = [
-        [f"{{ref}}`{name} <{anchor('command', name)}>`", command.get_short_help_str(200)]
-        for name, command in commands.items()
-    ]
-    blocks.append(table(("command", "purpose"), rows))
-    blocks += [_command(name, command, context) for name, command in commands.items()]
-    return "".join(blocks)
-
-
-def _command(name: str, command: Any, above: Any) -> str:
-    context = command.context_class(command, info_name=name, parent=above)
-    parameters = command.get_params(context)
-    usage = " ".join(_argument(p) for p in parameters if p.param_type_name == "argument")
-    help_text = "\n\n".join(" ".join(part.split()) for part in (command.help or "").strip().split("\n\n"))
-    rows = []
-    for parameter in parameters:
-        record = parameter.get_help_record(context)
-        if record is not None:
-            rows.append([code(record[0]), record[1].strip()])
-    shown = f"hostsim {name} [OPTIONS] {usage}".strip() + f"\n\n{command.epilog}"
-    return f"\n({anchor('command', name)})=\n\n## {name}\n\n```text\n{shown}\n```\n\n{help_text}\n\n{table(('', ''), rows)}"
-
-
-def _argument(parameter: Any) -> str:
-    """An argument as in usage lines: in brackets if it is optional, with dots if it is repeatable."""
-    name = parameter.metavar or parameter.name.upper()
-    return (name if parameter.required else f"[{name}]") + ("" if parameter.nargs == 1 else "...")
+    return str(get_docs_for_click(obj=group, ctx=context, name="hostsim", title="Command line")).strip() + "\n"
 
 
 def api_page(*, directives: bool = False) -> str:
