@@ -319,7 +319,7 @@ class PairedDifference:
         paired = "" if math.isnan(self.ratio) else f"; pairing leaves {self.ratio:.2g} of its variance"
         return (
             f"{where}{before} -> {after} {self.unit}"
-            f" ({self.relative:+.2%}; difference {self.difference.low:.4g} to {self.difference.high:.4g}{paired}{prediction})"
+            f" ({_share_text(self.relative, 2)}; difference {self.difference.low:.4g} to {self.difference.high:.4g}{paired}{prediction})"
         )
 
 
@@ -464,12 +464,20 @@ def difference_rows(compared: Differences) -> tuple[tuple[str, ...], list[tuple[
             number(entry.difference.mean),
             _ends_text(entry.difference),
             *([_ends_text(entry.prediction)] if is_predicted else []),
-            "–" if not math.isfinite(entry.relative) else f"{entry.relative:+.1%}",
+            _share_text(entry.relative, 1),
         )
         for entry in compared
     ]
     more = (PREDICTION,) if is_predicted else ()
     return (*axes, *HEADINGS[:-1], *more, HEADINGS[-1]), rows
+
+
+def _share_text(share: float, decimals: int) -> str:
+    """A change in percent with a sign; one significant digit if the decimals would round it to 0, a dash if infinite."""
+    if not math.isfinite(share):
+        return "–"
+    text = f"{share:+.{decimals}%}"
+    return f"{100 * share:+.1g}%" if share and not float(text[:-1]) else text
 
 
 def _ends_text(interval: Interval | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hostsim.results.compare import Differences, PairedDifference
+from hostsim.results.compare import Differences, PairedDifference, difference_rows
 from hostsim.results.estimate import Interval
 
 
@@ -46,3 +46,16 @@ def test_a_sentence_has_the_range_of_each_change_and_where_it_is_certain() -> No
     assert FOUND.sentence(["throughput"]) == ""
     much = Differences([moved("host_cpu", 1, 10.0, 144.0, 1.0)])
     assert much.sentence(["host_cpu"]) == "Host CPU utilisation +1,340 %"
+
+
+def test_a_small_change_is_never_shown_as_zero() -> None:
+    """The table, the line and the sentence of a change below their last decimal have one digit of it; an infinite one has a dash."""
+    small = Differences([moved("host_cpu", 1, 100.0, 99.998, 0.001)])
+    assert difference_rows(small)[1][0][-1] == "-0.002%"
+    assert "(-0.002%;" in str(small)
+    assert small.sentence(["host_cpu"]) == "Host CPU utilisation -0.002 %"
+    assert [
+        difference_rows(Differences([moved("loss", 1, before, before + more, 0.0)]))[1][0][-1]
+        for before, more in ((1.0, 0.0), (100.0, 0.06), (0.0, 1.0))
+    ] == ["+0.0%", "+0.1%", "–"]
+    assert "(–;" in str(moved("loss", 1, 0.0, 1.0, 0.0))
