@@ -43,6 +43,11 @@ def test_the_page_has_a_row_for_each() -> None:
     assert sorted(rows) == sorted(names)
 
 
+def test_a_setting_is_not_refused_for_the_server_of_its_case() -> None:
+    """A platform has drivers for the NICs of each case that is run on it, so that every message is about the setting."""
+    assert "driver" not in "".join(re.findall(r"\| \*(.+?)\* \|", PAGE.read_text(encoding="utf-8")))
+
+
 @pytest.mark.parametrize(
     ("values", "differs"),
     [(((1.0, 1.2), (2.0, 2.2)), True), (((1.0, 2.1), (2.0, 2.2)), False), (((100.0, 100.1), (101.0, 101.1)), False)],

@@ -156,7 +156,8 @@ def cases() -> list[Case]:
         if setting is not None and name not in found and (ends := _ends_in_vain(setting)):
             path = name.replace("vms.NAME", f"vms.{next(iter(plain['vms']))}").replace("X.", "0.")
             platform = next(p for p, spec in reversed(known.items()) if _has(spec, name))
-            found[name] = Case(name, plain, path, ends, beside={"platform": platform})
+            nics = {nic: {"model": "82599"} for nic in plain["hardware"]["nics"]}  # with drivers for all platforms
+            found[name] = Case(name, plain, path, ends, beside={"platform": platform, "hardware.nics": nics})
     return [found[name] for name in names if name in found] + [
         case for name, case in found.items() if name not in names
     ]

@@ -35,16 +35,12 @@ def _unknown(tree: Tree, path: KeyPath, name: str, existing: Iterable[str], noun
 def _unknown_driver(tree: Tree, name: str, nic: NicSpec, platform: PlatformSpec) -> Fault:
     """The fault of a NIC for which the platform has no driver; for a model from the catalogue, at the line that names it."""
     path: KeyPath = ("nics", name, "driver")
+    names = (nic.driver, *nic.other_drivers)
+    message = f"{platform.platform} has no driver {' or '.join(names)}"
+    allowed = f"one of {', '.join(platform.drivers)}, or another model or platform"
+    fault = tree.fault(path, message, allowed, nearest_name(nic.driver, list(platform.drivers)), given="")
     here = tree.place(path[:2])
-    if here.file == tree.place(path).file:
-        return _unknown(tree, path, nic.driver, platform.drivers, "driver")
-    drivers = ", ".join((nic.driver, *nic.other_drivers))
-    allowed = f"a model or a driver that it has, one of {', '.join(platform.drivers)}"
-    return replace(
-        tree.fault(path, f"{platform.platform} has no driver of this model", allowed, given=drivers),
-        file=here.file,
-        line=here.line,
-    )
+    return fault if fault.file == here.file else replace(fault, file=here.file, line=here.line)
 
 
 def _mapping(tree: Tree, path: KeyPath) -> Mapping[str, Any]:
