@@ -180,6 +180,7 @@ class Store:
         self._swept = False
         self._runs = self.folder / "runs" / (code or code_digest())
         self._is_described = self._is_told = False
+        self._warnings: set[str] = set()
 
     def path(self, key: RunKey) -> Path:
         """The file of a run, existing or not."""
@@ -211,7 +212,10 @@ class Store:
             return None
         except Exception as error:  # a user's file may contain anything
             problem = f"cannot be read ({(str(error) or type(error).__name__).splitlines()[0]})"
-        _log.warning("%s %s: the run counts as missing", path, problem)
+        warning = f"{path} {problem}: the run counts as missing"
+        if warning not in self._warnings:  # a run is looked up again before it starts
+            self._warnings.add(warning)
+            _log.warning("%s", warning)
         return None
 
     def origin(self, key: RunKey) -> Origin | None:
