@@ -505,7 +505,7 @@ def test_faults_of_a_part_name_its_file(tmp_path: Path) -> None:
     assert told[1:] == [
         "box.yaml:4: nics.vmnic0.node: is not a node of this server; given 1; allowed: a NUMA node 0..0: one for each socket",
         (
-            "box.yaml:4: nics.vmnic0.driver: esxi-5.0 has no driver ixgb; allowed: one of bnx2x, igb, ixgbe, tg3, mlx4, "
+            "box.yaml:4: nics.vmnic0.driver: unknown to esxi-5.0; given 'ixgb'; allowed: one of bnx2x, igb, ixgbe, tg3, mlx4, "
             "or another model or platform; did you mean 'ixgbe'?"
         ),
     ]

@@ -35,10 +35,9 @@ def _unknown(tree: Tree, path: KeyPath, name: str, existing: Iterable[str], noun
 def _unknown_driver(tree: Tree, name: str, nic: NicSpec, platform: PlatformSpec) -> Fault:
     """The fault of a NIC for which the platform has no driver; for a model from the catalogue, at the line that names it."""
     path: KeyPath = ("nics", name, "driver")
-    names = (nic.driver, *nic.other_drivers)
-    message = f"{platform.platform} has no driver {' or '.join(names)}"
     allowed = f"one of {', '.join(platform.drivers)}, or another model or platform"
-    fault = tree.fault(path, message, allowed, nearest_name(nic.driver, list(platform.drivers)), given="")
+    nearest = nearest_name(nic.driver, list(platform.drivers))
+    fault = tree.fault(path, f"unknown to {platform.platform}", allowed, nearest, given=repr(nic.driver))
     here = tree.place(path[:2])
     return fault if fault.file == here.file else replace(fault, file=here.file, line=here.line)
 
