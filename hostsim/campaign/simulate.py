@@ -96,7 +96,6 @@ def simulate(
         host.probe.sample()
         check_invariants(host)
         instants, series, histograms = host.probe.collect()
-        check_slices(instants, series, histograms)
         cut = _warm_up(instants, series) if is_stationary else 0
         if 2 * cut <= len(instants) - 1:
             break
@@ -105,6 +104,7 @@ def simulate(
             flags = (*flags, "warm-up")
             break
         length = longer
+    check_slices(instants, series, histograms)
     return RunRecord(
         point_id=point_id,
         replication=replication,

@@ -144,14 +144,17 @@ class Probe:
         """
         series = {}
         for position, group in enumerate(self._groups):
-            values = np.concatenate([np.frombuffer(row[position], dtype=np.int64) for row in self._rows])
-            values = values.reshape(len(self._rows), len(group.read), len(group.entities))
+            packed = bytearray().join([row[position] for row in self._rows])
+            values = np.frombuffer(packed, dtype=np.int64).reshape(
+                len(self._rows), len(group.read), len(group.entities)
+            )
             sampled = iter(range(len(group.read)))
             for counter, column in group.columns.items():
                 if callable(column):
                     table = np.ascontiguousarray(values[:, next(sampled)])
                 else:
-                    table = np.tile(np.array(column, dtype=np.int64), (len(self._rows), 1))
+                    table = np.empty((len(self._rows), len(column)), dtype=np.int64)
+                    table[:] = column
                 series[f"{group.kind}.{counter}"] = Series(group.entities, table)
         histograms = {}
         for name, logs in self._logs.items():

@@ -52,17 +52,12 @@ def extract(record: RunRecord, *, has_row: bool, single: bool, of_subjects: Sequ
         single: True for the only run of its point.
         of_subjects: names of measures of subjects.
     """
-    parts = None
+    parts, limit = None, ""
     if has_row and record.error is None:
-        own = (parsed(name)[1] for name in of_subjects)
-        parts = _Parts(
-            packed_cpu(record),
-            packed_subjects(record),
-            packed_contexts(record),
-            packed_bottlenecks(record, own),
-            loss(record),
-        )
-    row = table_row(record, single=single, of_subjects=of_subjects) if has_row else None
+        limits = packed_bottlenecks(record, (parsed(name)[1] for name in of_subjects))
+        _, _, limit, *_ = limits[0]  # of the host
+        parts = _Parts(packed_cpu(record), packed_subjects(record), packed_contexts(record), limits, loss(record))
+    row = table_row(record, limit, single=single, of_subjects=of_subjects) if has_row else None
     return RunExtract((record.point_id, record.replication), _usage(record), row, parts)
 
 

@@ -23,7 +23,6 @@ from hostsim.config.quantity import common_unit, number_in
 from hostsim.engine import compiled
 from hostsim.engine.record import AxisValues, FloatArray, RunRecord, Scalar
 from hostsim.errors import Fault, InputError, StoreError
-from hostsim.results.bottleneck import bottleneck
 from hostsim.results.estimate import DETERMINISTIC, digest_of, equal_replications, member_of
 from hostsim.results.integrity import require_small_table, require_small_text
 from hostsim.results.metrics.catalogue import CATALOGUE, FACTS, MEMBER, WINDOW, label_of
@@ -197,11 +196,12 @@ def is_of_ensemble(table: pd.DataFrame) -> bool:
     return MEMBER in table.columns and MEMBER not in axes_of(table)
 
 
-def table_row(record: RunRecord, *, single: bool = False, of_subjects: Sequence[str] = ()) -> TableRow:
+def table_row(record: RunRecord, limit: str, *, single: bool, of_subjects: Sequence[str]) -> TableRow:
     """Row of a run.
 
     Args:
         record: a finished or failed run.
+        limit: its bottleneck in words; empty for a failed run.
         single: True for the only run of its point.
         of_subjects: names of measures of subjects.
     """
@@ -215,7 +215,7 @@ def table_row(record: RunRecord, *, single: bool = False, of_subjects: Sequence[
         seed=record.seed,
         axes=record.axes,
         measured=measured,
-        facts=(*facts, sys.intern(str(bottleneck(record))) if finished else ""),
+        facts=(*facts, sys.intern(limit)),
         flags=record.flags,
         error=record.error or "",
         digest=digest_of(record) if finished and not single else b"",

