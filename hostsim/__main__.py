@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import traceback
+from types import FrameType
 
 from hostsim.cli.status import CommandSigint, Status, end
 
@@ -20,6 +21,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
         signal.signal(signal.SIGINT, interrupt)
         sys.unraisablehook = interrupt.unraisable
+        signal.signal(signal.SIGTERM, _terminated)
     # One thread for BLAS: numpy starts a pool of threads in each of the many processes, whose idle threads spin, and
     # the matrices are small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -49,6 +51,12 @@ def main() -> None:
         sys.exit(Status.INTERNAL)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the workers have to be ended, which takes no time
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    """Handles SIGTERM, for example of a batch system, like Ctrl-C; a second one ends the process at once."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGINT)
 
 
 def _end_interrupted() -> None:

@@ -27,7 +27,7 @@ class Status(IntEnum):
     INTERNAL = 4
     """An error in the program, with a traceback."""
     INTERRUPTED = 130
-    """Ctrl-C; finished runs are stored."""
+    """Ctrl-C or SIGTERM; finished runs are stored."""
 
 
 GRACE_S = 1.5

@@ -95,6 +95,15 @@ def test_ctrl_c_before_anything_has_begun(tmp_path: Path) -> None:
     assert (status, told) == (130, "interrupted\n")
 
 
+def test_a_terminated_command_ends_its_workers_and_their_locks(tmp_path: Path) -> None:
+    """SIGTERM, for example of a batch system, has the status and the message of Ctrl-C."""
+    folder = sweep.write(tmp_path)
+    hook = sweep.when_stored(tmp_path / "hook", 2, "os.kill(os.getpid(), signal.SIGTERM)")
+    status, told = sweep.run(folder, path=hook)
+    assert status == 130, told
+    assert told.splitlines()[-1] == "interrupted: every finished run is stored; the same command resumes"
+
+
 @pytest.mark.slow
 def test_two_sweeps_on_one_folder_at_once(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     """Neither disturbs the other; both succeed."""
