@@ -17,9 +17,10 @@ from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.campaign.executor.base import Executor
 from hostsim.campaign.executor.options import open_executor
 from hostsim.campaign.packing import PackedRun, Packing
-from hostsim.campaign.store import CondensedRecords, Origin, RunKey, Store, StoredRecords, condensed, dressed, run_of
+from hostsim.campaign.store import CondensedRecords, Origin, RunKey, Store, StoredRecords, dressed, run_of
 from hostsim.campaign.task import NO_LIMITS, ResourceLimits, Simulate
 from hostsim.engine.record import RunRecord
+from hostsim.results.metrics.functions import condensed
 from hostsim.results.search_answer import SearchAnswer
 from hostsim.scenario.plan import Plan, RecordKey, Search, Task
 from hostsim.scenario.scenario import Scenario

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hostsim.campaign.code_version import PACKAGE
-from hostsim.campaign.store import Origin, condensed, dressed, file_of
+from hostsim.campaign.store import Origin, dressed, file_of
 from hostsim.engine.record import RunRecord
+from hostsim.results.metrics.functions import condensed
 
 if TYPE_CHECKING:
     from hostsim.scenario.plan import Task

@@ -43,7 +43,7 @@ from hostsim.results.integrity import (
     sweep_unfinished,
     with_digest,
 )
-from hostsim.results.metrics.functions import late_borders
+from hostsim.results.metrics.functions import condensed
 from hostsim.scenario.plan import RecordKey, Task, simulated
 
 __all__ = [
@@ -56,7 +56,6 @@ __all__ = [
     "Store",
     "StoredRecords",
     "code_digest",
-    "condensed",
     "dressed",
     "file_of",
     "is_same_run",
@@ -437,12 +436,6 @@ def dressed(record: RunRecord, task: Task) -> RunRecord:
     return replace(
         record, point_id=task.point.id, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags)
     )
-
-
-def condensed(record: RunRecord) -> RunRecord:
-    """A record without most of its slices: sufficient for measures, at a tenth of the size."""
-    kept = sorted({0, record.cut, *late_borders(record), len(record.instants_ps) - 1})
-    return record.thinned(kept, kept.index(record.cut))
 
 
 class _TaskRecords(Mapping[RecordKey, RunRecord]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import math
 import shutil
 import statistics
 import subprocess
@@ -26,7 +25,7 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.claim import CLAIM_KINDS, Measurement
 from hostsim.results.expect import Verdict
 from hostsim.results.search_answer import Bound
-from hostsim.results.verdicts import PREDICTION, band_text, interval_cell, number, prediction_text, value_text
+from hostsim.results.verdicts import PREDICTION, band_text, finite, interval_cell, number, prediction_text, value_text
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
@@ -646,8 +645,8 @@ def _plain(prediction: Prediction, others: Sequence[Prediction]) -> dict[str, ob
     first = None if prediction.first is None else prediction.first.model_dump(mode="json")
     today: dict[str, object] = {
         "digest": prediction.digest,
-        "value": _finite(verdict.value),
-        "interval": [_finite(verdict.ci_low), _finite(verdict.ci_high)],
+        "value": finite(verdict.value),
+        "interval": [finite(verdict.ci_low), finite(verdict.ci_high)],
         "bound": verdict.bound and verdict.bound.value,
         "reason": verdict.reason,
         "notes": list(verdict.notes),
@@ -657,7 +656,7 @@ def _plain(prediction: Prediction, others: Sequence[Prediction]) -> dict[str, ob
         today["members"] = interval.members
     judged = {
         time: {
-            "error": _finite(prediction.error(time)),
+            "error": finite(prediction.error(time)),
             "in_band": prediction.in_band(time),
             "orders": prediction.orders(others, time),
         }
@@ -684,12 +683,8 @@ def _plain_score(score: Score) -> dict[str, object]:
         "predicted": score.time,
         "apart": score.apart,
         "measurements": score.predicted,
-        "median_error": _finite(score.median_error),
+        "median_error": finite(score.median_error),
         "in_band": score.in_band,
         "orders": score.orders,
         "orders_right": score.right,
     }
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)

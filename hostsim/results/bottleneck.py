@@ -439,17 +439,11 @@ class _Path:
     def queues(self) -> list[_Queue]:
         """The queues on the path, first those of the receive path, then those of the transmit path."""
         of_nic = [queue.rpartition("-rx")[0] in self._nics for queue in self._entities("queue.taken")]
-        own = [self._of_path(port) for port in self._entities("port.received")]
-        lists = [self._of_path(name) for name in self._entities("local.came")]
         queues = self._queues_of("nic", "queue", of_nic) + self._guest_rings()
-        queues += self._queues_of("split", "port", own)
-        queues += self._queues_of("ring", "port", own)
-        queues += self._queues_of("list", "local", lists)
-        queues += self._of_vcpus("guest", "read", "socket_dropped", "unread", _SOCKETS)
-        if self._is_work:
-            queues += self._of_vcpus("work", "started", "dropped", "inside", _WORK)
-        queues += self._queues_of("out", "tx", [self._of_path(name) for name in self._entities("tx.taken")])
-        return [*queues, *self._nic_transmits()]
+        for place, kind in (("split", "port"), ("ring", "port"), ("list", "local"), ("socket", "guest")):
+            queues += self._queues_of(place, kind)
+        queues += self._queues_of("work", "work") if self._is_work else []
+        return [*queues, *self._queues_of("out", "tx"), *self._nic_transmits()]
 
     def _guest_rings(self) -> list[_Queue]:
         """The receive rings of passed-through ports and functions, each served by the vCPU of its port."""
@@ -459,11 +453,13 @@ class _Path:
         mine = [name in servers and self._of_path(servers[name]) for name in self._entities("queue.taken")]
         return [replace(queue, server=servers[queue.name]) for queue in self._queues_of("nic", "queue", mine)]
 
-    def _queues_of(self, place: str, kind: str, mine: list[bool]) -> list[_Queue]:
+    def _queues_of(self, place: str, kind: str, mine: Sequence[bool] = ()) -> list[_Queue]:
+        """The queues at a place that are on the path, by default those of the VMs on it."""
         form = _QUEUES[place]
         if not self._has(kind, form.dropped, form.inside):
             return []
         names = self._entities(f"{kind}.{form.taken}")
+        mine = mine or [self._of_path(name) for name in names]
         counts, drops = self._grown(f"{kind}.{form.taken}"), self._by_slice(f"{kind}.{form.dropped}")
         levels = self._levels(f"{kind}.{form.inside}")
         rooms = self._last(f"{kind}.{form.capacity}") or [0] * len(names)
@@ -475,11 +471,7 @@ class _Path:
                 resource=form.resource,
                 name=name,
                 words=form.words,
-                server=worlds[owners[index]]
-                if owners[index] >= 0
-                else self._list_server(name)
-                if place == "list"
-                else "",
+                server=worlds[owners[index]] if owners[index] >= 0 else self._server(place, name),
                 drops=drops[:, index],
                 waiting=levels[:, index],
                 taken=int(counts[index]),
@@ -490,33 +482,15 @@ class _Path:
             if mine[index] and counts[index] + drops[:, index].sum()
         ]
 
-    def _list_server(self, port: str) -> str:
-        """The transmit context of the VM of a vNIC, which serves its receive list."""
-        vm = port.rpartition(".")[0]
+    def _server(self, place: str, name: str) -> str:
+        """The context that serves a queue whose owner is not counted: a vCPU serves its own queues."""
+        if place in ("socket", "work"):
+            return name
+        vm = name.rpartition(".")[0]
         worlds = self._entities("networld.used_ps")
         owners = zip(self._entities("tx.context"), self._last("tx.context"), strict=True)
-        return next((worlds[owner] for queue, owner in owners if owner >= 0 and queue.startswith(f"{vm}.")), "")
-
-    def _of_vcpus(self, kind: str, taken: str, dropped: str, inside: str, form: _Form) -> Iterator[_Queue]:
-        """Queues of the vCPUs on the path; each vCPU serves its own queues."""
-        if not self._has(kind, dropped, inside):
-            return
-        counts, drops = self._grown(f"{kind}.{taken}"), self._by_slice(f"{kind}.{dropped}")
-        levels = self._levels(f"{kind}.{inside}")
-        for index, name in enumerate(self._entities(f"{kind}.{taken}")):
-            if self._of_path(name) and counts[index] + drops[:, index].sum():
-                yield _Queue(
-                    place=kind if kind == "work" else "socket",
-                    resource=form.resource,
-                    name=name,
-                    words=form.words,
-                    server=name,
-                    drops=drops[:, index],
-                    waiting=levels[:, index],
-                    taken=int(counts[index]),
-                    room=0,
-                    key=form.key,
-                )
+        serving = (worlds[owner] for queue, owner in owners if owner >= 0 and queue.startswith(f"{vm}."))
+        return next(serving, "") if place == "list" else ""
 
     def _nic_transmits(self) -> Iterator[_Queue]:
         """Transmit rings of physical NICs with drops; the wire empties them."""
@@ -923,8 +897,6 @@ class _Form:
     server: str = ""
 
 
-_SOCKETS: Final = _Form("socket", "the sockets read on")
-_WORK: Final = _Form("context", "the work of")
 _QUEUES: Final = {
     "nic": _Form("ring", "the receive ring", "rx_ring of the NIC", server="netpoll"),
     "split": _Form(
@@ -948,6 +920,8 @@ _QUEUES: Final = {
         server="vcpu",
     ),
     "list": _Form("list", "the receive list of", taken="came", server="networld"),
+    "socket": _Form("socket", "the sockets read on", taken="read", dropped="socket_dropped", inside="unread"),
+    "work": _Form("context", "the work of", taken="started"),
     "out": _Form("ring", "the transmit queue", "tx_ring of the VM", server="networld"),
 }
 """Queues by place of loss."""

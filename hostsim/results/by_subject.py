@@ -11,7 +11,7 @@ import numpy as np
 from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
-from hostsim.results.metrics.functions import Metric, late_borders
+from hostsim.results.metrics.functions import Metric, condensed
 from hostsim.results.metrics.subject import (
     IN_PART,
     KINDS,
@@ -125,7 +125,7 @@ def subject_frame(results: MeasuredRuns, kind: str, at: AxisValues | None = None
     cells: list[dict[str, object]] = []
     notes: dict[str, None] = {}
     for row in rows.to_dict("records"):
-        record = _condensed(results.record_of(str(row["point"]), int(row["replication"])))
+        record = condensed(results.record_of(str(row["point"]), int(row["replication"])))
         own = {name: row[name] for name in (*axes, "replication")}
         for name in subjects(record, kind):
             values = {metric.name: _value(metric, record, Subject(kind, name), notes) for metric in measures}
@@ -168,12 +168,6 @@ def _value(metric: Metric, record: RunRecord, subject: Subject, notes: dict[str,
     except InputError as error:
         notes[f"{subject.name}: {error}"] = None
         return math.nan
-
-
-def _condensed(record: RunRecord) -> RunRecord:
-    """The record with the boundaries that measures need."""
-    kept = sorted({0, record.cut, *late_borders(record), len(record.instants_ps) - 1})
-    return record.thinned(kept, kept.index(record.cut))
 
 
 def _esxtop_columns(kind: str) -> list[str]:
@@ -311,7 +305,7 @@ def require_subject(results: MeasuredRuns, names: Sequence[str], read: Mapping[_
     subjects_of = {name: subject for name in names if (subject := parted(parsed(name)[1])[0])}
     if subjects_of:
         by_run = read or {}
-        records = [_condensed(by_run.get(key) or results.record_of(*key)) for key in _first_runs(results)]
+        records = [condensed(by_run.get(key) or results.record_of(*key)) for key in _first_runs(results)]
         for name, subject in subjects_of.items():
             _require_known(records, CATALOGUE[parsed(name)[0]], subject)
 
@@ -382,7 +376,7 @@ def columns_of(results: MeasuredRuns, names: Sequence[str]) -> dict[str, list[fl
 
     def take(key: _Key) -> RunRecord:
         record = results.record_of(*key)
-        short = _condensed(record)
+        short = condensed(record)
         values[key] = [CATALOGUE[name].evaluate(record if has_parts else short) for name in names]
         return short
 
@@ -416,7 +410,7 @@ def packed_subjects(record: RunRecord) -> Packed:
     kind = next((kind for kind in ("group", "traffic") if len(subjects(record, kind)) > 1), None)
     if kind is None:
         return Packed((), np.empty((0, len(SHOWN))))
-    short, notes = _condensed(record), dict[str, None]()
+    short, notes = condensed(record), dict[str, None]()
     names = subjects(record, kind)
     numbers = [
         [

@@ -44,14 +44,12 @@ Names = Mapping[str, AxisNames]
 
 
 def _axis_label(names: Names, axis: str) -> str:
-    axis_names = names.get(axis)
-    return axis_names.label if axis_names and axis_names.label else spelt(axis)
+    return names.get(axis, AxisNames()).label or spelt(axis)
 
 
 def _value_name(names: Names, axis: str, value: Scalar) -> str:
     """The name of a value: ``NUMA I/O on``, or ``rate = 30 kpps`` without one."""
-    axis_names = names.get(axis)
-    label = axis_names.values.get(str(value)) if axis_names else None
+    label = names.get(axis, AxisNames()).values.get(str(value))
     return f"{_axis_label(names, axis)} = {value}" if label is None else label
 
 
@@ -142,8 +140,7 @@ class FigureSpec:
 
     def tick(self, axis: str, text: str) -> str:
         """Name of a value on an axis, by its text."""
-        axis_names = self.axes.get(axis)
-        return axis_names.values.get(text, text) if axis_names else text
+        return self.axes.get(axis, AxisNames()).values.get(text, text)
 
 
 @dataclass(frozen=True)
@@ -200,8 +197,7 @@ class TableSpec:
 
     def row_name(self, value: Scalar) -> str:
         """Name of a row of a table of metrics."""
-        axis_names = self.axes.get(self.x)
-        return axis_names.values.get(str(value), str(value)) if axis_names else str(value)
+        return self.axes.get(self.x, AxisNames()).values.get(str(value), str(value))
 
 
 Figure = FigureSpec | AnswersSpec | TableSpec
@@ -233,5 +229,4 @@ def measures_of_subjects(figures: Iterable[Figure]) -> list[str]:
 
 def point_name(names: Names, axis: str, value: Scalar) -> str:
     """The name of a value of a point: ``splitRxMode``, or ``rate=30 kpps`` without one."""
-    axis_names = names.get(axis)
-    return axis_names.values.get(str(value), f"{axis}={value}") if axis_names else f"{axis}={value}"
+    return names.get(axis, AxisNames()).values.get(str(value), f"{axis}={value}")

@@ -7,7 +7,6 @@ import json
 import math
 import platform
 import sys
-import uuid
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hostsim.config.files import write_whole
 from hostsim.config.quantity import common_unit, number_in
 from hostsim.engine import compiled
 from hostsim.engine.record import AxisValues, FloatArray, RunRecord, Scalar
@@ -255,19 +255,11 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
         StoreError: the file cannot be written.
     """
     arrow = pa.Table.from_pandas(table, preserve_index=False)
-    for name in _ATTRIBUTES:
-        text = json.dumps(table.attrs.get(name, {}))
-        arrow = arrow.replace_schema_metadata({**arrow.schema.metadata, f"hostsim.{name}": text})
-    unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            pq.write_table(arrow, unfinished, compression="zstd")
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(f"{path}: the table cannot be written: {error}") from error
+    attributes = {f"hostsim.{name}": json.dumps(table.attrs.get(name, {})) for name in _ATTRIBUTES}
+    content = pa.BufferOutputStream()
+    arrow = arrow.replace_schema_metadata({**arrow.schema.metadata, **attributes})
+    pq.write_table(arrow, content, compression="zstd")
+    write_whole(path, content.getvalue().to_pybytes())
 
 
 def read_table(path: Path) -> pd.DataFrame:

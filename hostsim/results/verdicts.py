@@ -30,6 +30,7 @@ __all__ = [
     "awaiting_words",
     "band_text",
     "ends_text",
+    "finite",
     "headings",
     "interval_cell",
     "interval_text",
@@ -339,12 +340,13 @@ def interval_cell(verdict: Verdict) -> str:
     return DETERMINISTIC if verdict.equal_replications and is_number else interval_text(verdict)
 
 
+def finite(value: float | None) -> float | None:
+    """A number for strict JSON: None if it is absent or infinite."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
 def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, object]]:
     """The verdicts as plain values for strict JSON: an absent or infinite number is None."""
-
-    def finite(value: float | None) -> float | None:
-        return None if value is None or not math.isfinite(value) else float(value)
-
     return [
         {
             "claim": verdict.expectation.name,

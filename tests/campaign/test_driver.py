@@ -18,9 +18,10 @@ import pytest
 from toy_runs import Bisection, answered_record, plan, point, requests_record, simulate, tasks, toy_record
 
 from hostsim.campaign.driver import Costs, Outcome, Progress, preview, run_together
-from hostsim.campaign.store import Store, condensed, is_same_run
+from hostsim.campaign.store import Store, is_same_run
 from hostsim.engine.record import RunRecord
 from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.functions import condensed
 from hostsim.results.table import WALL_CLOCK, write_table
 from hostsim.scenario.plan import Plan, RecordKey, Task
 from hostsim.units import SECOND
