@@ -58,7 +58,7 @@ def plan_with_looks(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = Tru
         return plan
     maker.distinct(task.point for task in plan.tasks)
     reds = known_red() if fidelity.quick else {}
-    judged = [entry for entry in scenario.expectations if _has_runs(entry) and entry.name not in reds]
+    judged = [entry for entry in scenario.expectations if entry.form.needs_runs and entry.name not in reds]
     looks = [InterimAnalysis(scenario, entry, maker, fidelity) for entry in judged]
     return replace(plan, searches=(*plan.searches, *looks))
 
@@ -186,11 +186,3 @@ def _futile(verdict: Verdict, count: int, last: int) -> str:
     if not is_futile(interval, verdict.expectation.band, last, verdict.bound):
         return ""
     return f"undecided after {count} replications, and also after {last} if mean and deviation do not change"
-
-
-def _has_runs(expectation: Expectation) -> bool:
-    return isinstance(expectation.form, Find) or bool(expectation.form.required_points()) or _is_of_others(expectation)
-
-
-def _is_of_others(expectation: Expectation) -> bool:
-    return isinstance(getattr(expectation.form, "of", None), str)

@@ -1,6 +1,6 @@
 """The plan of a campaign as values: points, runs, searches that request further runs, and their limits.
 
-`hostsim.scenario.planner` makes plans. This module imports nothing of hostsim, as the command line reads its limits.
+`hostsim.scenario.planner` makes plans. It imports no reader of scenarios, as commands that only read stored runs need none.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from hostsim.errors import InputError
+
 if TYPE_CHECKING:
     from hostsim.config.host import PointSpec
     from hostsim.engine.record import AxisValues, RunRecord, Scalar
-    from hostsim.errors import InputError
     from hostsim.results.search_answer import SearchAnswer
     from hostsim.scenario.axis import PointKey
     from hostsim.scenario.scenario import Scenario
@@ -241,8 +242,6 @@ class PointMaker:
 
     def _shortened(self, values: AxisValues, length_ps: int) -> Point:
         """The point with a shorter length; of full length if its traffic needs that, or with ``--thorough``."""
-        from hostsim.errors import InputError
-
         if self.thorough:
             return self.point(values)
         try:
@@ -283,8 +282,6 @@ class PointMaker:
 
     def _simulated(self, values: AxisValues) -> str | None:
         """Hash of the simulation at these values; None if the point is impossible."""
-        from hostsim.errors import InputError
-
         try:
             return self.point(values).simulated
         except InputError:
@@ -316,8 +313,6 @@ class PointMaker:
         if self._ensemble is not None:
             if replication not in self._hosts:
                 self._hosts[replication] = self._ensemble.changed(self._scenario, replication)
-            from hostsim.errors import InputError
-
             try:
                 spec, _ = self._spec(self._hosts[replication], point.axes, point.spec.length)
             except InputError as error:

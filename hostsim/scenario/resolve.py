@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -169,14 +169,13 @@ class Resolver:
         name = self.part_name(tree, key)
         if not isinstance(name, str):
             return None
+        parts: dict[KeyPath, Callable[[str, KeyPath, Changes], Part[Any]]] = {
+            ("platform",): self.parts.platform,
+            ("hardware",): self.parts.hardware,
+            ("peer",): self.parts.peer,
+        }
         try:
-            if key == ("platform",):
-                return self.parts.platform(name, key, changes)
-            if key == ("hardware",):
-                return self.parts.hardware(name, key, changes)
-            if key == ("peer",):
-                return self.parts.peer(name, key, changes)
-            return self.parts.guest(name, key, changes)
+            return parts.get(key, self.parts.guest)(name, key, changes)
         except InputError as error:
             raise InputError(tree.located(key, error)) from None
 
@@ -323,7 +322,9 @@ class _PointBuilder:
             )
             judged = effects(self._tree, self._file, platform, spec, threads)
             simulated = self._simulated(spec, judged, platform)
-            judged |= self._plugin_effects(spec)
+            for plugin in self._registry.plugins:
+                unused = "" if plugin in spec.plugins else f"{plugin.file}: this plug-in is not used"
+                judged[f"--plugin {plugin.file}"] = unused
         warnings = tuple(dict.fromkeys(self.warnings))
         faults = tuple(map(self._resolver.with_remedy, self.faults))
         return Resolution(spec, faults, warnings, judged, tuple(dict.fromkeys(notices)), simulated)
@@ -484,13 +485,6 @@ class _PointBuilder:
         entries += [self._registry.of("control_loop")[choice.name] for choice in loops.values()]
         used = {entry.plugin.digest for entry in entries if entry.plugin is not None}
         return tuple(plugin for plugin in self._registry.plugins if plugin.digest in used)
-
-    def _plugin_effects(self, spec: PointSpec) -> dict[str, str]:
-        """Loaded plug-ins, each with the warning that it is unused or with an empty text."""
-        return {
-            f"--plugin {plugin.file}": "" if plugin in spec.plugins else f"{plugin.file}: this plug-in is not used"
-            for plugin in self._registry.plugins
-        }
 
     def _is_faulty(self, path: KeyPath) -> bool:
         shown = dotted(path)

@@ -12,7 +12,6 @@ from typing import Any
 from hostsim.config.plugin import PluginSpec
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.plugin.source import read_plugins
-from hostsim.results.expect import Expectation, Ratio
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import predictions, shipped
@@ -110,7 +109,7 @@ def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:
         name = waiting.pop()
         if name not in needed:
             needed.add(name)
-            waiting += _parts(by_name[name])
+            waiting += by_name[name].form.others()
     return dataclasses.replace(
         scenario, expectations=tuple(entry for entry in scenario.expectations if entry.name in needed)
     )
@@ -135,8 +134,3 @@ def _is_pattern(subject: str, files: Mapping[str, Path]) -> bool:
 
 def _names(scenario: Scenario) -> list[str]:
     return [expectation.name for expectation in scenario.expectations]
-
-
-def _parts(expectation: Expectation) -> list[str]:
-    form = expectation.form
-    return [part for part in (form.of, form.to) if isinstance(part, str)] if isinstance(form, Ratio) else []

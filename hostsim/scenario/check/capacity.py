@@ -181,16 +181,6 @@ def _(flow: MulticastSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
 
 
 @_faults.register
-def _(flow: WorkSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
-    return _worker_faults(host, path, flow)
-
-
-@_faults.register
-def _(flow: BridgedSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
-    return _bridge_faults(host, path, flow)
-
-
-@_faults.register
 def _(flow: UdpStreamSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
     return _number_faults(host, path, flow) or _datagram_faults(host, path, flow)
 
@@ -255,7 +245,8 @@ def _stream_faults(
         yield host.tree.fault((*path, pace), "is more than the wire carries", allowed)
 
 
-def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fault]:
+@_faults.register
+def _bridge_faults(flow: BridgedSpec, path: KeyPath, host: _Host) -> Iterator[Fault]:
     """Faults of a bridge: its vNICs, and frames on both switches and their uplinks."""
     tree, file = host.tree, host.file
     for group in flow.to:
@@ -335,7 +326,8 @@ def _forwarder_faults(host: _Host, path: KeyPath, flow: BridgedSpec, group: str)
         yield tree.fault((*path, "forwarded_by"), message, allowed)
 
 
-def _worker_faults(host: _Host, path: KeyPath, flow: WorkSpec) -> Iterator[Fault]:
+@_faults.register
+def _worker_faults(flow: WorkSpec, path: KeyPath, host: _Host) -> Iterator[Fault]:
     """Faults of CPU work on more vCPUs than a VM has."""
     least = min(host.groups[group].vcpus for group in flow.to)
     if flow.vcpus != "all" and flow.vcpus > least:

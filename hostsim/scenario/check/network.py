@@ -354,13 +354,12 @@ def _switch_faults(
     switch: str,
 ) -> Iterator[Fault]:
     """Faults of VMs on different switches, and of packets that are too large."""
-    for names, vnic in ((flow.sender, flow.vnic), (flow.to, flow.to_vnic)):
-        for name in names:
-            other = groups[name].networks[vnic]
-            if other != switch:
-                message = f"is on another virtual switch, {other}, with this vNIC"
-                yield tree.fault((*path, "to"), message, f"groups with a vNIC on {switch}", given=repr(name))
-                return
+    for _, name, vnic in _ends(flow):
+        other = groups[name].networks[vnic]
+        if other != switch:
+            message = f"is on another virtual switch, {other}, with this vNIC"
+            yield tree.fault((*path, "to"), message, f"groups with a vNIC on {switch}", given=repr(name))
+            return
     for name in flow.sender:
         policy = local_policy(switches[switch], name)
         if policy:

@@ -270,10 +270,6 @@ class Bisection:
     def _is_whole(self, point: Point) -> bool:
         return point.spec.length >= self._maker.length_ps
 
-    def _probe(self, value: int, replication: int) -> Point:
-        """The point for a short probe."""
-        return self._swept_point(value, replication) or self._maker.probe(self._axes(value))
-
     def _swept_point(self, value: int, replication: int) -> Point | None:
         """A point of the sweep with enough replications, or None."""
         if value not in self._swept:
@@ -360,7 +356,7 @@ class Bisection:
             value = min(near_by, key=lambda size: (abs(size - value), size), default=value)
         if why is not _Step.BISECT or state.is_close or state.is_corrected or value in silent:
             return value, self._point(value)
-        return value, self._probe(value, replication)
+        return value, self._swept_point(value, replication) or self._maker.probe(self._axes(value))
 
     def looked(self, replication: int, done: Records) -> dict[int, Point]:
         """Probed values of a replication and of earlier searches, each with its point."""

@@ -160,16 +160,15 @@ def read_figure(
         at = look.point(part.at, (*path, "at"), without=(part.x,))
         return TableSpec(name, (), part.x, part.columns, at, part.title, part.size, _names(look, (part.x, *at)))
     assert part.y is not None
+    x, y = part.x, of_subject_name(part.y, part.of)
     part = part.model_copy(
         update={
-            "y": of_subject_name(part.y, part.of),
+            "y": y,
             "stack": tuple(of_subject_name(metric, part.of) for metric in part.stack),
         }
     )
-    assert part.x is not None
-    assert part.y is not None
     unit = _check_metrics(part, look, path)
-    drawn = (part.x, *part.series)
+    drawn = (x, *part.series)
     for axis in part.series:
         look.axis(axis, (*path, "series"))
     if len(set(drawn)) < len(drawn):
@@ -179,8 +178,8 @@ def read_figure(
     limits = (look.bound(limit, "ratio" if part.to else unit, (*path, "line")) for limit in part.line)
     return FigureSpec(
         name,
-        part.x,
-        part.y,
+        x,
+        y,
         part.series,
         at,
         "bar" if part.kind == "bar" else "line",
