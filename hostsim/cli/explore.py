@@ -84,16 +84,16 @@ def _results_of(
             raise InputError(
                 Fault("options of a run cannot be combined with a folder of results", "", given, "a scenario")
             )
-        places = [folder] if (folder / "results.json").is_file() else sorted(_inside(folder)) or [folder]
+        places = (
+            [folder]
+            if (folder / "results.json").is_file()
+            else sorted(file.parent for file in folder.glob("*/results.json")) or [folder]
+        )
         return [(folder_of_results, api.open_results(folder_of_results)) for folder_of_results in places]
     kept = Path(options.results, subject)
     if not any(changes) and (kept / "results.json").is_file() and not _is_scenario(subject):
         return [(kept, api.open_results(kept, options.results))]
     return [_run(subject, options, changes, root)]
-
-
-def _inside(folder: Path) -> list[Path]:
-    return [file.parent for file in folder.glob("*/results.json")]
 
 
 def _is_scenario(subject: str) -> bool:

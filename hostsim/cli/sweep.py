@@ -244,11 +244,9 @@ def plot(
     options: RunOptions = context.obj
     from hostsim import api
     from hostsim.results.folder import read
-    from hostsim.results.integrity import confined
     from hostsim.results.metrics.subject import of_subject_name, parsed
-    from hostsim.views.plots.style import KINDS, save
     from hostsim.views.plots.time_series import draw_warm_up, longest_warm_up
-    from hostsim.views.report.folder import draw_figures
+    from hostsim.views.report.folder import draw_figures, save_figure
 
     if y is None and (x or of or by or at):
         given = "--x, --of, --by and --at"
@@ -263,9 +261,7 @@ def plot(
     for folder in _folders(subject, results, context):
         if warm_up:
             record = longest_warm_up(api.open_results(folder, kept))
-            for kind in KINDS:
-                confined(folder, folder / "figures" / f"warm-up.{kind}")
-            for file in save(draw_warm_up(record), folder / "figures" / "warm-up", pdf=pdf):
+            for file in save_figure(draw_warm_up(record), folder, "warm-up", pdf=pdf):
                 typer.echo(file)
             continue
         loaded = api.open_results(folder, kept) if y is not None and parsed(y)[1] else read(folder)
@@ -285,9 +281,9 @@ def _drawn(
     results: Results, folder: Path, x: str | None, y: str, by: Sequence[str], at: Mapping[str, str], *, pdf: bool
 ) -> tuple[Path, ...]:
     """Draw a measure against an axis into the figures of a folder."""
-    from hostsim.results.integrity import confined
     from hostsim.results.table import as_written
-    from hostsim.views.plots.style import KINDS, figure_of, save
+    from hostsim.views.plots.style import figure_of
+    from hostsim.views.report.folder import save_figure
 
     runs = as_written(results.table)
     varied = [axis for axis in results.axes if axis not in (*by, *at) and runs[axis].nunique() > 1]
@@ -295,9 +291,7 @@ def _drawn(
         raise InputError(Fault("has no axis to draw against", given=results.scenario, allowed="a run with an axis"))
     axes = results.plot(x=x or (varied or results.axes)[0], y=y, by=tuple(by), at=at or None)
     name = "-".join([y.replace(" ", "-"), *by])
-    for kind in KINDS:
-        confined(folder, folder / "figures" / f"{name}.{kind}")
-    return save(figure_of(axes), folder / "figures" / name, pdf=pdf)
+    return save_figure(figure_of(axes), folder, name, pdf=pdf)
 
 
 def report(

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "as_csv",
     "plain_csv",
+    "plain_json",
     "read",
     "rerun_command",
     "write",
@@ -120,7 +121,7 @@ def write(results: Results, folder: Path) -> list[Path]:
     files = [folder / f"{name}.parquet" for name in names]
     files.insert(1, write_whole(confined(folder, folder / "table.csv"), as_csv(results.table).encode()))
     kept = {
-        _KEYS.get(entry.name, entry.name): _plain(getattr(results, entry.name))
+        _KEYS.get(entry.name, entry.name): plain_json(getattr(results, entry.name))
         for entry in dataclasses.fields(Results)
         if entry.name not in (*_FRAMES, *_OPTIONAL, "records")
     }
@@ -227,19 +228,19 @@ def plain_csv(frame: pd.DataFrame) -> str:
     return shown.rename(columns=harmless).to_csv(index=False, lineterminator="\n")
 
 
-def _plain(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """The value for strict JSON; non-finite numbers become null."""
     if isinstance(value, Enum):
         return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
+        fields = {entry.name: plain_json(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
         if isinstance(value, Verdict) and value.prediction is None:
             del fields["prediction"]  # the value was not requested
         return {"form": type(value).__name__} | fields if type(value).__name__ in TAGGED else fields
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain_json(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_plain(item) for item in value]
+        return [plain_json(item) for item in value]
     if hasattr(value, "item"):  # a number of numpy
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

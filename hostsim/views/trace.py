@@ -15,7 +15,6 @@ from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.config.host import PointSpec
 from hostsim.engine.probe import Level
 from hostsim.engine.random_stream import Streams
-from hostsim.engine.ring import Ring
 from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import World, WorldState
 from hostsim.model.host import Host
@@ -255,37 +254,24 @@ def _levels(host: Host) -> list[_Level]:
     levels.append(_value("host", "tuning", "dense mode", host.dense_mode.state))
     levels.append(_value("host", "tuning", "NUMA I/O", host.numa_io.state))
     owned = {queue.name for vm in host.vms for device in vm.devices for queue in device.rings}
-    levels += [_unsettled(queue) if queue.name in owned else _settled(queue) for queue in host.queues]
+    # A guest's driver polls the rings that it owns. They are read up to its last poll: its packets reach the wire at the
+    # end of its burst, so replies may precede frames that the recorder would take off the wire. Settling others for
+    # their tracks changes no result.
+    for queue in host.queues:
+        waiting = queue.ring.waiting if queue.name in owned else queue.waiting
+        levels.append((Track("NICs", queue.name, "receive ring", "frames"), waiting))
+    # These rings are not settled, since senders would see drops before the consumer does.
     for port in _switch_ports(host):
         name = port.vnic.name
         if port.split is not None:
-            levels.append(_waiting(Track("vNICs", name, "port queue", "packets"), port.split.ring))
-        levels.append(_waiting(Track("vNICs", name, "receive ring", "packets"), port.vnic.ring))
-    levels += [_waiting(Track("vNICs", queue.name, "transmit ring", "packets"), queue.ring) for queue in host.transmits]
+            levels.append((Track("vNICs", name, "port queue", "packets"), port.split.ring.waiting))
+        levels.append((Track("vNICs", name, "receive ring", "packets"), port.vnic.ring.waiting))
+    levels += [(Track("vNICs", tx.name, "transmit ring", "packets"), tx.ring.waiting) for tx in host.transmits]
     return levels
 
 
 def _value(group: str, owner: str, name: str, level: Level) -> _Level:
     return Track(group, owner, name, ""), lambda _: level.value
-
-
-def _settled(queue: RxQueue) -> _Level:
-    """Track of the frames in a NIC's receive ring; settling the ring for it changes no result."""
-    return Track("NICs", queue.name, "receive ring", "frames"), queue.waiting
-
-
-def _unsettled(queue: RxQueue) -> _Level:
-    """Track of the frames in a receive ring that a guest's driver polls, up to its last poll.
-
-    A guest's packets reach the wire at the end of its burst, so replies may precede frames that the recorder would take
-    off the wire.
-    """
-    return Track("NICs", queue.name, "receive ring", "frames"), queue.ring.waiting
-
-
-def _waiting(track: Track, ring: Ring[Any]) -> _Level:
-    """Reader of a ring that must not be settled, since senders would see drops before the consumer does."""
-    return track, ring.waiting
 
 
 _GROUPS = ("host", "NICs", "vNICs")

@@ -27,6 +27,7 @@ from hostsim.lab.calibration.posterior import LEAST as LEAST_MEMBERS
 from hostsim.lab.calibration.posterior import require_library
 from hostsim.lab.calibration.prior import Evaluated
 from hostsim.lab.calibration.summary import LEAST_MOVED, QUANTILES, Learnt, Summary, summarize
+from hostsim.results.folder import plain_json
 from hostsim.results.table import as_numbers
 from hostsim.scenario.cost_model import Constant, part_constants
 from hostsim.scenario.scenario import Scenario
@@ -207,7 +208,7 @@ class Calibrated:
         """
         folder = self.joint.folder
         write_ensemble(folder / "ensemble.csv", self.ensemble)
-        text = json.dumps(_finite(self.as_json()), indent=1, allow_nan=False, default=str)
+        text = json.dumps(plain_json(self.as_json()), indent=1, allow_nan=False, default=str)
         write_whole(folder / "summary.json", (text + "\n").encode())
         save(figure_of(self.draw()), folder / "residuals", pdf=True)
         return write_parts(self.host.scenario, self.ensemble, self.centre, folder, reason)
@@ -252,15 +253,6 @@ def _residuals(joint: Joint) -> list[Residual]:
             low, median, high = (float(end) for end in np.quantile(finite, QUANTILES, method="weibull"))
             residuals.append(Residual(observation.name, observation.centre, observation.half, low, median, high))
     return residuals
-
-
-def _finite(value: Any) -> Any:
-    """The value for strict JSON, with None for NaN."""
-    if isinstance(value, Mapping):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 @dataclass(frozen=True)

@@ -85,10 +85,7 @@ class Prior:
         """
         if self.words:
             return np.asarray(np.minimum(np.floor(shares * len(self.words)), len(self.words) - 1))
-        ends = np.array([self.low, self.value, self.high])
-        knots = np.array([0.0, 0.5, 1.0])
-        if self.value in (self.low, self.high):
-            ends, knots = ends[[0, 2]], knots[[0, 2]]
+        ends, knots = self._knots
         if self.is_logarithmic:
             values = np.exp(np.interp(shares, knots, np.log(ends)))
         else:
@@ -105,6 +102,13 @@ class Prior:
         """True if the stated value is an end of the range."""
         return not self.words and self.value in (self.low, self.high)
 
+    @property
+    def _knots(self) -> tuple[list[float], list[float]]:
+        """Numbers whose shares of the probability are stated, and these shares."""
+        if self.is_one_sided:
+            return [self.low, self.high], [0.0, 1.0]
+        return [self.low, self.value, self.high], [0.0, 0.5, 1.0]
+
     def at(self, variable: float) -> float:
         """The number at a standard normal variable; at 0 the stated value, which is the median or an end of the range."""
         share = float(ndtr(variable))
@@ -119,9 +123,7 @@ class Prior:
         """
         if self.words:
             return float(ndtri((value + 0.5) / len(self.words)))
-        ends, knots = [self.low, self.value, self.high], [0.0, 0.5, 1.0]
-        if self.is_one_sided:
-            ends, knots = [self.low, self.high], [0.0, 1.0]
+        ends, knots = self._knots
         if self.is_logarithmic:
             share = float(np.interp(np.log(max(value, self.low)), np.log(ends), knots))
         else:

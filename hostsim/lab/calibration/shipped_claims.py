@@ -24,7 +24,6 @@ from hostsim.lab.calibration.observation import Observation, observations_of
 from hostsim.lab.calibration.posterior import BAND_SD
 from hostsim.lab.calibration.prior import Design, Subjects, priors_of
 from hostsim.lab.calibration.summary import QUANTILES
-from hostsim.results.expect import Expectation, Ratio
 from hostsim.scenario.cost_model import scenario_inputs, shipped_constants
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
@@ -203,7 +202,8 @@ def prepare_shipped(
         The fit, and the initial variables of the shipped host.
     """
     forms = {entry.name: entry for name in shipped() for entry in load(name).expectations if entry.is_claim}
-    names = [name for name, entry in forms.items() if _is_asked(entry)]
+    # rules are true by construction, and ratios of two claims follow from claims that are themselves fitted
+    names = [name for name, entry in forms.items() if entry.kind != "rule" and not entry.form.others()]
     entries = [
         (claims()[entry.name].experiment, entry)
         for scenario, own in select(*names)
@@ -225,11 +225,6 @@ def prepare_shipped(
     start = np.array([prior.variable(constants[prior.name].value) for prior in priors])
     fixed = frozenset(prior.name for prior in priors if FACTORS in prior.name) | read_fixed()
     return BestFit(runs, priors, tuple(observations), report, seed, fixed), start
-
-
-def _is_asked(entry: Expectation) -> bool:
-    """False for rules, which are true by construction, and for a ratio of two claims that are themselves fitted."""
-    return entry.kind != "rule" and not (isinstance(entry.form, Ratio) and isinstance(entry.form.of, str))
 
 
 def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+from scipy.optimize import brentq
+
 __all__ = [
     "Cycle",
     "batch_wait",
@@ -86,18 +88,12 @@ def batch_wait(load: float, batch: int, cv2: float) -> float:
 
 
 def bulk_root(rate: float, most: int) -> float:
-    """The root in (0, 1) of ``r^(b+1) - (rate + 1) r + rate = 0``, by bisection; needs ``rate < most``."""
+    """The root in (0, 1) of ``r^(b+1) - (rate + 1) r + rate = 0``; needs ``rate < most``."""
 
     def equation(r: float) -> float:
         return float(r ** (most + 1) - (rate + 1) * r + rate)
 
-    low, high = 0.0, 1 - 1e-9  # positive at 0; negative just below the other root, 1
-    while high - low > 1e-15:
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if equation(middle) > 0 else (low, middle)
-    return (low + high) / 2
+    return float(brentq(equation, 0.0, 1 - 1e-9, xtol=1e-15))  # positive at 0; negative just below the other root, 1
 
 
 def bulk_wait(rate: float, most: int) -> float:

@@ -146,13 +146,8 @@ def batch_arrivals() -> Iterator[Oracle]:
             f"M^{batch}/{'D' if cv2 == 0 else 'M'}/1, load {load}",
             f"batches of {batch}, load {load}",
             (Quantity("mean sojourn, services", 1 + closed_form.batch_wait(load, batch, cv2)),),
-            _batch_host(load, batch, cv2, bursts),
+            _host(load / batch, bursts / batch, _sojourn, _service(cv2) | {"traffic__bursts__batch": str(batch)}),
         )
-
-
-def _batch_host(load: float, batch: int, cv2: float, bursts: float) -> Callable[[Streams, float], Sequence[float]]:
-    settings = _service(cv2) | {"traffic__bursts__batch": str(batch)}
-    return _host(load / batch, bursts / batch, _sojourn, settings)
 
 
 def bulk_service() -> Iterator[Oracle]:

@@ -211,7 +211,10 @@ def scenario_html(scenario: Scenario) -> str:
     parts += [note(warning) for warning in scenario.warnings]
     parts.append(paragraph(lengths))
     if scenario.axes:
-        rows = [(name, _lines(axis.paths), ", ".join(map(str, axis.values))) for name, axis in scenario.axes.items()]
+        rows = [
+            (name, Markup("<br>").join(axis.paths), ", ".join(map(str, axis.values)))
+            for name, axis in scenario.axes.items()
+        ]
         parts.append(table(("axis", "sets", "values"), rows))
     if scenario.expectations:
         expected = [
@@ -230,7 +233,3 @@ def scenario_html(scenario: Scenario) -> str:
         inputs = table(("input", "value", "range", "reason"), assumed)
         parts.append(details(f"{len(assumed)} unpublished inputs, assumed", inputs))
     return Markup("").join(parts)
-
-
-def _lines(texts: Iterable[str]) -> Markup:
-    return Markup("<br>").join(texts)

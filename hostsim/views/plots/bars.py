@@ -73,11 +73,7 @@ def draw_stacked_bars(
         for index, part in enumerate(parts):
             look = look_of(index)
             lengths = [values.get(part, 0.0) for _, values in bars]
-            drawn = ax.barh(
-                places, lengths, 0.72, ends, color=look.colour, edgecolor=PAPER, hatch=look.hatch, label=part
-            )
-            for bar in drawn:
-                bar.set_hatch_linewidth(0.45)
+            ax.barh(places, lengths, 0.72, ends, color=look.colour, edgecolor=PAPER, hatch=look.hatch, label=part)
             ends = [end + length for end, length in zip(ends, lengths, strict=True)]
         ax.set_yticks(places, names)
         ax.set_ylim(len(bars) - 0.5, -0.5)
@@ -141,7 +137,6 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
                 label=label,
             )
             for bar in bars:
-                bar.set_hatch_linewidth(0.45)
                 # if both are on the same side, the shorter bar is in front
                 bar.set_zorder(2 + 1 / (1 + abs(bar.get_width())))
         axes.axvline(base, color=INK, linewidth=0.8, zorder=4)

@@ -91,15 +91,8 @@ class Curve:
         ]
         return dict(zip(self.x, map(max, ends, widest or ends), strict=True))
 
-    def errors(self) -> list[list[float]]:
-        """Distances of the interval's ends from the mean, below and above; NaN without an interval of positive width."""
-        return self._errors(self.points)
-
-    def predicted_errors(self) -> list[list[float]]:
-        """Distances of the prediction interval's ends from the mean."""
-        return self._errors(self.predicted)
-
-    def _errors(self, intervals: Sequence[Interval]) -> list[list[float]]:
+    def errors(self, intervals: Sequence[Interval]) -> list[list[float]]:
+        """Distances of intervals' ends from the means, below and above; NaN without an interval of positive width."""
         ends = [
             (max(mean - p.low, 0.0), max(p.high - mean, 0.0)) if np.isfinite(p.half) and p.half else (np.nan, np.nan)
             for mean, p in zip(self.means, intervals, strict=True)
@@ -249,7 +242,7 @@ def _bars(
     label: str,
     bottoms: Sequence[float] | float = 0.0,
 ) -> None:
-    bars = axes.bar(
+    axes.bar(
         x,
         heights,
         width,
@@ -260,8 +253,6 @@ def _bars(
         hatch=look.hatch,
         label=label or None,
     )
-    for bar in bars:
-        bar.set_hatch_linewidth(0.45)
 
 
 def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
@@ -270,7 +261,7 @@ def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
         axes.errorbar(
             curve.x,
             curve.means,
-            yerr=curve.predicted_errors(),
+            yerr=curve.errors(curve.predicted),
             fmt="none",
             ecolor=colour,
             elinewidth=PREDICTED,
@@ -280,7 +271,7 @@ def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
         axes.errorbar(
             curve.x,
             curve.means,
-            yerr=curve.errors(),
+            yerr=curve.errors(curve.points),
             fmt="none",
             ecolor=colour,
             elinewidth=0.9,

@@ -81,6 +81,7 @@ RC: dict[Any, Any] = {
     "font.size": 8.0,
     "grid.color": GRID,
     "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.45,
     "legend.columnspacing": 1.4,
     "legend.fontsize": SMALL_POINTS,
     "legend.frameon": False,

@@ -6,6 +6,7 @@ import re
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hostsim.errors import InputError, StoreError
 from hostsim.results import folder as plain
@@ -15,7 +16,10 @@ from hostsim.results.results import Results
 from hostsim.views.plots.figure import draw
 from hostsim.views.plots.style import KINDS, figure_of, save
 
-__all__ = ["draw_figures", "drawn_figures", "write"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawn
+
+__all__ = ["draw_figures", "drawn_figures", "save_figure", "write"]
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -56,11 +60,19 @@ def draw_figures(results: Results, folder: Path, *, pdf: bool = False) -> list[P
     files: list[Path] = []
     for figure in results.figures:
         axes = draw(results.table, figure, published=results.verdicts, with_title=True)
-        name = _file_name(figure)
-        for kind in KINDS:
-            confined(folder, folder / "figures" / f"{name}.{kind}")
-        files += save(figure_of(axes), folder / "figures" / name, pdf=pdf)
+        files += save_figure(figure_of(axes), folder, _file_name(figure), pdf=pdf)
     return files
+
+
+def save_figure(drawn: Drawn, folder: Path, name: str, *, pdf: bool = False) -> tuple[Path, ...]:
+    """Write a figure into ``figures/`` below a results folder, but not through a link out of the folder.
+
+    Raises:
+        StoreError: a file leads out of the folder, or cannot be written.
+    """
+    for kind in KINDS:
+        confined(folder, folder / "figures" / f"{name}.{kind}")
+    return save(drawn, folder / "figures" / name, pdf=pdf)
 
 
 def drawn_figures(results: Results, folder: Path) -> dict[str, str]:
