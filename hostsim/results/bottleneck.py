@@ -23,7 +23,7 @@ import numpy as np
 
 from hostsim.engine.record import FloatArray, RunRecord
 from hostsim.errors import Fault, InputError
-from hostsim.results.metrics.subject import KINDS, Subject, groups_of, subject_of, subjects
+from hostsim.results.metrics.subject import KINDS, Subject, group_masks, groups_of, subject_of, subjects
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class _Flow:
     is_work: bool
     is_local: bool
     groups: int
-    """As bits; 0: all."""
+    """As bits; 0: none, -1: all."""
     octets: int
     packets: int
     """Delivered."""
@@ -334,7 +334,11 @@ class _Path:
             for index, name in enumerate(self._entities("tcp.window"))
         }
         counts = {counter: grown(counter) for counter in (*_FLOW, *(f"dropped_{kind}" for kind in _PLACES))}
-        users, groups, receivers = fixed("users"), fixed("groups"), self._last("flow.receivers") or [1] * len(names)
+        users, groups, receivers = (
+            fixed("users"),
+            group_masks(self._record),
+            self._last("flow.receivers") or [1] * len(names),
+        )
         for index, name in enumerate(names):
             own = {counter: values[index] for counter, values in counts.items()}
             lost = sum(own[f"dropped_{cause}"] for cause in _PLACES)
@@ -370,7 +374,7 @@ class _Path:
         if self._subject.kind == "traffic":
             return flow.name == self._subject.name
         group = self._subject.name.partition("[")[0]
-        return not flow.groups or bool(flow.groups >> groups_of(self._record).index(group) & 1)
+        return bool(flow.groups >> groups_of(self._record).index(group) & 1)
 
     @property
     def _is_work(self) -> bool:
@@ -387,7 +391,7 @@ class _Path:
         """VM groups of the traffic; None for all."""
         groups = groups_of(self._record)
         flows = [*self.flows, *self._senders]
-        if any(not flow.groups for flow in flows) or not flows:
+        if any(flow.groups <= 0 for flow in flows) or not flows:
             return None
         return [group for index, group in enumerate(groups) if any(flow.groups >> index & 1 for flow in flows)]
 

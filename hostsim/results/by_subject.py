@@ -16,6 +16,7 @@ from hostsim.results.metrics.subject import (
     IN_PART,
     KINDS,
     Subject,
+    group_masks,
     has,
     kinds_with,
     parsed,
@@ -406,20 +407,26 @@ SHOWN = (
 
 
 def packed_subjects(record: RunRecord) -> Packed:
-    """Measures of the VM groups of a finished run, or of its traffic entries if there is one group; empty if there is one of each."""
+    """Measures of the VM groups of a finished run, or of its traffic entries if there is one group; empty if there is one of each.
+
+    Of several traffic entries, those that VM groups share follow the groups, whose measures do not include them.
+    """
     kind = next((kind for kind in ("group", "traffic") if len(subjects(record, kind)) > 1), None)
     if kind is None:
         return Packed((), np.empty((0, len(SHOWN))))
     short, notes = condensed(record), dict[str, None]()
-    names = subjects(record, kind)
+    shown, entries = [(kind, name) for name in subjects(record, kind)], subjects(record, "traffic")
+    if kind == "group" and len(entries) > 1:
+        masks = zip(entries, group_masks(record), strict=True)
+        shown += [("traffic", name) for name, mask in masks if mask < 0 or mask.bit_count() > 1]
     numbers = [
         [
-            _value(CATALOGUE[name], short, Subject(kind, subject), notes) * _IN_US.get(CATALOGUE[name].unit, 1.0)
+            _value(CATALOGUE[name], short, Subject(*subject), notes) * _IN_US.get(CATALOGUE[name].unit, 1.0)
             for name in SHOWN
         ]
-        for subject in names
+        for subject in shown
     ]
-    return Packed(tuple((kind, subject) for subject in names), np.array(numbers, dtype=np.float64))
+    return Packed(tuple(shown), np.array(numbers, dtype=np.float64))
 
 
 def subjects_frame(runs: Iterable[tuple[str, Packed]]) -> pd.DataFrame:

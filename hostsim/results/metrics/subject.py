@@ -27,6 +27,7 @@ __all__ = [
     "SharedTrafficError",
     "Subject",
     "chosen",
+    "group_masks",
     "groups_of",
     "has",
     "kinds_with",
@@ -296,6 +297,26 @@ def groups_of(record: RunRecord) -> list[str]:
     return list(dict.fromkeys(name.partition("[")[0] for name in _vms(record)))
 
 
+def group_masks(record: RunRecord) -> list[int]:
+    """VM groups of each traffic entry as bits, in the order of `groups_of`; -1, all bits, if unknown.
+
+    0 for traffic of the VMkernel, and for traffic without packets, as of groups without VMs.
+    """
+    names = _entities(record, "flow.sent")
+    if "flow.groups" not in record.series:
+        return [-1] * len(names)
+    of_vmkernel = {world.rpartition(".")[0] for world in _entities(record, "vmkernel.used_ps")}
+    counters = [
+        record.series[f"flow.{counter}"].values[-1] for counter in ("sent", "out") if f"flow.{counter}" in record.series
+    ]
+    carried = np.sum(counters, axis=0)
+    masks = record.series["flow.groups"].values[-1]
+    return [
+        int(mask) or (0 if name in of_vmkernel or not packets else -1)
+        for name, mask, packets in zip(names, masks, carried, strict=True)
+    ]
+
+
 def _entities(record: RunRecord, counter: str) -> tuple[str, ...]:
     series = record.series.get(counter)
     return series.entities if series is not None else ()
@@ -396,9 +417,9 @@ class Subject:
         if group not in groups:
             return ()
         bit = 1 << groups.index(group)
-        masks = record.series["flow.groups"].values[-1]
-        own = [name for name, mask in zip(entries, masks, strict=True) if not mask or int(mask) & bit]
-        alone = [name for name, mask in zip(entries, masks, strict=True) if int(mask) == bit]
+        masks = group_masks(record)
+        own = [name for name, mask in zip(entries, masks, strict=True) if mask & bit]
+        alone = [name for name, mask in zip(entries, masks, strict=True) if mask == bit]
         if self.kind == "vm" and own and len([name for name in _vms(record) if name.startswith(f"{group}[")]) > 1:
             raise _shared(own, f"all VMs of {group}")
         if len(own) > len(alone):

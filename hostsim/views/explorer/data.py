@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import math
 import zlib
@@ -161,16 +162,16 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
 def _with_subjects(side: Side) -> Side:
     """Results with the main measures of VM groups or traffic entries as columns; unchanged if the runs are not stored."""
     subjects = side.results.subjects
-    shown = [
-        of_subject_name(measure, str(subject))
-        for subject, rows in subjects.groupby("subject", sort=False)
-        for measure in SHOWN
-        if rows[measure].fillna(0.0).ne(0.0).any()
-    ]
-    try:
-        return replace(side, results=side.results.with_measures(*shown))
-    except HostsimError:  # no stored record, or none with separate packet counts
-        return side
+    for is_qualified in (False, True):  # a VM group and a traffic entry may have the same name
+        shown = [
+            of_subject_name(measure, f"{kind} {subject}" if is_qualified else str(subject))
+            for (kind, subject), rows in subjects.groupby(["kind", "subject"], sort=False)
+            for measure in SHOWN
+            if rows[measure].fillna(0.0).ne(0.0).any()
+        ]
+        with contextlib.suppress(HostsimError):  # no stored record, or none with separate packet counts
+            return replace(side, results=side.results.with_measures(*shown))
+    return side
 
 
 def _texts(table: pd.DataFrame, tables: Iterable[pd.DataFrame], axis: str) -> list[str]:

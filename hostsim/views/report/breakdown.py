@@ -179,10 +179,16 @@ def subject_rows(results: Results, point: str) -> tuple[list[str], list[list[str
     subjects = results.subjects[results.subjects["point"] == point]
     units = results.subjects.attrs.get("units", {})
     shown = [name for name in SHOWN if subjects[name].fillna(0.0).ne(0.0).any()]
-    kind = {"group": "VM group"}.get(subjects["kind"].iloc[0], subjects["kind"].iloc[0]) if len(subjects) else ""
-    headings = [kind, *(with_unit(label_of(name), {"us": "µs"}.get(units[name], units[name])) for name in shown)]
+    kind = subjects["kind"].iloc[0] if len(subjects) else ""
+    headings = [
+        {"group": "VM group"}.get(kind, kind),
+        *(with_unit(label_of(name), {"us": "µs"}.get(units[name], units[name])) for name in shown),
+    ]
     rows = [
-        [row["subject"], *("–" if math.isnan(row[name]) else _cell(row[name]) for name in shown)]
+        [
+            row["subject"] if row["kind"] == kind else f"{row['kind']} {row['subject']}",
+            *("–" if math.isnan(row[name]) else _cell(row[name]) for name in shown),
+        ]
         for row in subjects.to_dict("records")
     ]
     limits = [
