@@ -131,7 +131,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
             "hardware: dell-r810",
             "hardware: del-r810",
             "small.yaml:4: hardware: unknown name; given 'del-r810'; "
-            "allowed: one of dell-r720, dell-r810, dell-r820, generic-2010, hp-dl580-g7, ideal, opteron-2389, unlisted-2009, xeon-8160, xeon-e5520, xeon-x7550, or a path with a slash; did you mean 'dell-r810'?",
+            "allowed: one of dell-r720, dell-r810, dell-r820, epyc-9334, generic-2010, hp-dl580-g7, ideal, opteron-2389, unlisted-2009, xeon-6448y, xeon-8160, xeon-e5520, xeon-x7550, or a path with a slash; did you mean 'dell-r810'?",
             id="unknown hardware",
         ),
         pytest.param(

@@ -245,7 +245,7 @@ def test_costs_stand_in_the_root_platform_only() -> None:
             assert ("costs" in tree) != ("extends" in tree), file.name
 
 
-TIMES = {"xeon-8160": ("esxi-7.0",)}
+TIMES = {"xeon-8160": ("esxi-7.0",), "epyc-9334": ("esxi-7.0", "esxi-8.0"), "xeon-6448y": ("esxi-7.0", "esxi-8.0")}
 """Versions and servers: older versions have no drivers for some NICs."""
 
 
