@@ -78,7 +78,7 @@ class Bottleneck:
     resource: str
     """The limit: ``wire``, a direction of a link; ``memory`` or ``node``, the channels or the PCPUs of a NUMA node; ``context``, a world that needs
     all of a PCPU; ``ring``, ``socket`` or ``list``, a queue that is too short for bursts; ``forwarding``, a guest that
-    refuses packets to forward; ``shaping``, traffic shaping or Network I/O Control that drops packets; the largest stage of a round trip (``coalescing``, ``moderation``, ``delay``,
+    refuses packets to forward; ``shaping``, traffic shaping or Network I/O Control that drops packets or holds them back; the largest stage of a round trip (``coalescing``, ``moderation``, ``delay``,
     ``service``, ...); ``window`` of TCP connections; ``users``, their number; ``load``, the offered load; ``none``
     without traffic, or if it only leaves the host and nothing is full."""
     name: str
@@ -608,7 +608,7 @@ class _Path:
     def _shaped(self, flow: _Flow) -> Bottleneck:
         """Losses on transmit before the NIC: at the queue of a shaped port, or of Network I/O Control."""
         reason = f"{flow.loss:.3g} % of the packets of {flow.name} are lost, most of them at queues of traffic shaping or Network I/O Control."
-        relief = "a higher rate of shaping or limit of Network I/O Control (network), or senders with less load"
+        relief = f"{_UNSHAPED} (network), or senders with less load"
         return Bottleneck("shaping", flow.name, flow.loss, reason=reason, relief=_relief(relief))
 
     def _before_guest(self, flow: _Flow) -> Bottleneck:
@@ -774,6 +774,12 @@ class _Path:
         thinking, took_us = self._thinking(flow)
         if flow.asked and (not flow.users or thinking >= MOST_THINKING):
             return self._load(flow)
+        held = self._held_back(flow)
+        if held >= MOST_THINKING:
+            reason = f"{100.0 * held:.3g} % of the data in flight of {flow.name} wait between transmit contexts and a wire that is not full: traffic shaping or Network I/O Control holds them back."
+            return Bottleneck(
+                "shaping", flow.name, 100.0 * held, reason=reason, relief=_relief(f"{_UNSHAPED} (network)")
+            )
         if flow.name in self._entities("trip.count"):
             return self._largest_stage(flow)
         if flow.connections and flow.in_flight >= MOST_THINKING * flow.allowed and flow.octets:
@@ -796,6 +802,18 @@ class _Path:
             relief = "more users or connections at a time"
             return Bottleneck("users", flow.name, 100.0 * (1.0 - thinking), reason=reason, relief=_relief(relief))
         return self._load(flow)
+
+    def _held_back(self, flow: _Flow) -> float:
+        """Share of the data in flight of TCP whose packets, or acknowledgements, have left transmit contexts and are not on the wire.
+
+        0 if other traffic is sent, or if packets were lost on transmit, as packets are not counted by traffic entry there.
+        """
+        others = any(other.out and other.name != flow.name for other in self._all_flows())
+        taken, sent = (self._levels(counter).sum(axis=1) for counter in ("tx.taken", "nic.tx_packets"))
+        grown = float(taken[-1] - taken[0])
+        if others or not flow.in_flight or not grown or not sent[-1] or self._levels("flow.dropped_out").any():
+            return 0.0
+        return float((taken - sent).mean()) / grown * flow.octets / flow.in_flight
 
     def _thinking(self, flow: _Flow) -> tuple[float, float]:
         """Share of think time in a user's time, and the mean response time in us."""
@@ -878,6 +896,7 @@ def _plain(value: float) -> str:
     return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
 
 
+_UNSHAPED: Final = "a higher rate of shaping or limit of Network I/O Control"
 _TCP: Final = ("connections", "window", "allowed", "in_flight")
 _FLOW: Final = ("intended", "delivered", "to_forward", "forwarded", "out", "octets", "asked", "answered")
 _PLACES: Final = ("nic", "split", "ring", "list", "socket", "out")

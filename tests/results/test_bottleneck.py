@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from host_record import WINDOW, host_record, percent, with_function
 
+import hostsim
 from hostsim.engine.record import Histogram, RunRecord, Series
 from hostsim.errors import InputError
 from hostsim.results.bottleneck import Bottleneck, bottleneck
@@ -293,3 +295,29 @@ def test_cpu_work_counts_where_there_is_no_other_traffic() -> None:
         "load feed",
         "context a.vcpu1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("control", "expected"),
+    [
+        ("shaping: {average: 1 Gbit/s, peak: 1 Gbit/s, burst: 1 MB}", "shaping up"),
+        ("nioc: {system: {virtual_machine: {limit: 1 Gbit/s}}}", "shaping up"),
+        ("mtu: 1500", "window up"),
+    ],
+)
+def test_tcp_that_waits_before_the_wire_is_held_back_by_shaping(tmp_path: Path, control: str, expected: str) -> None:
+    """Without losses the windows are full in all three hosts; only without a limit would larger ones help."""
+    path = tmp_path / "sender.yaml"
+    path.write_text(f"""
+scenario: sender
+question: What limits it?
+platform: esxi-7.0
+hardware: xeon-8160
+network: {{vSwitch0: {{uplinks: [vmnic0], {control}}}}}
+vms: {{a: {{count: 1, guest: rhel8, vcpus: 2, networks: [vSwitch0]}}}}
+traffic: {{up: {{kind: tcp_stream, to: a, direction: send, streams: 2, window: 64 KiB, delay: 50 us}}}}
+run: {{length: 60 ms, replications: 1, quick: {{length: 60 ms, replications: 1}}}}
+""")
+    found = bottleneck(hostsim.run(path, quick=True, jobs=1, results=tmp_path / "results").record())
+    assert str(found) == expected
+    assert ("a higher rate of shaping" in found.relief) == (expected == "shaping up")
