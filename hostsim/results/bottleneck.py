@@ -386,6 +386,11 @@ class _Path:
         """True for a traffic entry that only leaves the host, so that neither received frames nor NetPolls delay it."""
         return bool(self._senders) and not self.flows and self._subject is not None
 
+    @property
+    def _sends(self) -> bool:
+        """True if VMs send more frames than they receive, for all traffic, and none of it answers requests."""
+        return all(flow.out > flow.packets and not flow.asked for flow in [*self.flows, *self._senders])
+
     @cached_property
     def _groups(self) -> list[str] | None:
         """VM groups of the traffic; None for all."""
@@ -753,12 +758,19 @@ class _Path:
         others = math.fsum(siblings) - world.used
         count = len(siblings) - 1
         if count and others < 0.5 * world.used * count:
+            more = "traffic spread over the vCPUs of the VM (RSS: ethernetX.pnicFeatures, udpRSS)"
+            more = "more streams (streams), whose processes run on other vCPUs" if self._sends else more
             rest = "the other vCPU" if count == 1 else f"the other {count} vCPUs"
             return (
                 f", while {rest} of {vm} {'is' if count == 1 else 'are'} busy for {others / count:.3g} %",
-                "traffic spread over the vCPUs of the VM (RSS: ethernetX.pnicFeatures, udpRSS), or a cheaper application (service)",
+                f"{more}, or a cheaper application (service)",
             )
-        return "", "more vCPUs or VMs for this traffic, or a cheaper application (service)"
+        more = (
+            "more vCPUs with further streams (streams), more VMs"
+            if self._sends
+            else "more vCPUs or VMs for this traffic"
+        )
+        return "", f"{more}, or a cheaper application (service)"
 
     # --- nothing is full
 

@@ -297,6 +297,22 @@ def test_cpu_work_counts_where_there_is_no_other_traffic() -> None:
     ]
 
 
+def run_alone(folder: Path, network: str, vcpus: int, traffic: str) -> RunRecord:
+    """The record of a short run with one VM and one traffic entry, ``up``."""
+    path = folder / "alone.yaml"
+    path.write_text(f"""
+scenario: alone
+question: What limits it?
+platform: esxi-7.0
+hardware: xeon-8160
+network: {{vSwitch0: {{uplinks: [vmnic0], {network}}}}}
+vms: {{a: {{count: 1, guest: rhel8, vcpus: {vcpus}, networks: [vSwitch0]}}}}
+traffic: {{up: {{to: a, {traffic}}}}}
+run: {{length: 60 ms, replications: 1, quick: {{length: 60 ms, replications: 1}}}}
+""")
+    return hostsim.run(path, quick=True, jobs=1, results=folder / "results").record()
+
+
 @pytest.mark.parametrize(
     ("control", "expected"),
     [
@@ -307,17 +323,24 @@ def test_cpu_work_counts_where_there_is_no_other_traffic() -> None:
 )
 def test_tcp_that_waits_before_the_wire_is_held_back_by_shaping(tmp_path: Path, control: str, expected: str) -> None:
     """Without losses the windows are full in all three hosts; only without a limit would larger ones help."""
-    path = tmp_path / "sender.yaml"
-    path.write_text(f"""
-scenario: sender
-question: What limits it?
-platform: esxi-7.0
-hardware: xeon-8160
-network: {{vSwitch0: {{uplinks: [vmnic0], {control}}}}}
-vms: {{a: {{count: 1, guest: rhel8, vcpus: 2, networks: [vSwitch0]}}}}
-traffic: {{up: {{kind: tcp_stream, to: a, direction: send, streams: 2, window: 64 KiB, delay: 50 us}}}}
-run: {{length: 60 ms, replications: 1, quick: {{length: 60 ms, replications: 1}}}}
-""")
-    found = bottleneck(hostsim.run(path, quick=True, jobs=1, results=tmp_path / "results").record())
+    stream = "kind: tcp_stream, direction: send, streams: 2, window: 64 KiB, delay: 50 us"
+    found = bottleneck(run_alone(tmp_path, control, 2, stream))
     assert str(found) == expected
     assert ("a higher rate of shaping" in found.relief) == (expected == "shaping up")
+
+
+@pytest.mark.parametrize(
+    ("direction", "vcpus", "relief"),
+    [
+        ("send", 4, "Relief: more streams (streams), whose processes run on other vCPUs, or a cheaper application"),
+        ("send", 1, "Relief: more vCPUs with further streams (streams), more VMs, or a cheaper application"),
+        ("receive", 4, "Relief: traffic spread over the vCPUs of the VM (RSS: "),
+        ("receive", 1, "Relief: more vCPUs or VMs for this traffic, or a cheaper application"),
+    ],
+)
+def test_a_full_vcpu_that_sends_needs_more_streams(tmp_path: Path, direction: str, vcpus: int, relief: str) -> None:
+    """RSS spreads only what a VM receives; further vCPUs alone would be idle."""
+    stream = f"kind: udp_stream, direction: {direction}, packet_size: 200 B, rate: 1000 kpps, service: 2 us"
+    found = bottleneck(run_alone(tmp_path, "mtu: 1500", vcpus, stream))
+    assert str(found).startswith("context a[0].vcpu")
+    assert found.relief.startswith(relief)
