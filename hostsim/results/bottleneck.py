@@ -818,12 +818,18 @@ class _Path:
     def _held_back(self, flow: _Flow) -> float:
         """Share of the data in flight of TCP whose packets, or acknowledgements, have left transmit contexts and are not on the wire.
 
-        0 if other traffic is sent, or if packets were lost on transmit, as packets are not counted by traffic entry there.
+        0 beside other traffic, or if packets were lost on transmit, as packets are not counted by traffic entry there.
         """
-        others = any(other.out and other.name != flow.name for other in self._all_flows())
+        traffic = [other for other in self._all_flows() if not other.is_work and (other.packets or other.out)]
         taken, sent = (self._levels(counter).sum(axis=1) for counter in ("tx.taken", "nic.tx_packets"))
         grown = float(taken[-1] - taken[0])
-        if others or not flow.in_flight or not grown or not sent[-1] or self._levels("flow.dropped_out").any():
+        if (
+            len(traffic) > 1
+            or not flow.in_flight
+            or not grown
+            or not sent[-1]
+            or self._levels("flow.dropped_out").any()
+        ):
             return 0.0
         return float((taken - sent).mean()) / grown * flow.octets / flow.in_flight
 

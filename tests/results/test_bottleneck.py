@@ -329,6 +329,28 @@ def test_tcp_that_waits_before_the_wire_is_held_back_by_shaping(tmp_path: Path, 
     assert ("a higher rate of shaping" in found.relief) == (expected == "shaping up")
 
 
+def test_streams_between_vms_do_not_wait_before_the_wire_that_other_vms_use(tmp_path: Path) -> None:
+    """Their packets never reach it, and those that a bridge forwards are not counted as sent."""
+    path = tmp_path / "beside.yaml"
+    path.write_text("""
+scenario: beside
+question: What limits the stream?
+platform: esxi-7.0
+hardware: xeon-8160
+network: {vSwitch0: {uplinks: [vmnic0]}, vSwitch1: {uplinks: [vmnic1]}}
+vms:
+  source: {count: 1, guest: rhel8, networks: [vSwitch0]}
+  sink: {count: 1, guest: rhel8, networks: [vSwitch0]}
+  bridge: {count: 1, guest: rhel8, networks: [vSwitch0, vSwitch1]}
+traffic:
+  stream: {kind: vm_tcp_stream, sender: source, to: sink, window: 16 KiB}
+  frames: {kind: bridged, to: bridge, frame_size: 64 B, rate: 20 kpps}
+run: {length: 60 ms, replications: 1, quick: {length: 60 ms, replications: 1}}
+""")
+    found = bottleneck(hostsim.run(path, quick=True, jobs=1, results=tmp_path / "results").record(), "stream")
+    assert found.resource == "window"
+
+
 @pytest.mark.parametrize(
     ("direction", "vcpus", "relief"),
     [
