@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from numbers import Integral
 
@@ -29,6 +29,8 @@ __all__ = [
     "WorkerError",
     "is_integer",
     "nearest_name",
+    "raise_faults",
+    "unknown_name",
     "with_article",
 ]
 
@@ -165,7 +167,7 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def nearest_name(given: str, names: Sequence[str]) -> str:
+def nearest_name(given: str, names: Collection[str]) -> str:
     """The known name nearest to the given one by meaning or spelling; empty if none is near."""
     if MEANT.get(given) in names:
         return MEANT[given]
@@ -177,3 +179,23 @@ def nearest_name(given: str, names: Sequence[str]) -> str:
     folded = {name.casefold(): name for name in names}
     matches = difflib.get_close_matches(given.casefold(), list(folded), n=1, cutoff=0.6)
     return folded[matches[0]] if matches else ""
+
+
+def unknown_name(what: str, path: str, given: object, names: Collection[str], if_none: str = "nothing") -> Fault:
+    """The fault of a name that none of the known ones is.
+
+    Args:
+        what: kind of the names: ``axis``.
+        path: key, option or argument that has the name.
+        given: the name.
+        names: the known names.
+        if_none: allowed value where there are no names.
+    """
+    allowed = "one of " + ", ".join(names) if names else if_none
+    return Fault(f"unknown {what}", path, repr(given), allowed, nearest_name(str(given), names))
+
+
+def raise_faults(faults: Iterable[Fault]) -> None:
+    """Raise an `InputError` with all faults, if there is any."""
+    if found := tuple(faults):
+        raise InputError(found)

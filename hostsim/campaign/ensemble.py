@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hostsim.config.files import display_name, read_text, write_whole
 from hostsim.engine.record import AxisValues
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, raise_faults
 from hostsim.results.estimate import member_of, members_of, most_replications
 from hostsim.scenario.cost_model import Constant, constants_at, scenario_inputs, shipped_constants, with_constants
 from hostsim.scenario.scenario import Scenario
@@ -86,7 +86,7 @@ class Ensemble:
         others = (*(f"{name}." for name in {**shipped(), **predictions()} if name != scenario.name), f"{PREDICTIONS}/")
         all_known = [*own, *_constants()]
         movable = frozenset(all_known)
-        if faults := [
+        raise_faults(
             Fault(
                 "unknown constant",
                 name,
@@ -97,8 +97,7 @@ class Ensemble:
             )
             for name in names
             if name not in movable and not name.startswith(others)
-        ]:
-            raise InputError(faults)
+        )
         costs = [name for name, constant in own.items() if ".costs." in name and constant.ends != (0, 0)]
         if costs and not names.keys() & costs:
             allowed = f"an ensemble with constants of this platform, such as {costs[0]}"
@@ -173,8 +172,7 @@ def read_ensemble(file: Path) -> Ensemble:
         except ValueError:
             allowed = f"the number of a member, and {len(names)} numbers"
             faults.append(Fault("is not a row of numbers", file=name, line=line, allowed=allowed))
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return Ensemble(tuple(members), name, tuple(line for line, _ in rows))
 
 

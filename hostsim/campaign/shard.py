@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hostsim.campaign.store import RunKey, Store, code_digest, is_same_run
-from hostsim.errors import Fault, InputError, StoreError
+from hostsim.errors import Fault, InputError, StoreError, raise_faults
 from hostsim.scenario.plan import Plan, Search, Task
 
 __all__ = [
@@ -127,8 +127,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Merged]:
         StoreError: the target cannot be written.
     """
     faults = [fault for folder in folders for fault in _faults(folder, target)]
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     store, done = Store(target), []
     for folder in folders:
         source = Store(folder)
@@ -136,8 +135,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Merged]:
         done.append(counts)
         for key in source.runs():
             faults += _add(source, store, key, counts)
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return done
 
 

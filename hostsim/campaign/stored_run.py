@@ -17,7 +17,7 @@ from hostsim.campaign.code_version import ABOUT
 from hostsim.campaign.store import CODE, Origin, RunKey, Store, code_digest, open_run, read_origin, run_key
 from hostsim.config.files import is_below
 from hostsim.engine.record import AxisValues, RunRecord, Scalar
-from hostsim.errors import Fault, InputError, StoreError, nearest_name
+from hostsim.errors import Fault, StoreError, nearest_name, raise_faults
 from hostsim.results.integrity import confined
 from hostsim.scenario.plan import simulated
 
@@ -220,19 +220,17 @@ def stored_runs(
         if (all_versions or run.is_usable) and (head := run.head()) is not None
     ]
     names_of_parameters = list(dict.fromkeys(name for entry in runs for name in entry.named))
-    unknown = [name for name in parameters if name not in names_of_parameters]
-    if unknown and runs:
-        allowed = "a dotted path, or an axis of a scenario"
-        raise InputError(
-            Fault(
-                "no stored run has this parameter",
-                "where",
-                repr(name),
-                allowed,
-                nearest_name(name, names_of_parameters),
-            )
-            for name in unknown
+    raise_faults(
+        Fault(
+            "no stored run has this parameter",
+            "where",
+            repr(name),
+            "a dotted path, or an axis of a scenario",
+            nearest_name(name, names_of_parameters),
         )
+        for name in parameters
+        if runs and name not in names_of_parameters
+    )
     runs = [entry for entry in runs if fnmatch.fnmatchcase(entry.scenario, scenario) and _fits(entry.named, parameters)]
     return _frame(runs, list(parameters), names)
 
@@ -263,12 +261,11 @@ def _metrics(names: Sequence[str] | None) -> list[str]:
 
     if names is None:
         return list(CATALOGUE)
-    unknown = [name for name in names if name not in CATALOGUE]
-    if unknown:
-        raise InputError(
-            Fault("unknown metric", "metrics", repr(name), "a name of hostsim.CATALOGUE", nearest_metric(name))
-            for name in unknown
-        )
+    raise_faults(
+        Fault("unknown metric", "metrics", repr(name), "a name of hostsim.CATALOGUE", nearest_metric(name))
+        for name in names
+        if name not in CATALOGUE
+    )
     return list(names)
 
 

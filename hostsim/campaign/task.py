@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from hostsim.engine.record import AxisValues, RunRecord
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, raise_faults
 
 if TYPE_CHECKING:
     from hostsim.campaign.packing import Packing
@@ -74,8 +74,7 @@ def resource_limits(memory_bytes: float | None, time_s: float | None) -> Resourc
         faults.append(Fault("is not a limit", "--max-time", _words(time_s, "s"), "a finite time above 0"))
     if memory_bytes is not None and sys.platform != "linux":
         faults.append(Fault("cannot be enforced on this system", "--max-memory", f"{memory_bytes} B", "Linux"))
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return ResourceLimits(None if memory_bytes is None else int(memory_bytes), time_s)
 
 

@@ -16,7 +16,7 @@ from hostsim.config.costs import Factor
 from hostsim.config.platform import PlatformSpec
 from hostsim.config.plugin import PluginSpec
 from hostsim.engine.record import Scalar
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, raise_faults, unknown_name
 from hostsim.plugin.source import read_plugins
 from hostsim.results.compare import Differences
 from hostsim.results.estimate import BLOCK
@@ -251,28 +251,24 @@ def sides(
             )
         first |= option_texts({name: values[0]}, "{}")
     inside = {name: value for name, value in moved.items() if name not in plain.axes}
-    names = list(plain.axes)
-    faults = [
+    raise_faults(
         Fault(
             "is neither an axis of the scenario nor a path",
             "--set",
             name,
             "an axis or a dotted path",
-            nearest_name(name, names),
+            nearest_name(name, plain.axes),
         )
         for name in inside
         if "." not in name and name not in ("platform", "hardware")
-    ]
-    if faults:
-        raise InputError(faults)
+    )
     chosen = {name: value for name, value in moved.items() if name in plain.axes}
     after = load(scenario, {**overrides, **inside}, {**first, **chosen}, root, plugins)
-    several = [name for name in chosen if len(_values(after)[name]) > 1]
-    if several:
-        raise InputError(
-            Fault("has several values after the change", name, str(chosen[name]), "one value; use one call for each")
-            for name in several
-        )
+    raise_faults(
+        Fault("has several values after the change", name, str(value), "one value; use one call for each")
+        for name, value in chosen.items()
+        if len(_values(after)[name]) > 1
+    )
     return (plain if first == axes else load(scenario, overrides, first, root, plugins)), after
 
 
@@ -291,12 +287,7 @@ def cost_paths(scenario: Scenario, costs: Mapping[str, str]) -> dict[str, str]:
     spec: PlatformSpec | None = scenario.resolver.parts.platform(str(name), ("platform",)).spec
     assert spec is not None  # the scenario is loaded
     entries = spec.costs.entries()
-    unknown = [cost for cost in costs if cost not in entries]
-    if unknown:
-        allowed = "one of " + ", ".join(entries)
-        raise InputError(
-            Fault("unknown cost", "costs", cost, allowed, nearest_name(cost, list(entries))) for cost in unknown
-        )
+    raise_faults(unknown_name("cost", "costs", cost, entries) for cost in costs if cost not in entries)
     paths = {}
     for cost, value in costs.items():
         entry = entries[cost]

@@ -15,7 +15,7 @@ import typer
 from hostsim.cli.option import Root, complete_scenario, option
 from hostsim.cli.output import about, columns, duration, say_warnings
 from hostsim.config.files import require_folder
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, raise_faults
 
 if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions
@@ -189,13 +189,11 @@ def _fit_answer(shipped: ShippedFit) -> str:
 
 
 def _require_none(given: Mapping[str, object]) -> None:
-    faults = [
+    raise_faults(
         Fault("needs a scenario", name, str(value), "calibrate SCENARIO")
         for name, value in given.items()
         if value is not None
-    ]
-    if faults:
-        raise InputError(faults)
+    )
 
 
 def _numbers(text: str | None) -> list[int] | None:

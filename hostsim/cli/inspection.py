@@ -12,7 +12,7 @@ import typer
 from hostsim.cli.option import Root, SetAsRun, Texts, complete_axis, complete_scenario, option, pairs
 from hostsim.cli.output import columns, json_text, print_json, say_warnings
 from hostsim.config.files import display_name, is_there, write_whole
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, unknown_name
 
 if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions
@@ -78,10 +78,7 @@ def list_parts(kind: str) -> str:
     from hostsim.units import US
 
     if kind not in LISTED:
-        kinds = ["scenarios", *LISTED]
-        raise InputError(
-            Fault("unknown kind of part", "list", repr(kind), f"one of {', '.join(kinds)}", nearest_name(kind, kinds))
-        )
+        raise InputError(unknown_name("kind of part", "list", kind, ["scenarios", *LISTED]))
     parts, rows = Parts(Path()), list[Sequence[object]]()
     if kind == "hardware":
         for name in shipped_parts(kind):
@@ -353,9 +350,7 @@ def schema(
     plugins = options.plugins
     kinds = ["scenario", *COMPONENTS]
     if kind not in kinds:
-        raise InputError(
-            Fault("unknown kind of file", "schema", kind, f"one of {', '.join(kinds)}", nearest_name(kind, kinds))
-        )
+        raise InputError(unknown_name("kind of file", "schema", kind, kinds))
     if kind == "scenario":
         print_json(scenario_schema(registry_of(read_plugins(plugins))))
     elif plugins:

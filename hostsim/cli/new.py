@@ -13,7 +13,7 @@ import typer
 
 from hostsim.cli.inspection import SCHEMA_FILE, copy_file, write_schema
 from hostsim.cli.option import option, repeated
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, raise_faults, unknown_name
 
 if TYPE_CHECKING:
     from hostsim.config.traffic import Traffic
@@ -111,15 +111,12 @@ def _check(answers: _Answers) -> None:
     ]
     faults = []
     for flag, kind, given in parts:
-        names = list(shipped_parts(kind))
+        names = shipped_parts(kind)
         if given not in names:
-            faults.append(
-                Fault("unknown name", flag, repr(given), f"one of {', '.join(names)}", nearest_name(given, names))
-            )
+            faults.append(unknown_name("name", flag, given, names))
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}", answers.name):
         faults.append(Fault("is not a name", "new", repr(answers.name), "letters, digits, _ and -, at most 100"))
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
 
 
 def _files(answers: _Answers) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
-from hostsim.errors import Fault, InputError, StoreError
+from hostsim.errors import Fault, InputError, StoreError, raise_faults
 
 if TYPE_CHECKING:
     from hostsim.results.results import Results
@@ -310,6 +310,5 @@ def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
         elif name in values:
             faults.append(Fault("is given twice", option, repr(text), f"one value for {name}"))
         values[name] = value
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return values

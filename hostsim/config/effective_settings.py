@@ -90,7 +90,7 @@ def _resolve(
                     where,
                     repr(value),
                     "a setting of the platform",
-                    nearest_name(name, list(table)),
+                    nearest_name(name, table),
                 )
             )
             continue

@@ -124,7 +124,7 @@ def _nearest_file(file: Path, name: str) -> str:
         return ""
     # by stem, as most of a short name is its suffix; the same suffix is preferred
     names_by_stem = {other.stem: other.name for other in sorted(beside, key=lambda other: other.suffix == file.suffix)}
-    nearest = nearest_name(file.stem[:_LONGEST_NAME], list(names_by_stem))
+    nearest = nearest_name(file.stem[:_LONGEST_NAME], names_by_stem)
     return name.removesuffix(file.name) + names_by_stem[nearest] if nearest else ""
 
 

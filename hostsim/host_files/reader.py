@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hostsim.config.files import MAX_BYTES, display_name, why_not
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, raise_faults
 from hostsim.host_files.contents import Contents
 from hostsim.host_files.esxcli_output import is_esxcli_output, read_esxcli_output
 from hostsim.host_files.esxtop import read_esxtop
@@ -60,8 +60,7 @@ def read_host_files(files: Iterable[str | Path]) -> Contents:
                 _read(file, contents)
         except InputError as error:
             faults += error.faults
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return contents
 
 

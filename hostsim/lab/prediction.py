@@ -21,7 +21,7 @@ from hostsim.campaign.pipeline import ExecutionOptions, execute_all, judge_expec
 from hostsim.campaign.store import code_digest
 from hostsim.config.field import Spec
 from hostsim.config.files import display_name, is_below, read_text, write_whole
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, raise_faults
 from hostsim.results.claim import CLAIM_KINDS, Measurement
 from hostsim.results.expect import Verdict
 from hostsim.results.search_answer import Bound
@@ -86,8 +86,7 @@ def commit_of(file: Path, others: Sequence[Path], why: str) -> str:
             faults.append(Fault("is not committed", allowed=allowed, file=display_name(file)))
         elif _git(file.parent, "status", "--porcelain", "--", file.name):
             faults.append(Fault("differs from its committed version", allowed=allowed, file=display_name(file)))
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     paths = [str(file.resolve()) for file in files]
     return _git(files[0].parent, "log", "-1", "--format=%H", "--", *paths) or ""
 
@@ -160,13 +159,12 @@ def read_ledger(file: Path) -> dict[str, FirstPrediction]:
     for name in tree.data:
         entry, wrong = validate(FirstPrediction, tree, (name,))
         if name not in measurements():
-            nearest = nearest_name(name, list(measurements()))
+            nearest = nearest_name(name, measurements())
             wrong = [tree.fault((name,), "unknown measurement", "an id of published-2.csv", nearest, given=repr(name))]
         faults += wrong
         if entry is not None:
             ledger[name] = entry
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return ledger
 
 
@@ -179,13 +177,12 @@ def refuse_again(file: Path, names: list[str]) -> None:
     ledger, tree = read_ledger(file), _tree(file)
     again = [name for name in names if name in ledger]
     allowed = "measurements without a first prediction"
-    if faults := [
+    raise_faults(
         tree.fault(
             (name,), "already has its first prediction, which never changes", allowed, given=f"{ledger[name].value:g}"
         )
         for name in again
-    ]:
-        raise InputError(faults)
+    )
 
 
 def add(file: Path, entries: Mapping[str, FirstPrediction]) -> None:
@@ -402,12 +399,11 @@ def require_measurements(chosen: Chosen) -> None:
         InputError: an expectation is not a published measurement; a fault for each.
     """
     allowed = "a scenario whose expectations say measurement: ID"
-    if faults := [
+    raise_faults(
         Fault("is not a published measurement", name, allowed=allowed, file=str(scenario.file))
         for scenario, names in chosen
         for name in sorted(names - measurements().keys())
-    ]:
-        raise InputError(faults)
+    )
 
 
 def predict(chosen: Chosen, fidelity: Fidelity, execution: ExecutionOptions) -> list[Prediction]:
@@ -460,8 +456,7 @@ def first_commits(chosen: Chosen) -> dict[str, str]:
         own, *others = input_files(scenario)
         commit = commit_of(own, others, "before it is predicted first")
         commits |= dict.fromkeys(names, commit)
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return commits
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hostsim.config.files import write_whole
 from hostsim.engine.record import AxisValues, FloatArray
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, raise_faults
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.results.search_answer import SearchAnswer
 from hostsim.scenario.cost_model import SPREAD, Constant, constants_at, with_constants
@@ -165,19 +165,17 @@ def variable_constants(scenario: Scenario, at: AxisValues, only: Sequence[str] =
         raise InputError(Fault("has no constant that could be varied", given=scenario.name))
     if not only:
         return tuple(constants.values())
-    faults = [
+    raise_faults(
         Fault(
             "matches no constant",
             "--only",
             repr(pattern),
             "names or patterns of " + ", ".join(constants),
-            nearest_name(pattern, list(constants)),
+            nearest_name(pattern, constants),
         )
         for pattern in only
         if not any(fnmatchcase(name, pattern) for name in constants)
-    ]
-    if faults:
-        raise InputError(faults)
+    )
     return tuple(c for name, c in constants.items() if any(fnmatchcase(name, pattern) for pattern in only))
 
 
@@ -329,8 +327,7 @@ def _check(metric: str, sample_size: SampleSize) -> None:
         faults.append(Fault("is not a power of 2", "--samples", str(sample_size.samples), "64, 128, 256 and so on"))
     if sample_size.most < 1:
         faults.append(Fault("is out of range", "--most", str(sample_size.most), "an integer from 1"))
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
 
 
 def _ends(constants: Iterable[Constant]) -> Ends:

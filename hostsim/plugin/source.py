@@ -42,7 +42,7 @@ def _read(name: str | Path) -> PluginSpec:
     installed = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in installed:
         allowed = "the path of a Python file (my_policy.py)" + "".join(f", or {other}" for other in installed)
-        fault = Fault("unknown plug-in", "--plugin", repr(name), allowed, nearest_name(name, list(installed)))
+        fault = Fault("unknown plug-in", "--plugin", repr(name), allowed, nearest_name(name, installed))
         raise InputError(fault)
     return _installed(installed[name])
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from hostsim.engine.record import FloatArray
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, raise_faults
 from hostsim.results.estimate import (
     NOT_ESTIMABLE,
     Interval,
@@ -67,7 +67,7 @@ def read_baseline(
         baseline, where = before, ""
     else:
         baseline, where = read(baseline_folder(before, scenario)), str(before)
-    faults = [
+    raise_faults(
         Fault(f"the earlier run has another {name}", "--against" if where else "", then, now, file=where)
         for name, then, now in (
             ("scenario", baseline.scenario, scenario),
@@ -79,9 +79,7 @@ def read_baseline(
             ),
         )
         if then != now
-    ]
-    if faults:
-        raise InputError(faults)
+    )
     return baseline
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from hostsim.engine.record import AxisValues
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, raise_faults, unknown_name
 from hostsim.results.estimate import DETERMINISTIC, Interval, prediction_interval, replication_interval, student
 from hostsim.results.expect import Difference, Ratio, Verdict
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec, point_name
@@ -82,6 +82,9 @@ def curve_spec(
     return figure
 
 
+_NO_AXES = "nothing: there are no axes"
+
+
 def require_axes(table: pd.DataFrame, names: Sequence[str], besides: Sequence[str] = ()) -> None:
     """Check that a table has some axes.
 
@@ -94,11 +97,7 @@ def require_axes(table: pd.DataFrame, names: Sequence[str], besides: Sequence[st
         InputError: with all missing ones.
     """
     axes = [*axes_of(table), *besides]
-    allowed = "one of " + ", ".join(axes) if axes else "nothing: there are no axes"
-    if faults := [
-        Fault("unknown axis", "by", repr(name), allowed, nearest_name(name, axes)) for name in names if name not in axes
-    ]:
-        raise InputError(faults)
+    raise_faults(unknown_name("axis", "by", name, axes, _NO_AXES) for name in names if name not in axes)
 
 
 def require_figure(table: pd.DataFrame, figure: FigureSpec, *, is_asked: bool = False) -> None:
@@ -139,8 +138,7 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec, *, is_asked: bool = 
             )
             where = word if is_asked else f"figures.{figure.name}"
             faults.append(Fault("unknown metric", where, metric, allowed, nearest_metric(metric)))
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
 
 
 def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFrame:
@@ -157,8 +155,7 @@ def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFr
     axes, rows = axes_of(table), table
     for axis, value in at.items():
         if axis not in axes:
-            allowed = "one of " + ", ".join(axes) if axes else "nothing: there are no axes"
-            raise InputError(Fault("unknown axis", place, repr(axis), allowed, nearest_name(axis, axes)))
+            raise InputError(unknown_name("axis", place, axis, axes, _NO_AXES))
         written = as_written(rows)[axis]
         labels = list(dict.fromkeys(written.astype(str)))
         rows = rows[is_value(written, value)]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from hostsim.engine.record import AxisValues, Histogram, IntArray, RunRecord
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, unknown_name
 from hostsim.results.by_subject import MeasuredRuns, finished_runs, require_subject
 from hostsim.results.curve import require_axes, rows_at, rows_at_points
 from hostsim.results.estimate import (
@@ -57,10 +57,7 @@ def known_time(name: str) -> Time:
         InputError: an unknown name.
     """
     if name not in TIMES:
-        names = list(TIMES)
-        raise InputError(
-            Fault("unknown distribution", "of", repr(name), "one of " + ", ".join(names), nearest_name(name, names))
-        )
+        raise InputError(unknown_name("distribution", "of", name, TIMES))
     return TIMES[name]
 
 

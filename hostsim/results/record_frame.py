@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hostsim.engine.record import FloatArray, IntArray, RunRecord
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, unknown_name
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
@@ -88,9 +88,7 @@ def entities(record: RunRecord, kind: str) -> pd.DataFrame:
     require_finished(record)
     kinds = list(dict.fromkeys(name.partition(".")[0] for name in record.series))
     if kind not in kinds:
-        raise InputError(
-            Fault("unknown kind", "kind", repr(kind), "one of " + ", ".join(kinds), nearest_name(kind, kinds))
-        )
+        raise InputError(unknown_name("kind", "kind", kind, kinds))
     names = [name for name in record.series if name.partition(".")[0] == kind]
     frames = [
         pd.DataFrame(

@@ -291,7 +291,7 @@ def _with_unknown_models(tree: Tree, faults: list[Fault]) -> list[Fault]:
 
 def _unknown_model(tree: Tree, path: KeyPath, allowed: str) -> Fault:
     given = str(tree.get(path))
-    return tree.fault(path, "unknown model of NIC", allowed, nearest_name(given, list(shipped_parts("nics"))))
+    return tree.fault(path, "unknown model of NIC", allowed, nearest_name(given, shipped_parts("nics")))
 
 
 def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tree:

@@ -13,7 +13,7 @@ from hostsim.config.field import Spec
 from hostsim.config.files import display_name
 from hostsim.config.quantity import UNITS, read_quantity
 from hostsim.engine.record import AxisValues, Scalar
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import raise_faults, unknown_name
 from hostsim.scenario.component import Change, Changes, Part, Parts
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import PointResolver, Scenario
@@ -345,19 +345,8 @@ def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
     """
     constants = scenario_inputs(scenario) | {c.name: c for c in constants_at(scenario, scenario.first())}
     if not constants.keys() >= values.keys():
-        names = list({**constants, **{constant.name: constant for constant in shipped_constants()}})
-        faults = [
-            Fault(
-                "unknown constant",
-                given=repr(name),
-                allowed="one of " + ", ".join(names),
-                nearest=nearest_name(name, names),
-            )
-            for name in values
-            if name not in names
-        ]
-        if faults:
-            raise InputError(faults)
+        names = {**constants, **{constant.name: constant for constant in shipped_constants()}}
+        raise_faults(unknown_name("constant", "", name, names) for name in values if name not in names)
     return replace(scenario, points=PointResolver(_ChangedConstants(scenario, constants, values), scenario.axes))
 
 

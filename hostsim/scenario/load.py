@@ -296,7 +296,7 @@ class _Loading:
         texts = {written_text(value): str(value) for value in part.labels or part.values if isinstance(value, Scalar)}
         for value in part.value_labels:
             if written_text(value) not in texts and not replaced:
-                allowed, near = "one of " + ", ".join(texts), nearest_name(value, list(texts))
+                allowed, near = "one of " + ", ".join(texts), nearest_name(value, texts)
                 path: KeyPath = ("sweep", name, "value_labels", value)
                 self._faults.append(self._tree.fault(path, "is not a value of the axis", allowed, near, value))
         labels = {written_text(value): words for value, words in part.value_labels.items()}

@@ -15,7 +15,7 @@ from hostsim.config.peer import PeerSpec
 from hostsim.config.platform import PlatformSpec
 from hostsim.config.quantity import common_unit
 from hostsim.engine.record import Scalar
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, raise_faults, unknown_name
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.subject import of_subject_name, parsed
 from hostsim.scenario.axis import read_values
@@ -113,8 +113,7 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
     for name, text in at.items():
         axis = scenario.axes.get(name)
         if axis is None:
-            allowed = "one of " + ", ".join(scenario.axes) if scenario.axes else "none: the scenario has no axes"
-            faults.append(Fault("unknown axis", "--at", repr(name), allowed, nearest_name(name, list(scenario.axes))))
+            faults.append(unknown_name("axis", "--at", name, scenario.axes, "none: the scenario has no axes"))
             continue
         try:
             written = read_values(text, axis.values)
@@ -127,8 +126,7 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
         elif fault is not None:
             faults.append(fault)
         values[name] = axis.own_value(written[0])
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return values
 
 
@@ -202,8 +200,7 @@ def require_measures(scenario: Scenario, names: Iterable[str], option: str) -> N
     Raises:
         InputError: unknown metrics, and metrics that their subject does not have.
     """
-    if faults := faults_of(scenario, names, option):
-        raise InputError(faults)
+    raise_faults(faults_of(scenario, names, option))
 
 
 def faults_of(scenario: Scenario, names: Iterable[str], option: str) -> list[Fault]:

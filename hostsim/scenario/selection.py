@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hostsim.config.plugin import PluginSpec
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, nearest_name, raise_faults, unknown_name
 from hostsim.plugin.source import read_plugins
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
@@ -74,8 +74,7 @@ def select(
                 )
                 loaded.setdefault(key, scenario)
                 names_of_scenario.setdefault(key, set()).update(names)
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return [(restrict(loaded[key], names_of_scenario[key]), frozenset(names_of_scenario[key])) for key in loaded]
 
 
@@ -86,17 +85,7 @@ def require_shipped(names: Iterable[str]) -> list[str]:
         InputError: a shipped scenario of this name does not exist.
     """
     scenarios, chosen = list(shipped()), set(names)
-    faults = [
-        Fault(
-            "unknown scenario",
-            given=repr(name),
-            allowed="one of " + ", ".join(scenarios),
-            nearest=nearest_name(name, scenarios),
-        )
-        for name in sorted(chosen.difference(scenarios))
-    ]
-    if faults:
-        raise InputError(faults)
+    raise_faults(unknown_name("scenario", "", name, scenarios) for name in sorted(chosen.difference(scenarios)))
     return [name for name in scenarios if not chosen or name in chosen]
 
 

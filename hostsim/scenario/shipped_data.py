@@ -18,7 +18,7 @@ from pydantic import model_validator
 
 from hostsim.config.field import Spec
 from hostsim.config.files import display_name, find_below, is_there, why_not
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, raise_faults
 from hostsim.results.claim import CLAIM_KINDS, KINDS, Citation, Claim, Measurement, Publication
 from hostsim.results.expect import Band, KnownRed
 from hostsim.scenario.yaml.reader import Text, read
@@ -127,8 +127,7 @@ def read_bibliography(file: Path) -> Bibliography:
         )
         subjects[name] = Subject(subject["about"], cited)
         texts[name] = tuple(dict.fromkeys(Citation(citation.publication) for citation, _ in cited))
-    if reader.faults:
-        raise InputError(reader.faults)
+    raise_faults(reader.faults)
     return Bibliography(entries, tuple(claims), measurements, texts, subjects)
 
 
@@ -156,7 +155,7 @@ class _Reader:
         self, path: tuple[str | int, ...], key: str, entries: Mapping[str, Publication], at: str = ""
     ) -> Citation:
         if key not in entries:
-            self._fault("names no entry", path, key, "a key of entries", nearest_name(key, list(entries)))
+            self._fault("names no entry", path, key, "a key of entries", nearest_name(key, entries))
             return Citation(Publication(key, key))
         return Citation(entries[key], at)
 
@@ -181,8 +180,6 @@ PREDICTIONS: Final = "predictions"
 """Folder of the scenarios that predict measurements, with their own parts."""
 LEDGER = "first.yaml"
 """File of first predictions, beside their scenarios (`hostsim.lab.prediction`)."""
-
-"""The only event until which a known red may be listed."""
 
 
 @functools.cache
@@ -250,7 +247,7 @@ def find_scenario(scenario: str | Path) -> Path:
             "unknown scenario",
             given=repr(str(scenario)),
             allowed=allowed,
-            nearest=nearest_name(str(scenario), list(files)),
+            nearest=nearest_name(str(scenario), files),
         )
     )
 
@@ -272,9 +269,7 @@ def find_part(kind: str, name: str, beside: Path, root: Path) -> Path:
     files = shipped_parts(kind)
     if name not in files:
         allowed = "one of " + ", ".join(files) + ", or a path with a slash"
-        raise InputError(
-            Fault("unknown name", given=repr(name), allowed=allowed, nearest=nearest_name(name, list(files)))
-        )
+        raise InputError(Fault("unknown name", given=repr(name), allowed=allowed, nearest=nearest_name(name, files)))
     return files[name]
 
 
@@ -293,7 +288,7 @@ def claims() -> dict[str, Claim]:
         rows = csv.DictReader(stream)
         for row in rows:
             if (kind := row.get("kind") or "") not in CLAIM_KINDS:
-                allowed, nearest = "one of " + ", ".join(CLAIM_KINDS), nearest_name(kind, list(CLAIM_KINDS))
+                allowed, nearest = "one of " + ", ".join(CLAIM_KINDS), nearest_name(kind, CLAIM_KINDS)
                 fault = Fault("unknown kind of claim", f"{row.get('id')}.kind", kind, allowed, nearest)
                 raise InputError(replace(fault, file=display_name(file), line=rows.line_num))
             try:
@@ -374,14 +369,13 @@ def known_red(*, other_runs: bool = False) -> dict[str, KnownRed]:
     for claim in tree.data or ():
         entry, wrong = validate(_KnownRed, tree, (claim,))
         if claim not in claims():
-            nearest = nearest_name(claim, list(claims()))
+            nearest = nearest_name(claim, claims())
             wrong = [tree.fault((claim,), "unknown claim", "an id of claims.csv", nearest, given="")]
         faults += wrong
         if entry is not None:
             ends = entry.other_runs if other_runs and entry.other_runs is not None else entry.range
             entries[claim] = KnownRed(Band(*ends), entry.reason, entry.awaiting or "", by_interval=other_runs)
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return entries
 
 

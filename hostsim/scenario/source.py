@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hostsim.config.files import display_name
-from hostsim.errors import Fault, InputError, is_integer
+from hostsim.errors import Fault, InputError, is_integer, raise_faults
 from hostsim.scenario.shipped_data import find_scenario
 from hostsim.scenario.yaml.reader import MAX_DEPTH, MAX_KEYS, MAX_TEXT, MAX_VALUES, KeyPath, parse, unprintable
 from hostsim.scenario.yaml.source_tree import Place, Tree, keys
@@ -96,8 +96,7 @@ class _Plain:
             InputError: with all keys and values that a file cannot have.
         """
         data = self._value(scenario, ())
-        if self._faults:
-            raise InputError(self._faults)
+        raise_faults(self._faults)
         return Tree(data, self._places, PYTHON)
 
     def _fault(self, message: str, path: KeyPath, value: object, allowed: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from hostsim.config.files import display_name, read_text
 from hostsim.config.quantity import common_unit
 from hostsim.engine.record import AxisValues, Scalar
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, raise_faults
 from hostsim.results.expect import At, Band, Expectation
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.axis import Axis
@@ -89,8 +89,7 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
         raise InputError(Fault(f"is not CSV: {error}", file=name, line=reader.reader.line_num)) from None
     if not entries and not faults:
         faults.append(Fault("contains no measurements", file=name, allowed="a row for each measurement"))
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return tuple(entries.values())
 
 
@@ -114,8 +113,7 @@ def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place)
         faults += [
             fault if fault.file else replace(fault, file=place.file, line=place.line) for fault in resolution.faults
         ]
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return metric, point
 
 
@@ -174,8 +172,7 @@ def _measured(row: Mapping[str, Any], scenario: Scenario, place: Place) -> Expec
     tree = Tree(written, {(column,): place for column in written}, place.file)
     lookup = Lookup(tree, scenario.axes)
     value, interval = (lookup.bound(written[column], CATALOGUE[metric].unit, (column,)) for column in _NUMBERS)
-    if lookup.faults:
-        raise InputError(lookup.faults)
+    raise_faults(lookup.faults)
     if value is None or interval is None or not (math.isfinite(value) and 0 < interval < math.inf):
         fault = Fault(
             "is not a measurement",

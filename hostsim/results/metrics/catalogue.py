@@ -447,7 +447,7 @@ FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mea
 
 def nearest_metric(name: str) -> str:
     """The probable metric for an unknown name: the current name, or the most similar one; may be empty."""
-    return FORMER_NAMES.get(name) or nearest_name(name, list(CATALOGUE))
+    return FORMER_NAMES.get(name) or nearest_name(name, CATALOGUE)
 
 
 WINDOW = {"cut_s": "s", "length_s": "s"}

@@ -15,7 +15,7 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 
 from hostsim.engine.record import Histogram, RunRecord, Series
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, unknown_name
 from hostsim.results.metrics.functions import Metric
 
 __all__ = [
@@ -330,9 +330,7 @@ def _vms(record: RunRecord) -> list[str]:
 def require_kind(kind: str) -> None:
     """Raises InputError for an unknown kind of subject."""
     if kind not in KINDS:
-        kinds = list(KINDS)
-        allowed, nearest = "one of " + ", ".join(kinds), nearest_name(str(kind), kinds)
-        raise InputError(Fault("unknown kind of subject", "by", repr(kind), allowed, nearest))
+        raise InputError(unknown_name("kind of subject", "by", kind, KINDS))
 
 
 def subjects(record: RunRecord, kind: str) -> list[str]:

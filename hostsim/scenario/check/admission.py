@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from hostsim.config.host import HardwareSpec, ResourcePoolSpec, VmGroupSpec
-from hostsim.errors import Fault, nearest_name
+from hostsim.errors import Fault
 from hostsim.scenario.schema import ROOT_POOL, PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
@@ -36,7 +36,7 @@ def pool_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
     names_at += [(("vms", name, "resource_pool"), group.resource_pool) for name, group in file.vms.items()]
     unknown = [(path, name) for path, name in names_at if name not in pools]
     for path, name in unknown:
-        yield tree.fault(path, "unknown resource pool", "one of " + ", ".join(pools), nearest_name(name, pools))
+        yield tree.unknown(path, "resource pool", name, pools)
     for name, pool in file.resource_pools.items():
         if pool.limit is not None and pool.limit < pool.reservation:
             allowed = f"from {pool.reservation} MHz on, or unlimited"

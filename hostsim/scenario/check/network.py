@@ -190,7 +190,7 @@ def _group_faults(
         key = (*path, "vms", name)
         if name not in here:
             allowed = "one of " + ", ".join(here) if here else "none: no VM is connected to it"
-            yield tree.fault(key, f"has no vNIC on {switch}", allowed, nearest_name(name, list(here)), given=repr(name))
+            yield tree.fault(key, f"has no vNIC on {switch}", allowed, nearest_name(name, here), given=repr(name))
             continue
         own = allocation.reservation
         if own > quota:
@@ -473,10 +473,7 @@ def _tier_group_faults(
         key = (*path, "behind", index, "to")
         for group in tier.to or ():
             if group not in groups:
-                allowed = "one of " + ", ".join(groups)
-                yield tree.fault(
-                    key, "unknown group of VMs", allowed, nearest_name(group, list(groups)), given=repr(group)
-                )
+                yield tree.unknown(key, "group of VMs", group, groups)
             elif group in groups_before:
                 yield tree.fault(key, f"is in another tier too: {group}", "each group once", given=repr(group))
             groups_before.add(group)

@@ -26,17 +26,11 @@ __all__ = [
 ]
 
 
-def _unknown(tree: Tree, path: KeyPath, name: str, existing: Iterable[str], noun: str) -> Fault:
-    names = list(existing)
-    allowed = "one of " + ", ".join(names) if names else f"none: there is no {noun}"
-    return tree.fault(path, f"unknown {noun}", allowed, nearest_name(name, names), given=repr(name))
-
-
 def _unknown_driver(tree: Tree, name: str, nic: NicSpec, platform: PlatformSpec) -> Fault:
     """The fault of a NIC for which the platform has no driver; for a model from the catalogue, at the line that names it."""
     path: KeyPath = ("nics", name, "driver")
     allowed = f"one of {', '.join(platform.drivers)}, or another model or platform"
-    nearest = nearest_name(nic.driver, list(platform.drivers))
+    nearest = nearest_name(nic.driver, platform.drivers)
     fault = tree.fault(path, f"unknown to {platform.platform}", allowed, nearest, given=repr(nic.driver))
     here = tree.place(path[:2])
     return fault if fault.file == here.file else replace(fault, file=here.file, line=here.line)
@@ -64,14 +58,12 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
     faults: list[Fault] = []
     options = _mapping(tree, ("host", "nics")) if hardware is not None else {}
     nics = hardware.nics if hardware is not None else {}
-    faults += [
-        _unknown(tree, ("host", "nics", name), name, nics, "physical NIC") for name in options if name not in nics
-    ]
+    faults += [tree.unknown(("host", "nics", name), "physical NIC", name, nics) for name in options if name not in nics]
     groups, switches, flows = (_mapping(tree, (key,)) for key in ("vms", "network", "traffic"))
     for group in groups:
         path: KeyPath = ("vms", group, "networks")
         names = _names(tree.get(path))
-        faults += [_unknown(tree, path, name, switches, "virtual switch") for name in names if name not in switches]
+        faults += [tree.unknown(path, "virtual switch", name, switches) for name in names if name not in switches]
     owners: dict[str, str] = {}
     for switch in switches:
         group = tree.get(("network", switch, "port_group_of"))
@@ -83,7 +75,7 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
                 faults.append(tree.fault(path, "names a NIC twice", "each NIC once"))
             for name in names:
                 if hardware is not None and name not in hardware.nics:
-                    faults.append(_unknown(tree, path, name, hardware.nics, "physical NIC"))
+                    faults.append(tree.unknown(path, "physical NIC", name, hardware.nics))
                 elif owners.setdefault(name, owner) != owner:
                     faults.append(
                         tree.fault(path, f"is already the uplink of {owners[name]}", "a NIC that is not in use")
@@ -93,12 +85,12 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
         for key in ("sender", "to"):
             path = ("traffic", flow, key)
             names = _names(tree.get(path))
-            faults += [_unknown(tree, path, name, groups, "group of VMs") for name in names if name not in groups]
+            faults += [tree.unknown(path, "group of VMs", name, groups) for name in names if name not in groups]
             if len(set(names)) < len(names):
                 faults.append(tree.fault(path, "names a group twice", "each group once"))
         port = ("traffic", flow, "network")
         unknown = [name for name in _names(tree.get(port)) if name not in switches]
-        faults += [_unknown(tree, port, name, switches, "virtual switch") for name in unknown]
+        faults += [tree.unknown(port, "virtual switch", name, switches) for name in unknown]
         kind = tree.get(("traffic", flow, "kind"))
         if kind == "work":
             faults += [
@@ -141,7 +133,7 @@ def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | N
             faults.append(_unknown_driver(tree, name, nic, platform))
     family = hardware.cpu.family
     if platform is not None and family not in platform.costs.generations:
-        faults.append(_unknown(tree, ("cpu", "family"), family, platform.costs.generations, "processor family"))
+        faults.append(tree.unknown(("cpu", "family"), "processor family", family, platform.costs.generations))
     return faults
 
 
@@ -234,8 +226,7 @@ def passthrough_faults(
             key: KeyPath = (*path, "vmx", _key(file, group.name, nic))
             sharing = "DirectPath I/O is incompatible with NIC sharing"
             if nic not in hardware.nics:
-                nics = list(hardware.nics)
-                yield tree.fault(key, "unknown physical NIC", "one of " + ", ".join(nics), nearest_name(nic, nics))
+                yield tree.unknown(key, "physical NIC", nic, hardware.nics)
             elif nic in uplinks:
                 yield tree.fault(key, f"is an uplink of {uplinks[nic]}; {sharing}", "a NIC that nothing else uses")
             elif nic in owners:
@@ -290,8 +281,7 @@ def _function_faults(
                 message = f"asks for SR-IOV, which {platform.platform} does not have"
                 yield tree.fault(key, message, "esxi-5.1 or a later platform, or a whole NIC in pciPassthruX.id")
             elif name not in nics:
-                nic_names = "one of " + ", ".join(nics)
-                yield tree.fault(key, "unknown physical NIC", nic_names, nearest_name(name, list(nics)))
+                yield tree.unknown(key, "physical NIC", name, nics)
             elif name in owners:
                 allowed = "a NIC that is only passed through by functions"
                 yield tree.fault(key, f"is passed through to {owners[name]} as a whole", allowed)

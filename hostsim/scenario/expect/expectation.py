@@ -87,7 +87,7 @@ class Reader(Lookup):
         if part.claim is not None:
             claim = claims().get(part.claim)
             if claim is None:
-                nearest = nearest_name(part.claim, list(claims()))
+                nearest = nearest_name(part.claim, claims())
                 self.fault((*path, "claim"), "unknown claim", "an id of claims.csv", nearest)
                 return None
             self._check_unit(claim, form, unit, (*path, "claim"))
@@ -99,7 +99,7 @@ class Reader(Lookup):
         elif part.measurement is not None:
             row = measurements().get(part.measurement)
             if row is None:
-                nearest = nearest_name(part.measurement, list(measurements()))
+                nearest = nearest_name(part.measurement, measurements())
                 self.fault((*path, "measurement"), "unknown measurement", "an id of published-2.csv", nearest)
                 return None
             row = row.counted_in(unit)

@@ -56,9 +56,7 @@ class Lookup:
     def axis(self, name: str, path: KeyPath) -> None:
         """Check that an axis exists."""
         if name not in self.axes:
-            axes = list(self.axes)
-            allowed = "one of " + ", ".join(axes) if axes else "none: the scenario has no axes"
-            self.fault(path, "unknown axis", allowed, nearest_name(name, axes), given=repr(name))
+            self.faults.append(self._tree.unknown(path, "axis", name, self.axes))
 
     def metric(self, name: str, path: KeyPath) -> str:
         """The unit of a metric; empty if the metric is unknown."""

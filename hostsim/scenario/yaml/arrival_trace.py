@@ -12,7 +12,7 @@ from pathlib import Path
 from hostsim.config.arrival import MOST_PHASES
 from hostsim.config.files import display_name, read_text
 from hostsim.config.quantity import LONGEST
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, raise_faults
 from hostsim.scenario.yaml.foreign_text import format_of
 from hostsim.units import SECOND, seconds_to_ps
 
@@ -60,8 +60,7 @@ def read_instants(file: Path) -> tuple[int, ...]:
         faults = [replace(faults[0], message=f"is {other_format}, not an arrival trace", allowed=_EACH)]
     if not instants and not faults:
         faults = [Fault("contains no instants", allowed=_EACH, file=name)]
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     return tuple(instants)
 
 
@@ -96,8 +95,7 @@ def read_profile(file: Path) -> tuple[dict[str, str], ...]:
         faults.append(Fault(f"has {len(rates)} lines with a rate", allowed=f"2..{MOST_PHASES}", file=name))
     elif not faults and not any(rate for _, rate in rates):
         faults.append(Fault("has no rate above 0", allowed="at least one", file=name))
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
     lengths = [later[0] - earlier[0] for earlier, later in pairwise(rates)]
     lengths.append(lengths[-1])
     return tuple(

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from hostsim.config.files import read_text
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, raise_faults
 
 __all__ = [
     "MAX_DEPTH",
@@ -303,8 +303,7 @@ def parse(text: str, file: str) -> Text:
         raise InputError(Fault(message, file=file, line=text.count("\n", 0, error.start) + 1)) from None
     except yaml.MarkedYAMLError as error:
         raise InputError([*faults, syntax_fault(error, text, file)]) from None
-    if reader.faults:
-        raise InputError(reader.faults)
+    raise_faults(reader.faults)
     return Text(tree, reader.lines)
 
 

@@ -6,13 +6,13 @@ The dotted path ``vms.receiver.vmx.ethernet0.emuRxMode`` has four keys, as names
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hostsim.engine.record import Scalar
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, unknown_name
 from hostsim.scenario.yaml.reader import KeyPath, read
 
 __all__ = [
@@ -166,6 +166,11 @@ class Tree:
             value = self.get(path)
             given = "" if value is None else show_value(value)
         return Fault(message, shown, given, allowed, nearest, place.file, place.line)
+
+    def unknown(self, path: KeyPath, noun: str, name: str, names: Collection[str]) -> Fault:
+        """The fault of a name at a path that none of the known ones is."""
+        fault = unknown_name(noun, "", name, names, f"none: there is no {noun}")
+        return self.fault(path, fault.message, fault.allowed, fault.nearest, fault.given)
 
     def located(self, path: KeyPath, error: InputError) -> list[Fault]:
         """The faults of an error; those without a file get a path."""

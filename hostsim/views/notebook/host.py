@@ -16,7 +16,7 @@ from hostsim.config.host import PointSpec
 from hostsim.config.quantity import common_unit
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.record import AxisValues, Scalar
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import raise_faults, unknown_name
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.results.context import owner_of
@@ -346,11 +346,12 @@ class HostView:
         Raises:
             InputError: an unknown axis, or an impossible value.
         """
-        axes = list(scenario.axes)
-        unknown = [axis for axis in at if axis not in axes]
-        if unknown:
-            allowed = "one of " + ", ".join(axes) if axes else "nothing: the scenario has no sweep"
-            raise InputError(Fault("unknown axis", "at", repr(a), allowed, nearest_name(a, axes)) for a in unknown)
+        axes = scenario.axes
+        raise_faults(
+            unknown_name("axis", "at", axis, axes, "nothing: the scenario has no sweep")
+            for axis in at
+            if axis not in axes
+        )
         values = {
             axis: scenario.axes[axis].own_value(_written(scenario.axes[axis], value)) for axis, value in at.items()
         }

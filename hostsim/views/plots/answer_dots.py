@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, raise_faults, unknown_name
 from hostsim.results.expect import Band, Expectation, Find, Verdict, is_comparable, is_same_unit
 from hostsim.results.figure import AnswersSpec
 from hostsim.results.metrics.catalogue import CATALOGUE, in_sentence, label_of, unit_of
@@ -127,9 +127,8 @@ def require_answers(figure: AnswersSpec, verdicts: Iterable[Verdict]) -> None:
         InputError: with every unknown name, or every answer whose unit differs from that of the first.
     """
     by_name = {verdict.expectation.name: verdict.expectation for verdict in verdicts}
-    allowed = f"one of {', '.join(by_name)}" if by_name else "nothing: the scenario has no expectations"
     faults = [
-        Fault("unknown expectation", "answers", repr(name), allowed, nearest_name(name, list(by_name)))
+        unknown_name("expectation", "answers", name, by_name, "nothing: the scenario has no expectations")
         for name in figure.answers
         if name not in by_name
     ]
@@ -140,8 +139,7 @@ def require_answers(figure: AnswersSpec, verdicts: Iterable[Verdict]) -> None:
             for other in others
             if not is_comparable(first, other)
         ]
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
 
 
 def _name(figure: AnswersSpec, name: str, verdict: Verdict | None) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from hostsim.engine.record import Scalar
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, raise_faults
 from hostsim.results.curve import y_unit
 from hostsim.results.expect import Verdict
 from hostsim.results.figure import FigureSpec
@@ -256,5 +256,4 @@ def _check(layers: Sequence[Layer]) -> None:
         if layer.figure.right is not None or layer.figure.stack:
             allowed = "separate axes for two panels or stacked bars"
             faults.append(Fault("cannot share axes", "ax", layer.figure.name, allowed))
-    if faults:
-        raise InputError(faults)
+    raise_faults(faults)
