@@ -179,8 +179,8 @@ class Connected(Traffic):
 
     @property
     def request(self) -> int:
-        """Bytes of data of a request."""
-        return 0
+        """Bytes of data of a request; 0 for a kind without."""
+        return int(getattr(self, "request_size", 0))
 
     def memory_stall(self, costs: ApplicationCosts) -> float:
         """Return the share of a request's service demand that waits for local memory.

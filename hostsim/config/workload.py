@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from math import exp
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -150,6 +150,7 @@ class VmDatagramsSpec(VmTraffic):
 class VmTcpStreamSpec(VmTraffic):
     """Continuous TCP streams from VM to VM (netperf TCP_STREAM between two guests)."""
 
+    application: ClassVar[tuple[str, str]] = ("tcp_sink", "packet read")
     kind: Literal["vm_tcp_stream"]
     """Kind of traffic."""
     window: Annotated[Size, Field(ge=2048)]
@@ -165,11 +166,6 @@ class VmTcpStreamSpec(VmTraffic):
     guest.
     """
 
-    @property
-    def application(self) -> tuple[str, str]:
-        """Cost of the application, by name and unit."""
-        return "tcp_sink", "packet read"
-
 
 DataSize: TypeAlias = Annotated[Size, Field(ge=1)]
 """Bytes of data, at least 1."""
@@ -178,6 +174,7 @@ DataSize: TypeAlias = Annotated[Size, Field(ge=1)]
 class MulticastSpec(Paced):
     """A stream of datagrams to a multicast group that all VMs of ``to`` have joined."""
 
+    application: ClassVar[tuple[str, str]] = ("udp_sink", "datagram read")
     kind: Literal["multicast"]
     """Kind of traffic."""
     to: Names
@@ -192,11 +189,6 @@ class MulticastSpec(Paced):
     """Spacing of the datagrams; default: a fixed interval."""
     service: Service | None = later(None)
     """Service time of the reader for each datagram: system call and processing; default: ``udp_sink`` of the guest."""
-
-    @property
-    def application(self) -> tuple[str, str]:
-        """Cost of the application, by name and unit."""
-        return "udp_sink", "datagram read"
 
     def stream_count(self, vms: int) -> int:
         """Return 1, as all VMs share one stream."""
@@ -430,6 +422,8 @@ class ForwardedStreamSpec(TcpSpec):
     """Continuous TCP streams between two peers outside the host that each VM forwards, as a router."""
 
     server_port = 5001
+    receives: ClassVar[bool] = True
+    """True, as VMs receive the data before they forward it."""
     kind: Literal["forwarded_stream"]
     """Kind of traffic."""
     leaves: VnicNumber = 1
@@ -444,16 +438,12 @@ class ForwardedStreamSpec(TcpSpec):
         """Number of connections through each VM."""
         return self.streams
 
-    @property
-    def receives(self) -> bool:
-        """True, as VMs receive the data before they forward it."""
-        return True
-
 
 class HttpSpec(RoutedTcpSpec):
     """Files fetched from, or posted to, a web server in each VM, one after the other on each connection."""
 
     server_port, has_answers = 80, True
+    application: ClassVar[tuple[str, str]] = ("http_server", "request")
     kind: Literal["http"]
     """Kind of traffic."""
     method: Literal["get", "post"]
@@ -474,11 +464,6 @@ class HttpSpec(RoutedTcpSpec):
     service: Service | None = later(None)
     """Service time of the server for a file; default: ``http_server`` of the guest."""
 
-    @property
-    def application(self) -> tuple[str, str]:
-        """Cost of the application, by name and unit."""
-        return "http_server", "request"
-
     @model_validator(mode="after")
     def _asked_for(self) -> HttpSpec:
         if self.request_size and self.method == "post":
@@ -495,11 +480,6 @@ class HttpSpec(RoutedTcpSpec):
         """Bytes of a file."""
         return self.size
 
-    @property
-    def request(self) -> int:
-        """Bytes of data of a request for a file."""
-        return self.request_size
-
     def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
         """Return the service demand of a file, in picoseconds."""
         return costs.http_server.ps(hertz)
@@ -512,6 +492,9 @@ class WebSpec(Paced, TcpSpec):
     """
 
     server_port, has_answers, unit = 80, True, "/s"
+    ports: ClassVar[int] = 1
+    """One, as the number of open connections depends on the server."""
+    application: ClassVar[tuple[str, str]] = ("web_server", "object")
     kind: Literal["web"]
     """Kind of traffic."""
     rate: Rate | None = None
@@ -533,11 +516,6 @@ class WebSpec(Paced, TcpSpec):
     service: Service | None = later(None)
     """Service time of the server for an object, spread over its writes; default: ``web_server`` of the guest."""
 
-    @property
-    def application(self) -> tuple[str, str]:
-        """Cost of the application, by name and unit."""
-        return "web_server", "object"
-
     @model_validator(mode="after")
     def _one_size(self) -> WebSpec:
         if (self.size is None) == (self.page_size is None):
@@ -555,11 +533,6 @@ class WebSpec(Paced, TcpSpec):
         whole, ends = sum(shares), list(accumulate(shares))
         bounds = [0, *(round(page * end / whole) for end in ends)]
         return [max(1, high - low) for low, high in pairwise(bounds)]
-
-    @property
-    def ports(self) -> int:
-        """One, as the number of open connections depends on the server."""
-        return 1
 
 
 class ExchangeSpec(Connected):
@@ -579,16 +552,12 @@ class ExchangeSpec(Connected):
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
     """Port of a VM's first connection; further connections have the next ports."""
 
-    @property
-    def request(self) -> int:
-        """Bytes of data of a request."""
-        return self.request_size
-
 
 class TransactionsSpec(ExchangeSpec):
     """Users that send a request, wait for the reply, and think: database clients. Each has a connection."""
 
     server_port = 50000
+    application: ClassVar[tuple[str, str]] = ("transaction", "transaction")
     kind: Literal["transactions"]
     """Kind of traffic."""
     users: Count
@@ -597,11 +566,6 @@ class TransactionsSpec(ExchangeSpec):
     """Mean time from a reply to the user's next request; exponentially distributed."""
     service: Service | None = later(None)
     """Service time of the server for a transaction; default: ``transaction`` of the guest."""
-
-    @property
-    def application(self) -> tuple[str, str]:
-        """Cost of the application, by name and unit."""
-        return "transaction", "transaction"
 
     @property
     def connections(self) -> int:
@@ -679,6 +643,9 @@ class TiersSpec(ExchangeSpec):
     """
 
     server_port = 8080
+    application: ClassVar[tuple[str, str]] = ("transaction", "request")
+    ports: ClassVar[int] = 1
+    """One, as the number of open connections depends on the front ends."""
     kind: Literal["tiers"]
     """Kind of traffic."""
     users: Count | None = None
@@ -711,11 +678,6 @@ class TiersSpec(ExchangeSpec):
         return self
 
     @property
-    def application(self) -> tuple[str, str]:
-        """Cost of the application, by name and unit."""
-        return "transaction", "request"
-
-    @property
     def groups(self) -> tuple[str, ...]:
         """Names of all VM groups in the traffic."""
         return (*self.to, *(name for tier in self.behind for name in tier.to or ()))
@@ -724,11 +686,6 @@ class TiersSpec(ExchangeSpec):
     def connections(self) -> int:
         """Number of users; 1 for a rate."""
         return self.users or 1
-
-    @property
-    def ports(self) -> int:
-        """One, as the number of open connections depends on the front ends."""
-        return 1
 
     @property
     def pace(self) -> Pace | None:
