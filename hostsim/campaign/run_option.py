@@ -301,12 +301,15 @@ def quantity(text: str, kind: str, option: str) -> float:
     """The number in the text of an option, in the base unit of its kind: ``2 GB`` is 2e9 bytes.
 
     Raises:
-        InputError: it is not such a quantity.
+        InputError: it is not such a quantity, or below 0.
     """
     from hostsim.config.quantity import read_quantity
 
     try:
-        return read_quantity(text, kind)
+        amount = read_quantity(text, kind)
     except ValueError as error:
         message, _, allowed = str(error).partition("|")
         raise InputError(Fault(message, option, repr(text), allowed)) from None
+    if amount < 0:
+        raise InputError(Fault("is negative", option, repr(text), f"a {kind} from 0"))
+    return amount

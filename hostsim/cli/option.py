@@ -289,10 +289,7 @@ def percent(text: str, option: str) -> float:
     """
     from hostsim.campaign.run_option import quantity
 
-    share = quantity(text, "percent", option) / 100
-    if share < 0:
-        raise InputError(Fault("is negative", option, repr(text), "a percentage from 0"))
-    return share
+    return quantity(text, "percent", option) / 100
 
 
 def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:

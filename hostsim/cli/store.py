@@ -13,7 +13,6 @@ from hostsim.cli.option import option
 from hostsim.cli.output import Reporter, columns, say_warnings
 from hostsim.cli.status import Status
 from hostsim.config.files import require_folder
-from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions
@@ -133,6 +132,7 @@ def prune(
     runs that saved results in the folder refer to, stay unless --usable or --saved is given.
     """
     options: RunOptions = context.obj
+    from hostsim.campaign.run_option import quantity
     from hostsim.campaign.stored_run import prunable, remove, runs_in, saved_runs
 
     folder = options.results
@@ -146,7 +146,7 @@ def prune(
             usable=usable,
             before=None if older_than is None else time.time() - older_than * _DAY_S,
             scenario=scenario,
-            most_bytes=None if keep is None else _bytes(keep),
+            most_bytes=None if keep is None else round(quantity(keep, "size", "--keep")),
         )
         if is_asked
         else []
@@ -161,20 +161,6 @@ def prune(
             "nothing is removed without --unusable, --older-than, --scenario or --keep; see hostsim prune --help",
             err=True,
         )
-
-
-def _bytes(text: str) -> int:
-    """Read the size of --keep.
-
-    Raises:
-        InputError: the text is not a size of at least 0.
-    """
-    from hostsim.campaign.run_option import quantity
-
-    size = quantity(text, "size", "--keep")
-    if size < 0:
-        raise InputError(Fault("is negative", "--keep", repr(text), "a size from 0"))
-    return round(size)
 
 
 def _rows(

@@ -99,5 +99,5 @@ def _window(text: str, option: str, least: int) -> int:
 
     time = seconds_to_ps(quantity(text, "duration", option))
     if time < least:
-        raise InputError(Fault("is too short", option, repr(text), "a time above 0" if least else "a time from 0 on"))
+        raise InputError(Fault("is too short", option, repr(text), "a time above 0"))
     return time

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from hostsim.engine.record import AxisValues, RunRecord
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name, raise_faults
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.results.metrics.functions import Metric, condensed
 from hostsim.results.metrics.subject import (
@@ -315,12 +315,11 @@ def _require_measures(results: MeasuredRuns, names: Iterable[str]) -> None:
     """Raise InputError if no run has finished or a measure is unknown. No records are read."""
     if not (results.table["error"] == "").any():
         raise InputError(Fault("no run has finished", given=results.scenario, allowed="results with finished runs"))
-    for measure in (parsed(name)[0] for name in names):
-        if measure not in CATALOGUE:
-            allowed = "a name of hostsim.CATALOGUE"
-            raise InputError(
-                Fault("unknown metric", given=repr(measure), allowed=allowed, nearest=nearest_metric(measure))
-            )
+    raise_faults(
+        Fault("unknown metric", "", repr(measure), "a name of hostsim.CATALOGUE", nearest_metric(measure))
+        for measure in (parsed(name)[0] for name in names)
+        if measure not in CATALOGUE
+    )
 
 
 def _require_known(records: Sequence[RunRecord], metric: Metric, subject: str) -> None:

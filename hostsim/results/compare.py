@@ -442,10 +442,11 @@ def require_metrics(names: Iterable[str]) -> None:
     Raises:
         InputError: with all unknown ones.
     """
-    unknown = [name for name in names if name not in CATALOGUE]
-    if unknown:
-        allowed = "a name that `metrics` lists"
-        raise InputError(Fault("unknown metric", "", name, allowed, nearest_metric(name)) for name in unknown)
+    raise_faults(
+        Fault("unknown metric", "", name, "a name that `metrics` lists", nearest_metric(name))
+        for name in names
+        if name not in CATALOGUE
+    )
 
 
 def difference_rows(compared: Differences) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -40,7 +40,7 @@ def test_the_window_begins_half_way_and_the_first_point_is_taken(cli, tiny, tmp_
         (("--at", "rate=5"), "--at: traffic.stream.rate: has no unit"),
         (("--length", "5"), "--length: has no unit; given '5'"),
         (("--length", "0 s"), "--length: is too short; given '0 s'; allowed: a time above 0"),
-        (("--from", "-1 ms"), "--from: is too short; given '-1 ms'; allowed: a time from 0 on"),
+        (("--from", "-1 ms"), "--from: is negative; given '-1 ms'; allowed: a duration from 0"),
         (("--set", "vms.receiver.cont=2"), "did you mean 'count'"),
     ],
 )

@@ -53,6 +53,7 @@ class _Sampled(Protocol):
 
 
 _Samples = TypeVar("_Samples", bound=_Sampled)
+_Stored = TypeVar("_Stored")
 
 
 class _Thinned(Mapping[str, _Samples]):
@@ -144,36 +145,15 @@ KINDS = {
 """Kinds of subjects by name, in the order of look-up."""
 
 
-class _RecordingSeries(Mapping[str, Series]):
-    """Provides a series of one entity for any name, and records which counters a measure reads."""
+class _Recording(Mapping[str, _Stored]):
+    """Provides the same value for any name, and records which names a measure reads."""
 
-    def __init__(self, names: set[str]) -> None:
-        self._names = names
+    def __init__(self, value: _Stored, names: set[str], prefix: str = "") -> None:
+        self._value, self._names, self._prefix = value, names, prefix
 
-    def __getitem__(self, name: str) -> Series:
-        self._names.add(name)
-        return Series(("one",), np.array([[0], [1]]))
-
-    def __contains__(self, name: object) -> bool:
-        self._names.add(str(name))
-        return True
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
-class _RecordingHistograms(Mapping[str, Histogram]):
-    """Provides a histogram of one entity for any name, and records which ones a measure reads."""
-
-    def __init__(self, names: set[str]) -> None:
-        self._names = names
-
-    def __getitem__(self, name: str) -> Histogram:
-        self._names.add(f"time {name}")
-        return Histogram(("one",), np.array([0, 1]), np.array([[[0]], [[1]]]), np.array([[0], [1]]))
+    def __getitem__(self, name: str) -> _Stored:
+        self._names.add(self._prefix + name)
+        return self._value
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
@@ -186,7 +166,9 @@ class _RecordingHistograms(Mapping[str, Histogram]):
 def _reads(metric: Metric) -> frozenset[str]:
     """Counters that a measure reads, and ``time`` before the names of histograms."""
     names: set[str] = set()
-    series, histograms = _RecordingSeries(names), _RecordingHistograms(names)
+    series = _Recording(Series(("one",), np.array([[0], [1]])), names)
+    one_time = Histogram(("one",), np.array([0, 1]), np.array([[[0]], [[1]]]), np.array([[0], [1]]))
+    histograms = _Recording(one_time, names, "time ")
     metric.evaluate(RunRecord("", 0, 0, {}, np.array([0, 10**12]), series, histograms, 0))
     return frozenset(names)
 
