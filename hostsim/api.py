@@ -20,7 +20,7 @@ from hostsim.results.results import LazyRecords, Results
 from hostsim.results.verdicts import Verdicts
 from hostsim.scenario.load import load as load_file
 from hostsim.scenario.load import options_over, reload
-from hostsim.scenario.option_text import option_texts
+from hostsim.scenario.option_text import measures_of, option_texts
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import require_shipped, select
 from hostsim.views.notebook.progress import NotebookProgress, is_notebook
@@ -226,7 +226,6 @@ def what_if(
         **given: as for `run`, whose errors it raises.
     """
     from hostsim.campaign.what_if import what_if as run_both
-    from hostsim.scenario.option_text import measures_of
 
     chosen_options = run_options(what_if, options, given)
     try:

@@ -18,7 +18,7 @@ from hostsim.config.plugin import PluginSpec
 from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError, nearest_name, raise_faults, unknown_name
 from hostsim.plugin.source import read_plugins
-from hostsim.results.compare import Differences
+from hostsim.results.compare import Differences, coverage, differences
 from hostsim.results.estimate import BLOCK
 from hostsim.results.figure import FigureSpec
 from hostsim.results.metrics.catalogue import CATALOGUE, SIDE
@@ -169,8 +169,6 @@ def what_if(
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
-    from hostsim.results.compare import coverage, differences
-
     for side in (before, after):
         require_measures(side, measures, "metric")
     runs = with_least_replications(before, runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hostsim.campaign.executor.base import LOCAL, Executor, worker_count
+from hostsim.campaign.executor.base import LOCAL, Executor, InProcessExecutor, worker_count
 from hostsim.campaign.task import NO_LIMITS, ResourceLimits, Simulate
 from hostsim.errors import Fault, InputError
 
@@ -30,8 +30,6 @@ def open_executor(
         return DaskExecutor(simulate, cluster, worker_count(jobs))
     workers = worker_count(jobs)
     if workers == 1 and not limits:
-        from hostsim.campaign.executor.base import InProcessExecutor
-
         return InProcessExecutor(simulate)
     from hostsim.campaign.executor.process_pool import ProcessPoolExecutor
 
