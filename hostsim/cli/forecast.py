@@ -58,7 +58,8 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
 
     standing = preview(plan, store)
     missing = standing.total - standing.done
-    searched = _searched(plan) if missing else 0
+    # runs that searches may request later
+    searched = sum(max(search.most() - len(search.wants({})), 0) for search in plan.searches) if missing else 0
     last = _last_run(plan, store.folder) if missing else None
     if last is not None:
         if searched and _is_judged(last):
@@ -221,11 +222,6 @@ def _row(total: Forecast) -> tuple[object, ...]:
     most = "" if total.is_known or not total.searched else "at most "
     took = f"{most}{about(total.seconds)}" if missing else "nothing"
     return total.scenario, total.points, total.runs, total.stored, missing, more, took
-
-
-def _searched(plan: Plan) -> int:
-    """Number of runs that searches may request later."""
-    return sum(max(search.most() - len(search.wants({})), 0) for search in plan.searches)
 
 
 def _tried(plan: Plan) -> float:

@@ -53,34 +53,30 @@ def read_net_stats(text: str, file: str, contents: Contents) -> None:
     contents.note(f"{file}: number of intervals: {len(intervals)}, each of {seconds[0]:g} s")
     if any(port.get("ens") in ("true", True) for entry in intervals for port in _ports(entry).values()):
         contents.note(f"{file}: has ports in Enhanced Data Path mode (ens), which hostsim does not model")
-    lines = _Lines(text)
+    lines = _lines(text)
     used = _measure(intervals, file, contents)
     _draft(intervals, file, lines, contents)
     for subject, name, samples in _counters(intervals):
         mean, half, count = mean_of(samples, _HUNDREDTH)
         to = used(subject, name)
-        contents.add(Reading(file, lines.of(subject), subject, name, mean, count, half, to))
+        contents.add(Reading(file, lines.get(subject, 1), subject, name, mean, count, half, to))
     keys = {"time", "interval", "iteration", "ports", "vcpus", "sys", "cpu"}
     if rest := sorted({key for entry in intervals for key, value in entry.items() if value} - keys):
         contents.note(f"{file}: not read: {', '.join(ascii(key[:40]).strip(chr(39)) for key in rest[:20])}")
 
 
-class _Lines:
+def _lines(text: str) -> dict[str, int]:
     """First lines of ports and worlds in the file, as the JSON parser does not provide them."""
-
-    def __init__(self, text: str) -> None:
-        self._lines: dict[str, int] = {}
-        line, at = 1, 0
-        for match in re.finditer(r'"name"\s*:\s*("(?:[^"\\]|\\.)*")', text):
-            line += text.count("\n", at, match.start())
-            at = match.start()
-            try:
-                self._lines.setdefault(str(json.loads(match[1])), line)
-            except ValueError:
-                continue
-
-    def of(self, name: str) -> int:
-        return self._lines.get(name, 1)
+    lines: dict[str, int] = {}
+    line, at = 1, 0
+    for match in re.finditer(r'"name"\s*:\s*("(?:[^"\\]|\\.)*")', text):
+        line += text.count("\n", at, match.start())
+        at = match.start()
+        try:
+            lines.setdefault(str(json.loads(match[1])), line)
+        except ValueError:
+            continue
+    return lines
 
 
 def _dict(value: Any) -> dict[str, Any]:
@@ -222,12 +218,12 @@ def _counters(intervals: list[dict[str, Any]]) -> Iterator[tuple[str, str, Float
 # --- draft
 
 
-def _draft(intervals: list[dict[str, Any]], file: str, lines: _Lines, contents: Contents) -> None:
+def _draft(intervals: list[dict[str, Any]], file: str, lines: Mapping[str, int], contents: Contents) -> None:
     """Uplinks with their drivers and queues, VMs with their vCPUs, ports and rings."""
     ports = {name: port for entry in reversed(intervals) for name, port in _ports(entry).items()}
 
     def state(subject: str, name: str, to: str, given: str | int) -> None:
-        contents.add(Reading(file, lines.of(subject), subject, name, given, to=to, given=given))
+        contents.add(Reading(file, lines.get(subject, 1), subject, name, given, to=to, given=given))
 
     for name, port in ports.items():
         switch = port.get("switch")

@@ -631,7 +631,19 @@ def as_json(predictions: Sequence[Prediction]) -> dict[str, list[dict[str, objec
     """Predictions and scores as plain values for strict JSON: an absent or infinite number is None."""
     return {
         "predictions": [_plain(prediction, predictions) for prediction in predictions],
-        "scores": [_plain_score(score) for score in scores(predictions)],
+        "scores": [
+            {
+                "kind": score.kind,
+                "predicted": score.time,
+                "apart": score.apart,
+                "measurements": score.predicted,
+                "median_error": finite(score.median_error),
+                "in_band": score.in_band,
+                "orders": score.orders,
+                "orders_right": score.right,
+            }
+            for score in scores(predictions)
+        ],
     }
 
 
@@ -669,17 +681,4 @@ def _plain(prediction: Prediction, others: Sequence[Prediction]) -> dict[str, ob
         "first": None if first is None else first | judged["first"],
         "today": today | judged["today"],
         "apart": prediction.apart,
-    }
-
-
-def _plain_score(score: Score) -> dict[str, object]:
-    return {
-        "kind": score.kind,
-        "predicted": score.time,
-        "apart": score.apart,
-        "measurements": score.predicted,
-        "median_error": finite(score.median_error),
-        "in_band": score.in_band,
-        "orders": score.orders,
-        "orders_right": score.right,
     }

@@ -196,8 +196,9 @@ class Measurement:
         if units is None or self.number is None:
             return self
         factor = units[own] / units[other]
-        low, high = (None if end is None else _rounded(end * factor) for end in (self.band.low, self.band.high))
-        return replace(self, value=f"{self.number * factor:.12g}", unit=other, band=Band(low, high))
+        # to 12 digits, without the rounding error of the conversion
+        ends = (None if end is None else float(f"{end * factor:.12g}") for end in (self.band.low, self.band.high))
+        return replace(self, value=f"{self.number * factor:.12g}", unit=other, band=Band(*ends))
 
     @property
     def publication(self) -> str:
@@ -218,11 +219,6 @@ def side_of(unit: str, band: Band) -> int:
     if band.low is not None and band.low > neutral:
         return 1
     return -1 if band.high is not None and band.high < neutral else 0
-
-
-def _rounded(number: float) -> float:
-    """A number without the rounding error of a unit conversion."""
-    return float(f"{number:.12g}")
 
 
 LEVELS = {

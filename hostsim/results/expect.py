@@ -492,6 +492,7 @@ class Find(Form):
     at: AxisValues
     unit: str = ""
     """Unit of the axis; empty for plain numbers."""
+    metrics: ClassVar[tuple[str, ...]] = ()
 
     def written(self, value: int) -> Scalar:
         """A value of the axis, as written."""
@@ -503,10 +504,6 @@ class Find(Form):
             return written if isinstance(written, int) else None
         number, _, unit = str(written).partition(" ")
         return int(number) if unit == self.unit and number.isdecimal() else None
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ()
 
     def required_points(self) -> list[Point]:
         return [{**self.at, self.axis: self.written(value)} for value in (self.start, self.stop)]
@@ -1031,11 +1028,8 @@ class Refused(Form):
     """Refused scenarios: 1 if each was refused or accepted as expected, else 0. Evaluated at loading, without runs."""
 
     cases: tuple[Refusal, ...]
+    metrics: ClassVar[tuple[str, ...]] = ()
     needs_runs = False
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ()
 
     def required_points(self) -> list[Point]:
         return []

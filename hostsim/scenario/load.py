@@ -162,7 +162,8 @@ class _Loading:
             points, {index: e for index, e in read_expectations.items() if e is not None}, run
         )
         if document is not None:
-            self._check_assumptions()
+            for assumption in self._assumptions:
+                self._faults += range_faults(self._model, self._tree, assumption, keys(assumption.path))
         if self._faults or document is None or run is None:
             raise InputError(in_order(self._faults, self._source.name))
         lengths = self._run_spec(run, (p for p in precision if p))
@@ -434,7 +435,3 @@ class _Loading:
                 self._faults.append(Fault(more, "sweep", "", "", "", place.file, place.line))
                 break
         return tuple(dict.fromkeys([*without_effect(judged), *warnings]))
-
-    def _check_assumptions(self) -> None:
-        for assumption in self._assumptions:
-            self._faults += range_faults(self._model, self._tree, assumption, keys(assumption.path))
