@@ -98,6 +98,14 @@ def test_new_writes_a_scenario_that_loads(cli, tmp_path, monkeypatch, kind):
     assert {(group.count, group.vcpus) for group in spec.vms} == {(3, 2)}
 
 
+def test_new_puts_all_kinds_of_traffic_together(cli, tmp_path, monkeypatch):
+    """No two kinds use the same ports of a VM."""
+    monkeypatch.chdir(tmp_path)
+    assert cli("new", "mine", *(option for kind in KINDS for option in ("--traffic", kind))).exit_code == 0
+    spec, _ = load("mine.yaml").spec(load("mine.yaml").first(), 10**12)
+    assert list(spec.traffic) == list(KINDS)
+
+
 def test_new_writes_a_scenario_that_runs(cli, tmp_path, monkeypatch):
     """At once, with parts and traffic by the options, and a server's file for NICs by model."""
     monkeypatch.chdir(tmp_path)
