@@ -820,7 +820,9 @@ class _Path:
 
         0 beside other traffic, or if packets were lost on transmit, as packets are not counted by traffic entry there.
         """
-        traffic = [other for other in self._all_flows() if not other.is_work and (other.packets or other.out)]
+        counters = [name for name in ("flow.delivered", "flow.out") if name in self._record.series]
+        carried = [self._last(name) for name in counters]  # also before the window
+        traffic = [f for f in self._all_flows() if not f.is_work and any(counts[f.place] for counts in carried)]
         taken, sent = (self._levels(counter).sum(axis=1) for counter in ("tx.taken", "nic.tx_packets"))
         grown = float(taken[-1] - taken[0])
         if (

@@ -351,6 +351,28 @@ run: {length: 60 ms, replications: 1, quick: {length: 60 ms, replications: 1}}
     assert found.resource == "window"
 
 
+def test_other_traffic_before_the_window_is_not_taken_for_waiting_packets(tmp_path: Path) -> None:
+    """A VM whose CPU limit stops it has sent to another VM only before."""
+    path = tmp_path / "stopped.yaml"
+    path.write_text("""
+scenario: stopped
+question: What limits the stream?
+platform: esxi-8.0
+hardware: xeon-6448y
+network: {vSwitch0: {uplinks: [vmnic0]}}
+vms:
+  sender: {count: 1, guest: ideal, vcpus: 4, networks: [vSwitch0], vmx: {sched.cpu.max: 500}}
+  other: {count: 1, guest: sles11, vcpus: 4, networks: [vSwitch0], vmx: {sched.cpu.max: 500}}
+traffic:
+  stream: {kind: tcp_stream, to: sender, direction: send, window: 1 MiB, streams: 1, delay: 1 ms, loss: 0.1 %}
+  datagrams: {kind: vm_datagrams, sender: other, to: sender, packet_size: 1400 B, rate: 500 kpps}
+run: {length: 60 ms, replications: 1, quick: {length: 60 ms, replications: 1}}
+""")
+    record = hostsim.run(path, quick=True, jobs=1, results=tmp_path / "results").record()
+    assert record.total("flow.delivered") < record.series["flow.delivered"].values[-1].sum()
+    assert bottleneck(record, "stream").resource == "window"
+
+
 @pytest.mark.parametrize(
     ("direction", "vcpus", "relief"),
     [
