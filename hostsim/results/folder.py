@@ -168,7 +168,9 @@ def read(folder: Path) -> Results:
             usage=ResourceUsage(**kept.pop("cost")),
             **kept,
         )
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if (folder / "results.json").is_file():
+            raise StoreError(f"{error.filename}: is missing; run the scenario again") from None
         raise StoreError(f"{folder}: contains no results; `hostsim run` writes them") from None
     except StoreError:
         raise

@@ -682,7 +682,8 @@ class Results:
         for figure in self.figures:
             if name in (None, figure.name):
                 return figure
-        allowed = ", ".join(names) or "x and y: the scenario has no figures"
+        named = f"{', '.join(names)}; or " if names else ""
+        allowed = f"{named}x and y, for a curve of any measure"
         raise InputError(
             Fault("no such figure", given=name or "", allowed=allowed, nearest=nearest_name(name or "", names))
         )

@@ -51,10 +51,11 @@ def test_answers_are_plotted_from_a_folder(tmp_path: Path) -> None:
 
 
 def test_an_unknown_figure_is_told_with_the_nearest() -> None:
-    """Names of figures are typed by people."""
+    """Names of figures are typed by people, and a measure without a figure needs an axis."""
     with pytest.raises(InputError) as caught:
         results().plot("los")
     assert caught.value.faults[0].nearest == "loss"
+    assert caught.value.faults[0].allowed.endswith("; or x and y, for a curve of any measure")
 
 
 def test_parts_of_what_shows_itself_show_themselves() -> None:

@@ -122,6 +122,13 @@ def test_a_folder_without_results_says_what_writes_them(tmp_path):
         read(tmp_path)
 
 
+def test_a_missing_table_is_named(folder):
+    """The folder has other results, so it is not taken for one without any."""
+    (folder / "cpu.parquet").unlink()
+    with pytest.raises(StoreError, match=r"cpu\.parquet: is missing; run the scenario again"):
+        read(folder)
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1}', '{"format": 99}', '{"format": 1, "figures": 3}'])
 def test_a_damaged_folder_is_an_error_of_the_family(folder, content):
     """No traceback, for any content of the file."""
