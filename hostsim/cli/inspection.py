@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -187,12 +187,10 @@ def list_(
     from hostsim.scenario.planner import make_plan
     from hostsim.scenario.shipped_data import predictions, shipped
 
-    def rows(names: Iterable[str]) -> list[tuple[object, ...]]:
-        entries: list[tuple[object, ...]] = []
+    def rows(names: Iterable[str]) -> Iterator[tuple[object, ...]]:
         for scenario in map(load, names):
             swept = _axes_values(make_plan(scenario, Fidelity(), expectations=False))
-            entries.append((scenario.name, len(swept), len(scenario.expectations), scenario.question))
-        return entries
+            yield scenario.name, len(swept), len(scenario.expectations), scenario.question
 
     typer.echo(columns(("scenario", "points", "expectations", "question"), rows(shipped())))
     typer.echo("\n" + columns(("prediction", "points", "measurements", "question"), rows(predictions())))

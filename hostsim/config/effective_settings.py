@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -236,7 +236,7 @@ def vm_settings(
                 'an integer of at least 1 MHz, or "unlimited"',
             )
         )
-    passthrough = _passthrough(keys, f"{path}.vmx", faults)
+    passthrough = tuple(_passthrough(keys, f"{path}.vmx", faults))
     reserved, size = int(keys["sched.mem.min"]), int(keys["memSize"])
     if reserved > size:
         faults.append(
@@ -321,10 +321,9 @@ def _exclusive(platform: PlatformSpec, keys: _Values, warnings: list[str]) -> bo
     return modelled and degree == "high"
 
 
-def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[PassthroughSettings | FunctionSettings, ...]:
+def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> Iterator[PassthroughSettings | FunctionSettings]:
     """Passed-through NICs and functions of NICs, in the order of their numbers."""
     names: list[str] = []
-    devices: list[PassthroughSettings | FunctionSettings] = []
     for index in range(PASSTHROUGH):
         where, name = f"{path}.pciPassthru{index}.id", str(keys[f"pciPassthru{index}.id"])
         if keys[f"pciPassthru{index}.present"] != "TRUE":
@@ -333,15 +332,14 @@ def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[Passthr
             if name:
                 message = f"names a whole NIC beside pciPassthru{index}.pfId, which makes this a function of a NIC"
                 faults.append(Fault(message, where, repr(name), f"nothing, or no pciPassthru{index}.pfId"))
-            devices.append(FunctionSettings(nic=port))
+            yield FunctionSettings(nic=port)
             continue
         if not name:
             faults.append(Fault("names no NIC to pass through", where, "''", "the name of a physical NIC"))
         elif name in names:
             faults.append(Fault("is passed through to this VM already", where, repr(name), "each NIC once"))
         names.append(name)
-        devices.append(PassthroughSettings(nic=name))
-    return tuple(devices)
+        yield PassthroughSettings(nic=name)
 
 
 def _vnic(

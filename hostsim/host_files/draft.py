@@ -187,17 +187,15 @@ class Draft:
             "# Each value is followed by the file and line that states it. Give a value to each key that is marked as required.",
         ]
 
-    def _keys(self, path: str, keys: Mapping[str, str], indent: str, optional: Iterable[str] = ()) -> list[str]:
+    def _keys(self, path: str, keys: Mapping[str, str], indent: str, optional: Iterable[str] = ()) -> Iterator[str]:
         """A line for each key: its value, or that it is unknown."""
-        lines = []
         for key, meaning in keys.items():
             reading = self._values.get(f"{path}.{key}" if path else key)
             if reading is not None:
-                lines.append(f"{indent}{key}: {_scalar(reading.given)}  # {_comment(reading.place)}")
+                yield f"{indent}{key}: {_scalar(reading.given)}  # {_comment(reading.place)}"
             else:
                 how = "unknown" if key in optional else "unknown, required"
-                lines.append(f"{indent}# {how}: {key} ({meaning})")
-        return lines
+                yield f"{indent}# {how}: {key} ({meaning})"
 
     def _network(self) -> list[str]:
         lines = []

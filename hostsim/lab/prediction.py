@@ -507,17 +507,15 @@ def with_ledgers(chosen: Chosen, predictions: Iterable[Prediction]) -> list[Pred
     return [replace(prediction, first=by_id.get(prediction.measurement.id)) for prediction in predictions]
 
 
-def scores(predictions: Sequence[Prediction]) -> list[Score]:
+def scores(predictions: Sequence[Prediction]) -> Iterator[Score]:
     """Scores of first and today's predictions by kind; those that are scored separately follow the others of their
     kind.
     """
-    entries = []
     for kind in CLAIM_KINDS:
         of_kind = [prediction for prediction in predictions if prediction.measurement.kind == kind]
         for apart in ("", CHANGED_INPUTS, CHANGED_MECHANISM):
             members = [prediction for prediction in of_kind if prediction.apart == apart]
-            entries += [_score(kind, time, apart, members) for time in TIMES if members]
-    return entries
+            yield from (_score(kind, time, apart, members) for time in TIMES if members)
 
 
 def _score(kind: str, time: str, apart: str, members: Sequence[Prediction]) -> Score:

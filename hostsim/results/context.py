@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -133,8 +133,7 @@ def contexts_frame(points: Mapping[str, Packed]) -> pd.DataFrame:
 
 def _rows(record: RunRecord) -> list[Row]:
     """All rows of `contexts`."""
-    rows = [row for kind in _STAGES for row in _worlds(record, kind)]
-    return rows + _pcpus(record) + _wires(record)
+    return [*(row for kind in _STAGES for row in _worlds(record, kind)), *_pcpus(record), *_wires(record)]
 
 
 def _packed(rows: Sequence[Row]) -> Packed:
@@ -232,17 +231,14 @@ def _pcpus(record: RunRecord) -> list[Row]:
     ]
 
 
-def _wires(record: RunRecord) -> list[Row]:
-    rows = []
+def _wires(record: RunRecord) -> Iterator[Row]:
     for way, time, counters in _WIRES:
         if time in record.series:
             busy = _percent(record, time)
             rates = {column: _rate(record, counter) for column, counter in counters.items()}
-            rows += [
-                _row("wire", f"{name} {way}", None, used=busy[i], **{column: rate[i] for column, rate in rates.items()})
-                for i, name in enumerate(record.series[time].entities)
-            ]
-    return rows
+            for i, name in enumerate(record.series[time].entities):
+                own = {column: rate[i] for column, rate in rates.items()}
+                yield _row("wire", f"{name} {way}", None, used=busy[i], **own)
 
 
 CPU_COLUMNS = ("kind", "owner", "worlds", "used", "share", "dispatches")

@@ -8,7 +8,7 @@ import math
 import platform
 import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,7 +167,7 @@ def table_of(
     columns |= {name: [row.of_subjects[index] for row in rows] for index, name in enumerate(of_subjects)}
     columns |= dict(zip(WINDOW, measured.T[len(CATALOGUE) :], strict=True))
     columns |= {name: [row.facts[index] for row in rows] for index, name in enumerate(_KNOWN)}
-    columns |= {"flags": _flags(rows), "error": [row.error for row in rows]}
+    columns |= {"flags": list(_flags(rows)), "error": [row.error for row in rows]}
     table = pd.DataFrame(columns)
     units = {metric.name: metric.unit for metric in CATALOGUE.values()} | WINDOW | FACTS
     table.attrs["units"] = _Kept(units | {name: CATALOGUE[name].unit for name in of_subjects})
@@ -223,19 +223,17 @@ def table_row(record: RunRecord, limit: str, *, single: bool, of_subjects: Seque
     )
 
 
-def _flags(rows: Sequence[TableRow]) -> list[str]:
+def _flags(rows: Sequence[TableRow]) -> Iterator[str]:
     """The column of flags of runs and of deterministic points; failed runs, which have no digest, are ignored."""
     digests: dict[str, list[bytes]] = {}
     for row in rows:
         if row.digest:
             digests.setdefault(row.point, []).append(row.digest)
     equal = {point: equal_replications(replications) for point, replications in digests.items()}
-    texts = []
     for row in rows:
         count = equal.get(row.point, 0) if row.digest else 0
         more = (f"{DETERMINISTIC}: {count} replications equal",) if count else ()
-        texts.append("; ".join(filter(None, ("; ".join(row.flags), *more))))
-    return texts
+        yield "; ".join(filter(None, ("; ".join(row.flags), *more)))
 
 
 def _axis(values: Sequence[Any]) -> Sequence[Any]:

@@ -126,7 +126,7 @@ class _Loading:
         base = Resolver(tree, (), file.parent, root, registry, in_place)
         unit_of = unit_reader(tree, base)
         overrides, axes = option_texts(overrides, "[{}]", unit_of), option_texts(axes, "{}", unit_of)
-        inside = self._set(base, overrides)
+        inside = list(self._set(base, overrides))
         self._tree = tree.put([change for change in inside if split_part_path(change[0]) is None])
         self._pinned = {dotted(path): (value, place) for path, value, place in inside}
         parts = [change for change in inside if split_part_path(change[0]) is not None]
@@ -227,10 +227,9 @@ class _Loading:
 
     # --- options
 
-    def _set(self, base: Resolver, overrides: Mapping[str, str]) -> list[Change]:
+    def _set(self, base: Resolver, overrides: Mapping[str, str]) -> Iterator[Change]:
         """Changes of ``--set``; invalid paths are faults."""
         place = Place("--set")
-        changes: list[Change] = []
         for path, text in overrides.items():
             try:
                 value = parse_value(text, "--set")
@@ -242,10 +241,9 @@ class _Loading:
                 continue
             fault = unsettable(self._model, base, keys(path), place, tuple(ScenarioFile.model_fields))
             if fault is None:
-                changes.append((keys(path), value, place))
+                yield keys(path), value, place
             else:
                 self._faults.append(fault)
-        return changes
 
     # --- axes
 

@@ -312,7 +312,7 @@ class _PointBuilder:
                     "idle": platform.idle.of(hardware.cpu.family),
                     "vswitches": without_teaming(self._file.network) if platform.hypervisor else {},
                     "vms": tuple(groups),
-                    "pools": pools(self._file),
+                    "pools": tuple(pools(self._file)),
                     "traffic": traffic,
                     "length": f"{length_ps} ps",
                     "policies": policies,

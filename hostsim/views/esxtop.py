@@ -75,18 +75,16 @@ class _Rows:
         self._ends = record.instants_ps[record.cut :]
         self._lengths = np.diff(self._ends, prepend=0).astype(np.float64)
 
-    def times(self) -> list[str]:
+    def times(self) -> Iterator[str]:
         """The ends of the rows as perfmon times, with enough digits to distinguish them."""
         if not (self._ends % SECOND).any():
             digits = 0
         else:
             digits = 3 if np.diff(self._ends).min(initial=_MILLISECOND) >= _MILLISECOND else 6
-        times = []
         for end in self._ends.tolist():
             time = _START + timedelta(microseconds=round(end * 1_000_000 / SECOND))
             fraction = f".{time.microsecond:06d}"[: digits + 1] if digits else ""
-            times.append(f"{time:%m/%d/%Y %H:%M:%S}{fraction}")
-        return times
+            yield f"{time:%m/%d/%Y %H:%M:%S}{fraction}"
 
     def names(self, counter: str) -> tuple[str, ...]:
         """Entities of a counter; empty if the record has no such counter."""

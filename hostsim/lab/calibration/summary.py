@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -98,17 +98,15 @@ def summarize(joint: Joint) -> Summary:
     )
 
 
-def _learnt(joint: Joint, posterior: Posterior) -> list[Learnt]:
+def _learnt(joint: Joint, posterior: Posterior) -> Iterator[Learnt]:
     even = (np.arange(1000) + 0.5) / 1000
-    learnt = []
     for index, prior in enumerate(joint.design.priors):
         before, after = prior.quantiles(even), prior.quantiles(posterior.shares[:, index])
         wide = float(np.std(before))
         moved = float(np.mean(after) - np.mean(before)) / wide
         low, high = (float(value) for value in np.quantile(after, MIDDLE))
         kept = float(np.std(after)) / wide
-        learnt.append(Learnt(prior.name, prior.unit, _quantiles(before), _quantiles(after), (low, high), moved, kept))
-    return learnt
+        yield Learnt(prior.name, prior.unit, _quantiles(before), _quantiles(after), (low, high), moved, kept)
 
 
 def _observed(

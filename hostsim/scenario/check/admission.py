@@ -54,14 +54,13 @@ def _is_in_itself(file: PointFile, name: str) -> bool:
     return parent == name
 
 
-def pools(file: PointFile) -> tuple[ResourcePoolSpec, ...]:
+def pools(file: PointFile) -> Iterator[ResourcePoolSpec]:
     """The valid resource pools of a file: those directly in the host first, then their children."""
-    specs: list[ResourcePoolSpec] = []
     around = [ROOT_POOL]
     while around:
         inside = [(name, pool) for name, pool in file.resource_pools.items() if pool.parent in around]
-        specs += [
-            ResourcePoolSpec(
+        for name, pool in inside:
+            yield ResourcePoolSpec(
                 name=name,
                 parent="" if pool.parent == ROOT_POOL else pool.parent,
                 shares=pool.shares,
@@ -69,10 +68,7 @@ def pools(file: PointFile) -> tuple[ResourcePoolSpec, ...]:
                 limit_mhz=pool.limit,
                 expandable=pool.expandable,
             )
-            for name, pool in inside
-        ]
         around = [name for name, _ in inside]
-    return tuple(specs)
 
 
 @dataclass

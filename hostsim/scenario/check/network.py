@@ -243,7 +243,7 @@ def vm_traffic_faults(
         yield from faults
         if faults:
             continue
-        if nics := _functions(flow, groups):
+        if nics := list(dict.fromkeys(_functions(flow, groups))):
             yield from _nic_switch_faults(tree, path, flow, groups, file, hardware.nics, nics)
             continue
         switch = groups[flow.sender[0]].networks[flow.vnic]
@@ -260,14 +260,12 @@ def _ends(flow: VmTraffic) -> Iterator[tuple[str, str, int]]:
             yield key, name, getattr(flow, key)
 
 
-def _functions(flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> list[str]:
+def _functions(flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> Iterator[str]:
     """Names of physical NICs with functions that are ends of traffic."""
-    nics = []
     for _, name, vnic in _ends(flow):
         group = groups[name]
         if vnic >= len(group.networks):
-            nics.append(group.settings.passthrough[vnic - len(group.networks)].nic)
-    return list(dict.fromkeys(nics))
+            yield group.settings.passthrough[vnic - len(group.networks)].nic
 
 
 def _end_faults(tree: Tree, path: KeyPath, flow: VmTraffic, groups: Mapping[str, VmGroupSpec]) -> Iterator[Fault]:

@@ -47,7 +47,7 @@ def _names(value: Any) -> list[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, tuple) else []
 
 
-def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
+def network_faults(tree: Tree, hardware: HardwareSpec | None) -> Iterator[Fault]:
     """Faults of the network: unknown groups, switches and NICs; multicast streams whose receivers are on several
     switches.
 
@@ -55,15 +55,16 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
         tree: the scenario, valid or not.
         hardware: its server, if it could be read.
     """
-    faults: list[Fault] = []
     options = _mapping(tree, ("host", "nics")) if hardware is not None else {}
     nics = hardware.nics if hardware is not None else {}
-    faults += [tree.unknown(("host", "nics", name), "physical NIC", name, nics) for name in options if name not in nics]
+    yield from (
+        tree.unknown(("host", "nics", name), "physical NIC", name, nics) for name in options if name not in nics
+    )
     groups, switches, flows = (_mapping(tree, (key,)) for key in ("vms", "network", "traffic"))
     for group in groups:
         path: KeyPath = ("vms", group, "networks")
         names = _names(tree.get(path))
-        faults += [tree.unknown(path, "virtual switch", name, switches) for name in names if name not in switches]
+        yield from (tree.unknown(path, "virtual switch", name, switches) for name in names if name not in switches)
     owners: dict[str, str] = {}
     for switch in switches:
         group = tree.get(("network", switch, "port_group_of"))
@@ -72,42 +73,42 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
             path = ("network", switch, key)
             names = _names(tree.get(path))
             if len(set(names)) < len(names):
-                faults.append(tree.fault(path, "names a NIC twice", "each NIC once"))
+                yield tree.fault(path, "names a NIC twice", "each NIC once")
             for name in names:
                 if hardware is not None and name not in hardware.nics:
-                    faults.append(tree.unknown(path, "physical NIC", name, hardware.nics))
+                    yield tree.unknown(path, "physical NIC", name, hardware.nics)
                 elif owners.setdefault(name, owner) != owner:
-                    faults.append(
-                        tree.fault(path, f"is already the uplink of {owners[name]}", "a NIC that is not in use")
-                    )
+                    yield tree.fault(path, f"is already the uplink of {owners[name]}", "a NIC that is not in use")
     workers: dict[str, str] = {}
     for flow in flows:
         for key in ("sender", "to"):
             path = ("traffic", flow, key)
             names = _names(tree.get(path))
-            faults += [tree.unknown(path, "group of VMs", name, groups) for name in names if name not in groups]
+            yield from (tree.unknown(path, "group of VMs", name, groups) for name in names if name not in groups)
             if len(set(names)) < len(names):
-                faults.append(tree.fault(path, "names a group twice", "each group once"))
+                yield tree.fault(path, "names a group twice", "each group once")
         port = ("traffic", flow, "network")
-        unknown = [name for name in _names(tree.get(port)) if name not in switches]
-        faults += [tree.unknown(port, "virtual switch", name, switches) for name in unknown]
+        yield from (
+            tree.unknown(port, "virtual switch", name, switches)
+            for name in _names(tree.get(port))
+            if name not in switches
+        )
         kind = tree.get(("traffic", flow, "kind"))
         if kind == "work":
-            faults += [
+            yield from (
                 tree.fault(path, f"{name} already has work from {workers[name]}", "groups without work")
                 for name in dict.fromkeys(names)
                 if name in workers
-            ]
+            )
             workers.update(dict.fromkeys(names, flow))
         elif kind == "multicast":
             homes = {home for name in names for home in _names(tree.get(("vms", name, "networks")))[:1]}
             bare = [name for name in names if name in groups and not _names(tree.get(("vms", name, "networks")))]
             if bare:
-                faults.append(tree.fault(path, f"{bare[0]} has no vNIC", "groups with a vNIC"))
+                yield tree.fault(path, f"{bare[0]} has no vNIC", "groups with a vNIC")
             if len(homes) > 1:
                 message = f"has receivers on {' and '.join(sorted(homes))}"
-                faults.append(tree.fault(path, message, "groups whose first vNIC is on one virtual switch"))
-    return faults
+                yield tree.fault(path, message, "groups whose first vNIC is on one virtual switch")
 
 
 def numa_nodes(cpu: CpuSpec) -> str:
@@ -116,7 +117,7 @@ def numa_nodes(cpu: CpuSpec) -> str:
     return f"a NUMA node 0..{cpu.nodes - 1}: {of_socket} for each socket"
 
 
-def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | None) -> list[Fault]:
+def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | None) -> Iterator[Fault]:
     """Faults of the server: references to missing parts, and parts that the platform does not support.
 
     Args:
@@ -124,17 +125,15 @@ def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | N
         hardware: the parsed server.
         platform: the platform it runs.
     """
-    faults: list[Fault] = []
     for name, nic in hardware.nics.items():
         if nic.node >= hardware.cpu.nodes:
             allowed = numa_nodes(hardware.cpu)
-            faults.append(tree.fault(("nics", name, "node"), "is not a node of this server", allowed))
+            yield tree.fault(("nics", name, "node"), "is not a node of this server", allowed)
         if platform is not None and nic.driver not in platform.drivers:
-            faults.append(_unknown_driver(tree, name, nic, platform))
+            yield _unknown_driver(tree, name, nic, platform)
     family = hardware.cpu.family
     if platform is not None and family not in platform.costs.generations:
-        faults.append(tree.unknown(("cpu", "family"), "processor family", family, platform.costs.generations))
-    return faults
+        yield tree.unknown(("cpu", "family"), "processor family", family, platform.costs.generations)
 
 
 ORDERED = {

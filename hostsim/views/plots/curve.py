@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +100,7 @@ class Curve:
         return [[low for low, _ in ends], [high for _, high in ends]]
 
 
-def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float]) -> list[DataSeries]:
+def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float]) -> Iterator[DataSeries]:
     """The data series of a figure, in the order of the table; failed runs are left out.
 
     Args:
@@ -111,11 +111,9 @@ def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float
     rows = figure_rows(table, figure)
     names = list(figure.series)
     keys = list(dict.fromkeys(rows[names].itertuples(index=False, name=None))) if names else [()]
-    all_series = []
     for index, key in enumerate(keys):
         own = rows[[tuple(row) == key for row in rows[names].to_numpy()]] if names else rows
-        all_series.append(DataSeries(key, _label(figure, key), own, look_of(index), place))
-    return all_series
+        yield DataSeries(key, _label(figure, key), own, look_of(index), place)
 
 
 def curve_of(series: DataSeries, x: str, metric: str, *, signed: bool = False) -> Curve:
@@ -352,13 +350,11 @@ def draw_missing(axes: Axes, curves: Iterable[Curve]) -> None:
         axes.plot([x], [0.02], transform=axes.get_xaxis_transform(), **look)
 
 
-def absence_names(curves: Sequence[Curve]) -> list[tuple[Artist, str]]:
+def absence_names(curves: Sequence[Curve]) -> Iterator[tuple[Artist, str]]:
     """Legend entries of the marks for missing and for unbounded values."""
     from matplotlib.lines import Line2D
 
-    entries: list[tuple[Artist, str]] = []
     if any(curve.beyond for curve in curves):
-        entries.append((Line2D([], [], color=INK, linestyle="none", marker="^"), NO_BOUND))
+        yield Line2D([], [], color=INK, linestyle="none", marker="^"), NO_BOUND
     if any(curve.missing for curve in curves):
-        entries.append((Line2D([], [], color=INK, linestyle="none", marker="x", markersize=4), NOT_ESTIMABLE))
-    return entries
+        yield Line2D([], [], color=INK, linestyle="none", marker="x", markersize=4), NOT_ESTIMABLE
