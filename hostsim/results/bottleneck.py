@@ -396,6 +396,8 @@ class _Path:
         """VM groups of the traffic; None for all."""
         groups = groups_of(self._record)
         flows = [*self.flows, *self._senders]
+        if not flows and self._subject is not None and self._subject.kind == "group":
+            return [self._subject.name]
         if any(flow.groups <= 0 for flow in flows) or not flows:
             return None
         return [group for index, group in enumerate(groups) if any(flow.groups >> index & 1 for flow in flows)]

@@ -23,9 +23,10 @@ vms:
   front: {count: 1, guest: rhel6, networks: [vSwitch0]}
   back: {count: 1, guest: rhel6, networks: [vSwitch0]}
   alone: {count: 1, guest: rhel6, networks: [vSwitch0]}
+  idle: {count: 1, guest: rhel6, networks: [vSwitch0]}
   none: {count: 0, guest: rhel6, networks: [vSwitch0]}
 traffic:
-  both: {kind: udp_stream, to: [front, back], direction: receive, packet_size: 200 B, rate: 2 kpps}
+  both: {kind: udp_stream, to: [front, back], direction: receive, packet_size: 200 B, rate: 2 kpps, service: 1 ms}
   alone: {kind: udp_stream, to: alone, direction: receive, packet_size: 200 B, rate: 1 kpps}
   empty: {kind: udp_stream, to: none, direction: receive, packet_size: 200 B, rate: 1 kpps}
   jobs: {kind: work, to: front, rate: 100 /s, service: {distribution: constant, mean: 8 ms}}
@@ -50,14 +51,22 @@ def test_traffic_of_the_vmkernel_and_of_groups_without_vms_belongs_to_no_group(s
     assert busiest == {"front": "front[0].vcpu0", "alone": "vmnic0-pollWorld-0"}
 
 
+def test_a_group_without_traffic_has_no_bottleneck(shared: Results) -> None:
+    """A full vCPU of another group does not limit it."""
+    record = shared.record()
+    assert str(bottleneck(record, "group front")) .startswith("context ")
+    assert str(bottleneck(record, "group idle")) == "none"
+
+
 def test_shared_traffic_follows_the_groups_in_the_table(shared: Results) -> None:
     """Its measures are those of the traffic entry; the groups have a dash."""
     frame = shared.subjects.set_index(["kind", "subject"])
-    assert list(frame.index) == [("group", "front"), ("group", "back"), ("group", "alone"), ("traffic", "both")]
-    assert frame["throughput"].isna().to_list() == [True, True, False, False]
+    groups = [("group", name) for name in ("front", "back", "alone", "idle")]
+    assert list(frame.index) == [*groups, ("traffic", "both")]
+    assert frame["throughput"].isna().to_list() == [True, True, False, False, False]
     assert frame.loc[("traffic", "both"), "throughput"] == shared["throughput of both"].iloc[0]
     lines = answer(shared).partition("by VM group at the only point\n")[2].splitlines()
-    assert lines[0].split() == ["front", "back", "alone", "traffic", "both"]
+    assert lines[0].split() == ["front", "back", "alone", "idle", "traffic", "both"]
 
 
 def test_measures_in_the_explorer_have_the_kind_if_a_group_and_traffic_have_one_name(shared: Results) -> None:
