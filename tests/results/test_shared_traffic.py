@@ -54,7 +54,7 @@ def test_traffic_of_the_vmkernel_and_of_groups_without_vms_belongs_to_no_group(s
 def test_a_group_without_traffic_has_no_bottleneck(shared: Results) -> None:
     """A full vCPU of another group does not limit it."""
     record = shared.record()
-    assert str(bottleneck(record, "group front")) .startswith("context ")
+    assert str(bottleneck(record, "group front")).startswith("context ")
     assert str(bottleneck(record, "group idle")) == "none"
 
 
