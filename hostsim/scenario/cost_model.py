@@ -253,7 +253,10 @@ _UNIT = "westmere-ex"
 
 @functools.cache
 def shipped_constants() -> tuple[Constant, ...]:
-    """All constants of the shipped platforms, servers, peers and guests, without duplicates, in file order."""
+    """All constants of the shipped platforms, servers, peers and guests, without duplicates, in file order.
+
+    Those of the catalogue of NICs, which servers name by model, are left out.
+    """
     parts = Parts(data_root())
     read: Mapping[str, Callable[[str, KeyPath], Part[Any]]] = {
         "platforms": parts.platform,
@@ -263,9 +266,11 @@ def shipped_constants() -> tuple[Constant, ...]:
     }
     constants: dict[str, Constant] = {}
     for kind in PARTS:
-        for name in shipped_parts(kind):
+        names = shipped_parts(kind)
+        for name in names:
             if name != _IDEAL:
-                constants |= {constant.name: constant for constant in constants_of(read[kind](name, ()), (), ())}
+                found = constants_of(read[kind](name, ()), (), ())
+                constants |= {constant.name: constant for constant in found if constant.file in names}
     return tuple(constants.values())
 
 
