@@ -59,7 +59,10 @@ def test_a_number_is_in_the_unit_that_tables_have(scenario: Scenario) -> None:
             '"(PDH-CSV 4.0) (UTC)(0)"' + ',"Util"' * 9000 + "\n",
             ["measured.csv:1: is the output of `esxtop -b`, not a table of measurements; given '(PDH-CSV 4.0)"],
         ),
-        ("metric,value\nhost_cpu,1\n", [":1: has no such column; given 'interval'"]),
+        (
+            "metric,value\nhost_cpu,1\n",
+            [":1: has no column interval; allowed: axes of the scenario, metric, value, interval: "],
+        ),
         ("metric,metric,value,interval\nhost_cpu,loss,1,1\n", [":1: has a column twice"]),
         (f"{HEADER}1,5 kpps,hostcpu,1,1\n", [":2: metric: unknown metric", "mean 'host_cpu'"]),
         (f"{HEADER}\n1,5 kpp,host_cpu,1,1\n", [":3: traffic.stream.rate", "'5 kpp'"]),

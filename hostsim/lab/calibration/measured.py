@@ -149,9 +149,7 @@ def _require_columns(columns: list[str], scenario: Scenario, name: str) -> None:
         for column in columns
         if column not in allowed_columns
     ]
-    faults += [
-        Fault("has no such column", given=repr(column), allowed=allowed) for column in _COLUMNS if column not in columns
-    ]
+    faults += [Fault(f"has no column {column}", allowed=allowed) for column in _COLUMNS if column not in columns]
     faults += [
         Fault("has a column twice", given=repr(column), allowed="each column once")
         for column in dict.fromkeys(columns)
