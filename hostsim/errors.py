@@ -181,17 +181,16 @@ def nearest_name(given: str, names: Collection[str]) -> str:
     return folded[matches[0]] if matches else ""
 
 
-def unknown_name(what: str, path: str, given: object, names: Collection[str], if_none: str = "nothing") -> Fault:
-    """The fault of a name that none of the known ones is.
+def unknown_name(what: str, path: str, given: object, names: Collection[str]) -> Fault:
+    """The fault of an unknown name, with the known names and the nearest of them.
 
     Args:
         what: kind of the names: ``axis``.
         path: key, option or argument that has the name.
         given: the name.
         names: the known names.
-        if_none: allowed value where there are no names.
     """
-    allowed = "one of " + ", ".join(names) if names else if_none
+    allowed = "one of " + ", ".join(names) if names else f"nothing, because no {what} is defined"
     return Fault(f"unknown {what}", path, repr(given), allowed, nearest_name(str(given), names))
 
 

@@ -494,14 +494,14 @@ class _Path:
         ]
 
     def _server(self, place: str, name: str) -> str:
-        """The context that serves a queue whose owner is not counted: a vCPU serves its own queues."""
-        if place in ("socket", "work"):
-            return name
+        """The context that serves a queue without a recorded owner: a vCPU its own queues, a transmit context receive lists."""
+        if place != "list":
+            return name if place in ("socket", "work") else ""
         vm = name.rpartition(".")[0]
         worlds = self._entities("networld.used_ps")
         owners = zip(self._entities("tx.context"), self._last("tx.context"), strict=True)
         serving = (worlds[owner] for queue, owner in owners if owner >= 0 and queue.startswith(f"{vm}."))
-        return next(serving, "") if place == "list" else ""
+        return next(serving, "")
 
     def _nic_transmits(self) -> Iterator[_Queue]:
         """Transmit rings of physical NICs with drops; the wire empties them."""

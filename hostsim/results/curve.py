@@ -82,9 +82,6 @@ def curve_spec(
     return figure
 
 
-_NO_AXES = "nothing: there are no axes"
-
-
 def require_axes(table: pd.DataFrame, names: Sequence[str], besides: Sequence[str] = ()) -> None:
     """Check that a table has some axes.
 
@@ -97,7 +94,7 @@ def require_axes(table: pd.DataFrame, names: Sequence[str], besides: Sequence[st
         InputError: with all missing ones.
     """
     axes = [*axes_of(table), *besides]
-    raise_faults(unknown_name("axis", "by", name, axes, _NO_AXES) for name in names if name not in axes)
+    raise_faults(unknown_name("axis", "by", name, axes) for name in names if name not in axes)
 
 
 def require_figure(table: pd.DataFrame, figure: FigureSpec, *, is_asked: bool = False) -> None:
@@ -155,7 +152,7 @@ def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFr
     axes, rows = axes_of(table), table
     for axis, value in at.items():
         if axis not in axes:
-            raise InputError(unknown_name("axis", place, axis, axes, _NO_AXES))
+            raise InputError(unknown_name("axis", place, axis, axes))
         written = as_written(rows)[axis]
         labels = list(dict.fromkeys(written.astype(str)))
         rows = rows[is_value(written, value)]

@@ -113,7 +113,7 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
     for name, text in at.items():
         axis = scenario.axes.get(name)
         if axis is None:
-            faults.append(unknown_name("axis", "--at", name, scenario.axes, "none: the scenario has no axes"))
+            faults.append(unknown_name("axis", "--at", name, scenario.axes))
             continue
         try:
             written = read_values(text, axis.values)

@@ -99,7 +99,9 @@ def team_faults(tree: Tree, file: PointFile) -> Iterator[Fault]:
         if switch.port_group_of is not None:
             parent = file.network.get(switch.port_group_of)
             if parent is None or parent.port_group_of is not None:
-                allowed = "one of " + ", ".join(switches) if switches else "none: there is no virtual switch"
+                allowed = (
+                    "one of " + ", ".join(switches) if switches else "nothing, because no virtual switch is defined"
+                )
                 near = nearest_name(switch.port_group_of, switches)
                 yield tree.fault((*path, "port_group_of"), "is not a virtual switch", allowed, near)
                 continue

@@ -76,7 +76,7 @@ class Reader(Lookup):
         """Add a fault if no expectation of the file has this name."""
         if answer not in self._labels:
             is_asked = "names of expectations of this scenario"
-            allowed = is_asked if self._labels else "none: the scenario has no expectations"
+            allowed = is_asked if self._labels else "nothing, because no expectation is defined"
             self._unknown(answer, path, allowed, self._labels)
 
     def expectation(self, index: int, part: ExpectPart) -> Expectation | None:

@@ -168,8 +168,8 @@ class Tree:
         return Fault(message, shown, given, allowed, nearest, place.file, place.line)
 
     def unknown(self, path: KeyPath, noun: str, name: str, names: Collection[str]) -> Fault:
-        """The fault of a name at a path that none of the known ones is."""
-        fault = unknown_name(noun, "", name, names, f"none: there is no {noun}")
+        """The fault of an unknown name at a path."""
+        fault = unknown_name(noun, "", name, names)
         return self.fault(path, fault.message, fault.allowed, fault.nearest, fault.given)
 
     def located(self, path: KeyPath, error: InputError) -> list[Fault]:

@@ -347,11 +347,7 @@ class HostView:
             InputError: an unknown axis, or an impossible value.
         """
         axes = scenario.axes
-        raise_faults(
-            unknown_name("axis", "at", axis, axes, "nothing: the scenario has no sweep")
-            for axis in at
-            if axis not in axes
-        )
+        raise_faults(unknown_name("axis", "at", axis, axes) for axis in at if axis not in axes)
         values = {
             axis: scenario.axes[axis].own_value(_written(scenario.axes[axis], value)) for axis, value in at.items()
         }

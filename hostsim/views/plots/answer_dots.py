@@ -127,11 +127,7 @@ def require_answers(figure: AnswersSpec, verdicts: Iterable[Verdict]) -> None:
         InputError: with every unknown name, or every answer whose unit differs from that of the first.
     """
     by_name = {verdict.expectation.name: verdict.expectation for verdict in verdicts}
-    faults = [
-        unknown_name("expectation", "answers", name, by_name, "nothing: the scenario has no expectations")
-        for name in figure.answers
-        if name not in by_name
-    ]
+    faults = [unknown_name("expectation", "answers", name, by_name) for name in figure.answers if name not in by_name]
     if not faults:
         first, *others = (by_name[name] for name in figure.answers)
         faults = [
