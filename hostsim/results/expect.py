@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from hostsim.config.field import AxisValues as WrittenValues
 from hostsim.config.field import BandEnd, Spec, Value
-from hostsim.config.quantity import UNITS
+from hostsim.config.quantity import UNITS, PositiveDuration
 from hostsim.engine.record import AxisValues, Scalar
 from hostsim.results.estimate import Interval, paired_difference, r_squared
 from hostsim.results.metrics.catalogue import CATALOGUE
@@ -492,6 +492,8 @@ class Find(Form):
     at: AxisValues
     unit: str = ""
     """Unit of the axis; empty for plain numbers."""
+    length_ps: int = 0
+    """Shortest length of the runs that decide the threshold."""
     metrics: ClassVar[tuple[str, ...]] = ()
 
     def written(self, value: int) -> Scalar:
@@ -558,6 +560,11 @@ class FindPart(FormPart):
     """Largest value, in the same unit."""
     where: WherePart
     at: WrittenValues = Field(default_factory=dict)
+    length: PositiveDuration | None = None
+    """Shortest length of the runs that decide the threshold, for a metric that becomes level slowly near its limit; by
+    default ``run.length``, or ``run.quick.length`` with ``--quick``. ``run.length`` and
+    ``run.quick.length`` of ``--set`` have priority. A calibration does not use it.
+    """
 
     @model_validator(mode="after")
     def _one_axis_and_a_bracket(self) -> FindPart:
@@ -593,7 +600,9 @@ class FindPart(FormPart):
         unit = names.metric(metric, (*path, "where", "metric"))
         below = names.bound(self.where.below, unit, (*path, "where", "below"))
         at = names.point(self.at, (*path, "at"), (axis,))
-        form = Find(side == "largest", axis, self.least, self.most, metric, below or 0.0, at, self.unit)
+        form = Find(
+            side == "largest", axis, self.least, self.most, metric, below or 0.0, at, self.unit, self.length or 0
+        )
         return form, self.unit or axis
 
 

@@ -114,11 +114,11 @@ def test_searches_are_answered_and_their_runs_follow_the_fixed_ones(tmp_path: Pa
     ("record", "most"),
     [
         (toy_record(1, 0), 3),
-        (answered_record([20 + time // 4 for time in range(130)], cut=3), 11),
-        (answered_record([20, 25] * 64, cut=80), 11),
+        (answered_record([20 + time // 4 for time in range(130)], cut=3), 12),
+        (answered_record([20, 25] * 64, cut=80), 12),
         (
             requests_record([[10 + 0.1 * number] * (2 + number % 2) for number in range(128)]),
-            11,
+            12,
         ),  # by one request or so
     ],
 )

@@ -141,6 +141,12 @@ RESPONSES = ("settled_response_mean", "settled_response_p50", "settled_response_
         ([min(10 + time, 60) for time in range(128)], 0, True),  # up to a level, in the first half
         ([60 - time // 4 for time in range(128)], 0, True),
         ([100 + time // 16 for time in range(128)], 0, True),  # by 4 % in the second half
+        (
+            [10 + 90 * (1 - math.exp(-time / 40)) for time in range(128)],
+            0,
+            True,
+        ),  # a level, approached by 15 % in the second half
+        ([10 + 90 * (1 - math.exp(-time / 128)) for time in range(128)], 0, False),  # one that the run does not show
         ([10 + time // 2 for time in range(16)], 8, False),
         ([10 + time // 2 for time in range(14)], 7, True),  # too short for a judgement
     ],
@@ -149,6 +155,13 @@ def test_what_still_rises_at_the_end_of_a_run_has_no_bound(times_ms: list[int], 
     """Response times of accumulating requests grow with the observation time."""
     for metric in RESPONSES:
         assert math.isfinite(CATALOGUE[metric].evaluate(answered_record(times_ms, cut=cut))) is is_bounded
+
+
+def test_a_response_time_is_that_of_the_second_half_of_a_run() -> None:
+    """The first half leads to its level."""
+    record = answered_record([10] * 64 + [60] * 64)
+    assert CATALOGUE["settled_response_p50"].evaluate(record) == pytest.approx(60, abs=1)
+    assert CATALOGUE["response_time_p50"].evaluate(record) < 12
 
 
 def noise(draw: np.random.Generator, each: float) -> RunRecord:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hostsim.engine.record import RunRecord
 from hostsim.results.metrics.catalogue import CATALOGUE
-from hostsim.results.metrics.functions import DROPS
+from hostsim.results.metrics.functions import DROPS, late_borders
 from hostsim.units import SECOND
 
 TIMES = {
@@ -51,7 +51,10 @@ def observations(name: str, record: RunRecord) -> float:
     for beginning, histogram in TIMES.items():
         if name.startswith(beginning):
             counts = record.histograms[histogram].counts if histogram in record.histograms else np.zeros((2, 1, 1))
-            return float((counts[-1] - counts[record.cut if len(counts) > 2 else 0]).sum())
+            first = record.cut if len(counts) > 2 else 0
+            if beginning == "settled_response_" and histogram in record.histograms:
+                first = (late_borders(record)[1] or [first])[0]
+            return float((counts[-1] - counts[first]).sum())
     if name.startswith("stage_"):
         return record.total("trip.count")
     if name == "work_loss":

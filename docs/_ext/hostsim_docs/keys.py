@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -178,16 +178,12 @@ def _is_amount(value: str) -> bool:
 
 def _bounds(field: FieldInfo) -> str:
     """A bound of a quantity that its allowed text does not contain."""
-    text = ""
-    if isinstance(field.annotation, type) and field.annotation in (int, float) and _is_quantity(field):
-        for entry in field.metadata:
-            if getattr(entry, "gt", None) == 0:
-                text = " above 0"
-    return text
-
-
-def _is_quantity(field: FieldInfo) -> bool:
-    return any(type(entry).__name__ == "WithJsonSchema" for entry in field.metadata)
+    optional = [FieldInfo.from_annotation(part) for part in get_args(field.annotation) if get_origin(part) is Annotated]
+    for one in (field, *optional):
+        is_quantity = any(type(entry).__name__ == "WithJsonSchema" for entry in one.metadata)
+        if one.annotation in (int, float) and is_quantity and any(getattr(e, "gt", None) == 0 for e in one.metadata):
+            return " above 0"
+    return ""
 
 
 def _default(field: FieldInfo, value: str) -> str:

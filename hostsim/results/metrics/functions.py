@@ -52,6 +52,8 @@ STRETCHES = 8
 """Number of equal parts of a run's second half that the test for a rise compares."""
 ONE_MORE = 1.0
 """Smallest increase of requests in progress over these parts that counts as accumulation."""
+LEVELLING = 0.5
+"""Largest rise of a time that approaches a level, as a share of its rise in the first half; without a level, both are equal."""
 DROPS = {
     "nic": "flow.dropped_nic",
     "split": "port.split_dropped",
@@ -265,33 +267,40 @@ def histogram_mean(name: str) -> Callable[[RunRecord], float]:
     return evaluate
 
 
-def late_borders(record: RunRecord) -> list[int]:
-    """Boundaries of equal parts of a run's second half, or of its measured window if shorter.
+def late_borders(record: RunRecord) -> tuple[list[int], list[int]]:
+    """Boundaries of two equal parts of a run's first half, and of equal parts of its second half.
+
+    A warm-up of more than half of the run shortens both halves.
 
     Returns:
         Indices into the instants of the run; empty with too few slices.
     """
     instants = record.instants_ps
-    first = max(int(instants[record.cut]), int(instants[-1]) // 2)
-    times = np.linspace(first, int(instants[-1]), STRETCHES + 1)
-    borders = [int(np.abs(instants - instant).argmin()) for instant in times]
-    return borders if len(set(borders)) == len(borders) else []
+    last = int(instants[-1])
+    half = min(last - int(instants[record.cut]), last - last // 2)
+    early, late = (
+        [int(np.abs(instants - instant).argmin()) for instant in np.linspace(first, first + half, parts + 1)]
+        for first, parts in ((last - 2 * half, 2), (last - half, STRETCHES))
+    )
+    return (early, late) if len({*early, *late}) == 2 + STRETCHES + 1 else ([], [])
 
 
 def condensed(record: RunRecord) -> RunRecord:
     """A record without most of its slices: sufficient for measures, at a tenth of the size."""
-    kept = sorted({0, record.cut, *late_borders(record), len(record.instants_ps) - 1})
+    early, late = late_borders(record)
+    kept = sorted({0, record.cut, *early, *late, len(record.instants_ps) - 1})
     return record.thinned(kept, kept.index(record.cut))
 
 
 def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float]:
-    """Mean or quantile of the request times in the window, in microseconds.
+    """Mean or quantile of the request times in the second half of the run, in microseconds.
 
-    The value is infinite if requests accumulate in the second half of the run: if requests arrive faster than they are
+    The value is infinite if requests accumulate in that half: if requests arrive faster than they are
     answered, their times depend on the length of the run. By Little's law the
     number of requests in progress grows by the request rate times the rise of their mean time; if a quantile rises, the
     requests above it take at least that much longer. A rise that corresponds to less than one more request in progress
-    is noise (docs/decisions/0072).
+    is noise (docs/decisions/0072), and a rise that is less than half as fast as in the first half approaches a level
+    (docs/decisions/0179).
 
     A quantile is infinite if it or one of `QUANTILES` below it rises; a mean, if it or any of them rises.
 
@@ -307,15 +316,25 @@ def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float
         judges.append((measure, 1 - part))
 
     def evaluate(record: RunRecord) -> float:
-        value = measure(record)
-        if value != value or not (borders := late_borders(record)):
+        early, late = late_borders(record)
+        if name not in record.histograms or not late:
+            return measure(record)
+        record = replace(record, series={}, histograms={name: record.histograms[name]})
+        second = record.thinned([late[0], late[-1]])
+        value = measure(second)
+        if value != value:
             return value
-        late = replace(record, series={}, histograms={name: record.histograms[name]}).thinned(borders)
-        counts = late.histograms[name].counts
-        per_us = int((counts[-1] - counts[0]).sum()) * 1e6 / late.window_ps  # requests on the whole host
-        stretches = [late.thinned(pair) for pair in itertools.pairwise(range(len(borders)))]
-        for judge, share in judges:
-            if per_us and rises([judge(stretch) for stretch in stretches], amount=ONE_MORE / (per_us * share)):
+        counts = second.histograms[name].counts
+        per_us = int((counts[-1] - counts[0]).sum()) * 1e6 / second.window_ps  # requests on the whole host
+        quarters, eighths = (
+            [record.thinned(list(pair)) for pair in itertools.pairwise(borders)] for borders in (early, late)
+        )
+        for judge, share in judges if per_us else ():
+            before, after = (judge(quarter) for quarter in quarters)
+            # from the middle of the first to that of the last of the late parts
+            linear = (after - before) * 2 * (STRETCHES - 1) / STRETCHES
+            amount = max(ONE_MORE / (per_us * share), LEVELLING * linear)  # NaN, of too few requests, has no effect
+            if rises([judge(eighth) for eighth in eighths], amount=amount):
                 return float("inf")
         return value
 
@@ -369,7 +388,7 @@ def settled_response(statistic: str, share: float | None) -> Metric:
     return Metric(
         f"settled_response_{statistic}",
         "ms",
-        f"{raw} of a host that keeps up with its requests; infinite if they accumulate until the end of the run.",
+        f"{raw} in the second half of the run; infinite if requests accumulate there.",
         "instant" if share is None else "percentile",
         scaled(settled("flow.response", share), 1e-3),
         1 if share is None else least_count(share),

@@ -28,6 +28,10 @@ CLOSE_SHARE = 0.04
 """Brackets that are narrower than this share of their far side also use full-length runs: a short run has an error of a
 percent or two, and a wrong side costs more full-length runs than short runs save.
 """
+LONGEST = 4
+"""Longest run, in full-length runs, of a threshold with its own length: a run that rises below the limit is repeated with twice
+the length.
+"""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class _State:
     """Number of preceding steps that did not halve the bracket."""
     is_corrected: bool = False
     """True after a full-length run contradicted a short one; no short runs follow."""
+    is_slow: bool = False
+    """True if the measure needs the threshold's own length, so that the value of a short run says too little."""
     failed: str | None = None
     """The reason why the search cannot continue, if so."""
 
@@ -94,9 +100,13 @@ class _State:
         if self.failed is not None:
             return None
         near, far = self.near[-1], self.far[-1]
+        short = next((side for side in (near, far) if not side.is_whole), None)
         if self.width <= 1:
-            return next(((side.value, _Step.CONFIRM) for side in (near, far) if not side.is_whole), None)
-        crossing = self.crossing(limit)
+            return None if short is None else (short.value, _Step.CONFIRM)
+        is_near = self.is_close or self.is_corrected
+        if self.is_slow and is_near and short is not None and (near.is_whole or far.is_whole):
+            return short.value, _Step.CONFIRM  # two full-length runs show where the limit is
+        crossing = self.crossing(limit) if short is None or not self.is_slow else None
         if self.small_steps >= MOST_SMALL_STEPS or crossing is None:
             return (near.value + far.value) // 2, _Step.BISECT
         step = min(max(round(crossing), 1), self.width - 1)
@@ -157,7 +167,8 @@ class Bisection:
 
     The condition is assumed to hold below the threshold and not above it (or the other way round); otherwise the answer has a note.
     Values far from the threshold are probed with short runs. Full-length runs confirm both sides of the answer; if one
-    contradicts a short run, the search continues from there with full-length runs. Existing runs are used first: those
+    contradicts a short run, the search continues from there with full-length runs. A threshold with its own length has longer full-length
+    runs, and the ordinary runs of the scenario are short for it. Existing runs are used first: those
     of the previous search on the same line, and points of the sweep near the middle of the bracket. At quick fidelity
     the first replication searches, and the others start at its answer.
     """
@@ -186,6 +197,8 @@ class Bisection:
         self._maker = maker
         self._before = before
         self._replications = range(replications or maker.replications)
+        self._length_ps = max(maker.length_ps, find.length_ps)
+        self._is_slow = self._length_ps > maker.length_ps
         self._alike = line = maker.alike({**find.at, find.axis: find.written(find.start)}, find.axis)
         self._values: dict[int, AxisValues] = {}
         """Axis values at each requested value."""
@@ -247,8 +260,8 @@ class Bisection:
             ]
             cases += [
                 {**self._point(side).axes, **self._find.at}
-                | {"replication": replication, "value": self._metric(side, replication, done)}
-                | self._raw(side, replication, done)
+                | {"replication": replication}
+                | self._measured(side, replication, done)
                 for side, measure in sorted((side.value, side.measure) for side in (state.near[-1], state.far[-1]))
                 if not math.isnan(measure)
             ]
@@ -265,10 +278,10 @@ class Bisection:
         return self._values[value]
 
     def _point(self, value: int) -> Point:
-        return self._maker.point(self._axes(value))
+        return self._maker.point(self._axes(value), self._length_ps)
 
     def _is_whole(self, point: Point) -> bool:
-        return point.spec.length >= self._maker.length_ps
+        return point.spec.length >= self._length_ps
 
     def _swept_point(self, value: int, replication: int) -> Point | None:
         """A point of the sweep with enough replications, or None."""
@@ -277,13 +290,24 @@ class Bisection:
         point, count = self._maker.swept(self._axes(value))
         return point if replication < count else None
 
-    def _metric(self, value: int, replication: int, done: Records) -> float:
-        return CATALOGUE[self._find.metric].evaluate(done[self._point(value).id, replication])
+    def _decisive(self, point: Point, replication: int, done: Records) -> Point:
+        """The point, or a longer one while its full-length run ends below the limit and still rises."""
+        metric = CATALOGUE[self._find.metric]
+        while self._is_slow and metric.raw and self._length_ps <= point.spec.length < LONGEST * self._length_ps:
+            record = done.get((point.id, replication))
+            if record is None or record.error is not None or metric.evaluate(record) != math.inf:
+                break
+            if CATALOGUE[metric.raw].evaluate(record) >= self._find.below:
+                break
+            point = self._maker.point(point.axes, 2 * point.spec.length)
+        return point
 
-    def _raw(self, value: int, replication: int, done: Records) -> dict[str, float]:
-        """The raw value at a side if the metric has a rule for unbounded growth; else empty."""
-        name = CATALOGUE[self._find.metric].raw
-        return {"raw": CATALOGUE[name].evaluate(done[self._point(value).id, replication])} if name else {}
+    def _measured(self, value: int, replication: int, done: Records) -> dict[str, float]:
+        """The metric at a side, and the raw value if the metric has a rule for unbounded growth."""
+        metric = CATALOGUE[self._find.metric]
+        record = done[self._decisive(self._point(value), replication, done).id, replication]
+        raw = {"raw": CATALOGUE[metric.raw].evaluate(record)} if metric.raw else {}
+        return {"value": metric.evaluate(record)} | raw
 
     def _raw_notes(self, cases: Sequence[AxisValues]) -> tuple[str, ...]:
         """A note with the raw value at a side where the metric counts as infinite."""
@@ -299,14 +323,16 @@ class Bisection:
         """Progress of a replication: its state, the point that decided each value, and the next point."""
         find = self._find
         outer, inner = (_Side(find.start - 1),), (_Side(find.stop + 1),)
-        state = _State(outer, inner) if find.largest else _State(inner, outer)
+        state = (
+            _State(outer, inner, is_slow=self._is_slow) if find.largest else _State(inner, outer, is_slow=self._is_slow)
+        )
         free = self._looked_before(replication, done)
         if done is not self._asked_of:
             self._asked_of, self._measures = done, {}
         first = self._walk(0, done)[0] if replication and self._maker.starts_at_first else None
         looked: dict[int, Point] = {}
         silent: set[int] = set()  # values whose short run lacks the metric
-        is_smooth = CATALOGUE[find.metric].is_smooth and not self._maker.thorough
+        is_smooth = (CATALOGUE[find.metric].is_smooth or self._is_slow) and not self._maker.thorough
         while (proposed := state.next(find.below)) is not None:
             is_far = True
             if first is not None and first.failed is None:
@@ -314,6 +340,7 @@ class Bisection:
                 if expected is not None:
                     proposed, is_far = (expected, _Step.CONFIRM), False
             value, point = self._choose(*proposed, state, replication, free, silent)
+            point = self._decisive(point, replication, done)
             key = (point.id, replication)
             if key not in done:
                 return state, looked, point
@@ -354,7 +381,8 @@ class Bisection:
                 if state.has(size) and 4 * abs(size - value) <= state.width and self._swept_point(size, replication)
             ]
             value = min(near_by, key=lambda size: (abs(size - value), size), default=value)
-        if why is not _Step.BISECT or state.is_close or state.is_corrected or value in silent:
+        is_near = state.is_close or state.is_corrected or value in silent
+        if why is not _Step.BISECT or is_near or self._maker.thorough:
             return value, self._point(value)
         return value, self._swept_point(value, replication) or self._maker.probe(self._axes(value))
 
@@ -371,7 +399,7 @@ class Bisection:
         return {
             value: point
             for value, point in looked.items()
-            if self._point(value).simulated == before._point(value).simulated
+            if self._maker.point(self._axes(value)).simulated == self._maker.point(before._axes(value)).simulated
         }
 
     def _without_value(self, value: int) -> str:

@@ -7,7 +7,7 @@ import math
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from hostsim.scenario.plan import Fidelity, PointMaker, RecordKey, Search, Task
 from hostsim.scenario.planner import make_plan, searches_of
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
-from hostsim.units import MS
+from hostsim.units import MS, SECOND
 from tests.campaign.toy_runs import answered_record
 from tests.scenario.small_scenario import load_text, record
 
@@ -241,6 +241,65 @@ def test_the_raw_percentile_stands_beside_the_settled_one_that_decides(tmp_path:
     assert note.startswith(
         "settled_response_p95 has no bound beyond the threshold; response_time_p95 of the same runs is 7"
     )
+
+
+SLOW = FIND.replace("loss, below: 0.01 %", "settled_response_p95, below: 100 ms").replace(
+    "STOP, where", "STOP, length: 9 s, where"
+)
+
+
+def slow_search(tmp_path: Path, start: int, stop: int, overrides: Mapping[str, str] | None = None) -> Search:
+    text = SLOW.replace("SIDE", "largest").replace("START", str(start)).replace("STOP", str(stop))
+    scenario = load_text(tmp_path, ("expect:\n", f"expect:\n{text}"), LONG, overrides=overrides)
+    (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
+    return search
+
+
+def level(task: Task, limit: int, factor: float = 1.2) -> RunRecord:
+    """A run with a response time of 100 ms at ``limit``, which grows by a factor per VM and is level after 3 s."""
+    length_s = task.point.spec.length / SECOND
+    settled = 100 * factor ** (receivers(task) - limit)
+    rise = [settled * (1 - 0.8 * math.exp(-time / 128 * length_s / 1.5)) for time in range(128)]
+    return replace(answered_record([min(time, 999) for time in rise], cut=0), axes=task.point.axes)
+
+
+def lengths_s(ran: Sequence[Task]) -> list[float]:
+    return [task.point.spec.length / SECOND for task in ran]
+
+
+@pytest.mark.parametrize("limit", [409, 437, 560, 719])
+def test_a_threshold_with_its_own_length_is_decided_by_runs_of_that_length(tmp_path: Path, limit: int) -> None:
+    """Short runs end before the response time is level, and so find another threshold; the ordinary length of a run is short here."""
+    answer, ran = run(
+        slow_search(tmp_path, 401, 720), lambda _: 0, random.Random(1), answer=lambda task: level(task, limit)
+    )
+    assert abs(answer.values[0] - limit) <= 1
+    assert set(lengths_s(ran)) == {1, 9}
+    assert sum(length == 9 for length in lengths_s(ran)) <= 8
+
+
+def test_a_run_that_ends_below_the_limit_and_rises_is_repeated_with_twice_the_length(tmp_path: Path) -> None:
+    """It says on neither side of the threshold; above the limit it says enough."""
+
+    def late(task: Task) -> RunRecord:
+        value, slice_s = receivers(task), task.point.spec.length / SECOND / 128
+        rate, most = {5: (6, 80), 6: (6, 999)}.get(value, (0, 20) if value < 5 else (50, 999))
+        times = [min(20 + rate * slice_s * number, most) for number in range(128)]
+        return replace(answered_record(times, cut=0), axes=task.point.axes)
+
+    answer, ran = run(slow_search(tmp_path, 1, 8), lambda _: 0, random.Random(1), answer=late)
+    assert answer.values == (5,)
+    longer = [(receivers(task), length) for task, length in zip(ran, lengths_s(ran), strict=True) if length > 9]
+    assert sorted(longer) == [(5, 18), (6, 18)]
+    near, far = answer.points
+    assert near["value"] == pytest.approx(80, rel=0.02)
+    assert far["value"] == math.inf
+
+
+def test_a_length_for_all_runs_is_that_of_a_threshold_too(tmp_path: Path) -> None:
+    search = slow_search(tmp_path, 1, 8, overrides={"run.length": "2 s"})
+    ran = run(search, lambda _: 0, random.Random(1), answer=lambda task: level(task, 5))[1]
+    assert max(lengths_s(ran)) == 2
 
 
 def test_a_condition_that_is_not_monotone_is_said_to_be() -> None:
