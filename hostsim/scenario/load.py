@@ -144,7 +144,12 @@ class _Loading:
         axes = self._axes()
         reader = Reader(self._tree, axes, LoadTrial(self._resolver, axes))
         parts = {index: part for index, part in self._parts("expect", ExpectPart) if isinstance(index, int)}
-        read_expectations = {index: reader.expectation(index, part) for index, part in parts.items()}
+        # faults, reported with those of the document
+        run, _ = validate(RunPart, self._tree, ("run",), self._mapping("run"))
+        read_expectations = {
+            index: self._with_length(reader, index, reader.expectation(index, part), run)
+            for index, part in parts.items()
+        }
         reader.names(parts)
         figures = reader.figures(self._parts("figures", FigurePart), read_expectations.values())
         target = self._mapping("run").get("precision")
@@ -155,8 +160,6 @@ class _Loading:
         # skip 'unknown axis' faults for axes that already failed validation
         broken = self._mapping("sweep").keys() - axes.keys()
         self._faults += [f for f in reader.faults if f.message != "unknown axis" or f.given.strip("'") not in broken]
-        # faults, reported with those of the document
-        run, _ = validate(RunPart, self._tree, ("run",), self._mapping("run"))
         points = PointResolver(self._resolver, axes)
         warnings = self._check_points(
             points, {index: e for index, e in read_expectations.items() if e is not None}, run
@@ -170,6 +173,19 @@ class _Loading:
         return self._finished(
             document, lengths, points, tuple(e for e in read_expectations.values() if e), figures, warnings
         )
+
+    def _with_length(
+        self, reader: Reader, index: int, entry: Expectation | None, run: RunPart | None
+    ) -> Expectation | None:
+        """An expectation whose threshold has its own length only if no option sets the length of all runs."""
+        if entry is None or run is None or not isinstance(entry.form, Find) or not entry.form.length_ps:
+            return entry
+        if {"run.length", "run.quick.length"} & self._pinned.keys():
+            return replace(entry, form=replace(entry.form, length_ps=0))
+        if entry.form.length_ps <= min(run.length, run.quick.length):
+            path = ("expect", index, "find", "length")
+            reader.fault(path, "is not longer than other runs", "longer than run.length or run.quick.length")
+        return entry
 
     def _run_spec(self, run: RunPart, precision: Iterable[Precision]) -> RunSpec:
         """Lengths and replications. Options for all runs have priority over the file's values for some runs."""
@@ -199,11 +215,6 @@ class _Loading:
         figures: tuple[Figure, ...],
         warnings: tuple[str, ...],
     ) -> Scenario:
-        if {"run.length", "run.quick.length"} & self._pinned.keys():
-            expectations = tuple(
-                replace(entry, form=replace(entry.form, length_ps=0)) if isinstance(entry.form, Find) else entry
-                for entry in expectations
-            )
         settings, part_assumptions = effective_settings(self._resolver, self._tree, points.axes)
         assumptions = [a for a in self._assumptions if a.path not in self._pinned]
         first = {name: axis.values[0] for name, axis in points.axes.items()}

@@ -302,6 +302,14 @@ def test_a_length_for_all_runs_is_that_of_a_threshold_too(tmp_path: Path) -> Non
     assert max(lengths_s(ran)) == 2
 
 
+def test_a_length_that_has_no_effect_is_refused(tmp_path: Path) -> None:
+    text = SLOW.replace("SIDE", "largest").replace("START", "1").replace("STOP", "8").replace("9 s", "500 ms")
+    with pytest.raises(
+        InputError, match=r"is not longer than other runs; given .500 ms.; allowed: longer than run\.length"
+    ):
+        load_text(tmp_path, ("expect:\n", f"expect:\n{text}"), LONG)
+
+
 def test_a_condition_that_is_not_monotone_is_said_to_be() -> None:
     """Points of the sweep that contradict the threshold are named; other lines are ignored."""
     plan = make_plan(scenario_with("largest", 1, 8), Fidelity(replications=1))
