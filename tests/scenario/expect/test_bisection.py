@@ -267,7 +267,7 @@ def lengths_s(ran: Sequence[Task]) -> list[float]:
     return [task.point.spec.length / SECOND for task in ran]
 
 
-@pytest.mark.parametrize("limit", [409, 437, 560, 719])
+@pytest.mark.parametrize("limit", [409, 437, 480, 530, 719])
 def test_a_threshold_with_its_own_length_is_decided_by_runs_of_that_length(tmp_path: Path, limit: int) -> None:
     """Short runs end before the response time is level, and so find another threshold; the ordinary length of a run is short here."""
     answer, ran = run(
@@ -275,7 +275,7 @@ def test_a_threshold_with_its_own_length_is_decided_by_runs_of_that_length(tmp_p
     )
     assert abs(answer.values[0] - limit) <= 1
     assert set(lengths_s(ran)) == {1, 9}
-    assert sum(length == 9 for length in lengths_s(ran)) <= 8
+    assert sum(length == 9 for length in lengths_s(ran)) <= 6
 
 
 def test_a_run_that_ends_below_the_limit_and_rises_is_repeated_with_twice_the_length(tmp_path: Path) -> None:
