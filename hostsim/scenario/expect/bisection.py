@@ -11,7 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from hostsim.engine.record import AxisValues
+from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.results.estimate import NOT_ESTIMABLE
 from hostsim.results.expect import Find
 from hostsim.results.metrics.catalogue import CATALOGUE
@@ -41,6 +41,8 @@ class _Side:
     value: int
     measure: float = math.nan
     """Value of the metric there, if known."""
+    raw: float = math.nan
+    """Its raw value, which is finite if the metric is not."""
     is_whole: bool = True
     """True for a full-length run."""
 
@@ -86,9 +88,14 @@ class _State:
         ends = sorted((self.near[-1].value, self.far[-1].value))
         return ends[0] < value < ends[1]
 
-    def crossing(self, limit: float) -> float | None:
-        """Distance in steps from the near side to the expected crossing of the limit; None if a side has no finite measure."""
+    def crossing(self, limit: float, *, is_rough: bool = False) -> float | None:
+        """Distance in steps from the near side to the expected crossing of the limit; None if a side has no finite measure.
+
+        A rough crossing uses the raw value of a far side that has none; its error is at most some steps.
+        """
         near, far = self.near[-1].measure, self.far[-1].measure
+        if is_rough and far == math.inf:
+            far = self.far[-1].raw
         if not 0 < near < limit < far < math.inf:
             return None
         # near the limit, a utilisation grows linearly and a response time by a constant factor per step: both are
@@ -106,7 +113,7 @@ class _State:
         is_near = self.is_close or self.is_corrected
         if self.is_slow and is_near and short is not None and (near.is_whole or far.is_whole):
             return short.value, _Step.CONFIRM  # two full-length runs show where the limit is
-        crossing = self.crossing(limit) if short is None or not self.is_slow else None
+        crossing = self.crossing(limit, is_rough=self.is_slow) if short is None or not self.is_slow else None
         if self.small_steps >= MOST_SMALL_STEPS or crossing is None:
             return (near.value + far.value) // 2, _Step.BISECT
         step = min(max(round(crossing), 1), self.width - 1)
@@ -215,7 +222,7 @@ class Bisection:
         swept = (value for value in map(find.read, maker.values(find.axis)) if value is not None and value in inside)
         self._swept = [] if maker.thorough else [value for value in swept if maker.is_swept(self._axes(value))]
         self._asked_of: Records = {}
-        self._measures: dict[RecordKey, float] = {}
+        self._measures: dict[RecordKey, tuple[float, float]] = {}
         """Cache of the latest records, as every finished run repeats the search of each replication, and records may be files."""
 
     def wants(self, done: Records) -> list[Task]:
@@ -258,13 +265,14 @@ class Bisection:
                 for text in (note, self._not_monotone(replication, done, state))
                 if text
             ]
-            cases += [
-                {**self._point(side).axes, **self._find.at}
-                | {"replication": replication}
-                | self._measured(side, replication, done)
-                for side, measure in sorted((side.value, side.measure) for side in (state.near[-1], state.far[-1]))
-                if not math.isnan(measure)
-            ]
+            for side in sorted((state.near[-1], state.far[-1]), key=lambda side: side.value):
+                if not math.isnan(side.measure):
+                    raw = {} if math.isnan(side.raw) else {"raw": side.raw}
+                    cases.append(
+                        {**self._point(side.value).axes, **self._find.at}
+                        | {"replication": replication, "value": side.measure}
+                        | raw
+                    )
         noted = (*notes, *self._raw_notes(cases))
         return SearchAnswer(self.name, tuple(values), tuple(cases), noted, bounds=bounds)
 
@@ -290,24 +298,25 @@ class Bisection:
         point, count = self._maker.swept(self._axes(value))
         return point if replication < count else None
 
+    def _keep(self, key: RecordKey, record: RunRecord) -> None:
+        """Caches the metric of a finished run, and its raw value if the metric has a rule for unbounded growth, else NaN."""
+        metric = CATALOGUE[self._find.metric]
+        raw = CATALOGUE[metric.raw].evaluate(record) if metric.raw else math.nan
+        self._measures[key] = metric.evaluate(record), raw
+
     def _decisive(self, point: Point, replication: int, done: Records) -> Point:
         """The point, or a longer one while its full-length run ends below the limit and still rises."""
-        metric = CATALOGUE[self._find.metric]
-        while self._is_slow and metric.raw and self._length_ps <= point.spec.length < LONGEST * self._length_ps:
-            record = done.get((point.id, replication))
-            if record is None or record.error is not None or metric.evaluate(record) != math.inf:
-                break
-            if CATALOGUE[metric.raw].evaluate(record) >= self._find.below:
+        while self._is_slow and self._length_ps <= point.spec.length < LONGEST * self._length_ps:
+            key = (point.id, replication)
+            if key not in self._measures:
+                if key not in done or (record := done[key]).error is not None:
+                    break
+                self._keep(key, record)
+            measure, raw = self._measures[key]
+            if not (measure == math.inf and raw < self._find.below):
                 break
             point = self._maker.point(point.axes, 2 * point.spec.length)
         return point
-
-    def _measured(self, value: int, replication: int, done: Records) -> dict[str, float]:
-        """The metric at a side, and the raw value if the metric has a rule for unbounded growth."""
-        metric = CATALOGUE[self._find.metric]
-        record = done[self._decisive(self._point(value), replication, done).id, replication]
-        raw = {"raw": CATALOGUE[metric.raw].evaluate(record)} if metric.raw else {}
-        return {"value": metric.evaluate(record)} | raw
 
     def _raw_notes(self, cases: Sequence[AxisValues]) -> tuple[str, ...]:
         """A note with the raw value at a side where the metric counts as infinite."""
@@ -350,11 +359,12 @@ class Bisection:
                     reason = record.error.strip().splitlines()[-1:] or ["no reason given"]
                     state = replace(state, failed=f"the run at {find.axis} = {value} failed: {reason[0]}")
                     continue
-                self._measures[key] = CATALOGUE[find.metric].evaluate(record)
-            measure, is_whole = self._measures[key], self._is_whole(point)
+                self._keep(key, record)
+            (measure, raw), is_whole = self._measures[key], self._is_whole(point)
             if not math.isnan(measure):
                 looked[value] = point
-                after = state.after(_Side(value, measure, is_whole), holds=measure < find.below)
+                side = _Side(value, measure, raw, is_whole)
+                after = state.after(side, holds=measure < find.below)
                 # existing runs and the answer of the first replication do not count as steps
                 is_step = free.pop(value, None) is None and is_far
                 state = after if is_step else replace(after, small_steps=state.small_steps)

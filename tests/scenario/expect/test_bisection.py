@@ -296,6 +296,18 @@ def test_a_run_that_ends_below_the_limit_and_rises_is_repeated_with_twice_the_le
     assert far["value"] == math.inf
 
 
+def test_a_search_with_shorter_runs_uses_the_longer_runs_of_another(tmp_path: Path) -> None:
+    """They decide it, and are the runs beside its answer."""
+    slow = SLOW.replace("SIDE", "largest").replace("START", "401").replace("STOP", "720")
+    text = slow + slow.replace("threshold", "again").replace("length: 9 s, ", "")
+    scenario = load_text(tmp_path, ("expect:\n", f"expect:\n{text}"), LONG)
+    _, again = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
+    answer, ran = run(again, lambda _: 0, random.Random(1), answer=lambda task: level(task, 530))
+    assert abs(answer.values[0] - 530) <= 1
+    assert max(lengths_s(ran)) == 9
+    assert len(answer.points) == 2
+
+
 def test_a_length_for_all_runs_is_that_of_a_threshold_too(tmp_path: Path) -> None:
     search = slow_search(tmp_path, 1, 8, overrides={"run.length": "2 s"})
     ran = run(search, lambda _: 0, random.Random(1), answer=lambda task: level(task, 5))[1]
