@@ -91,7 +91,7 @@ class _State:
     def crossing(self, limit: float, *, is_rough: bool = False) -> float | None:
         """Distance in steps from the near side to the expected crossing of the limit; None if a side has no finite measure.
 
-        A rough crossing uses the raw value of a far side that has none; its error is at most some steps.
+        A rough crossing uses the raw value of a far side without a bound. It may only choose the next probe.
         """
         near, far = self.near[-1].measure, self.far[-1].measure
         if is_rough and far == math.inf:

@@ -279,7 +279,7 @@ def test_a_threshold_with_its_own_length_is_decided_by_runs_of_that_length(tmp_p
 
 
 def test_a_run_that_ends_below_the_limit_and_rises_is_repeated_with_twice_the_length(tmp_path: Path) -> None:
-    """It says on neither side of the threshold; above the limit it says enough."""
+    """Its side is unknown; a run that ends above the limit needs no repetition."""
 
     def late(task: Task) -> RunRecord:
         value, slice_s = receivers(task), task.point.spec.length / SECOND / 128
