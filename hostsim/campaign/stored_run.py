@@ -257,15 +257,11 @@ def saved_runs(results: Path) -> set[RunId]:
 
 
 def _metrics(names: Sequence[str] | None) -> list[str]:
-    from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
+    from hostsim.results.metrics.catalogue import CATALOGUE, require_metrics
 
     if names is None:
         return list(CATALOGUE)
-    raise_faults(
-        Fault("unknown metric", "metrics", repr(name), "a name of hostsim.CATALOGUE", nearest_metric(name))
-        for name in names
-        if name not in CATALOGUE
-    )
+    require_metrics(names, "metrics")
     return list(names)
 
 

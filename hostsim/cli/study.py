@@ -101,7 +101,7 @@ def what_if(
     from hostsim.campaign.what_if import what_if as run_both
     from hostsim.campaign.what_if import with_least_replications
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.results.compare import require_metrics
+    from hostsim.results.metrics.catalogue import require_metrics
     from hostsim.results.metrics.subject import parsed
     from hostsim.scenario.option_text import measures_of, require_measures
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from hostsim.engine.record import AxisValues, RunRecord
-from hostsim.errors import Fault, InputError, nearest_name, raise_faults
-from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.results.metrics.catalogue import CATALOGUE, require_metrics
 from hostsim.results.metrics.functions import Metric, condensed
 from hostsim.results.metrics.subject import (
     IN_PART,
@@ -315,11 +315,7 @@ def _require_measures(results: MeasuredRuns, names: Iterable[str]) -> None:
     """Raise InputError if no run has finished or a measure is unknown. No records are read."""
     if not (results.table["error"] == "").any():
         raise InputError(Fault("no run has finished", given=results.scenario, allowed="results with finished runs"))
-    raise_faults(
-        Fault("unknown metric", "", repr(measure), "a name of hostsim.CATALOGUE", nearest_metric(measure))
-        for measure in (parsed(name)[0] for name in names)
-        if measure not in CATALOGUE
-    )
+    require_metrics(parsed(name)[0] for name in names)
 
 
 def _require_known(records: Sequence[RunRecord], metric: Metric, subject: str) -> None:

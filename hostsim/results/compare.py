@@ -23,7 +23,7 @@ from hostsim.results.estimate import (
     variance_ratio,
 )
 from hostsim.results.folder import read
-from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, label_of, nearest_metric
+from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, label_of, require_metrics
 from hostsim.results.metrics.subject import IN_PART
 from hostsim.results.results import Results
 from hostsim.results.rich_view import rich_view
@@ -42,7 +42,6 @@ __all__ = [
     "differences",
     "read_baseline",
     "require_axes",
-    "require_metrics",
     "wall_seconds",
 ]
 
@@ -434,19 +433,6 @@ def _change(entries: Differences) -> str:
 def _signed(number: float) -> str:
     """Three significant digits with a sign, without an exponent for large values."""
     return f"{number:+,.0f}" if abs(number) >= 999.5 else f"{number:+.3g}"
-
-
-def require_metrics(names: Iterable[str]) -> None:
-    """Check that the catalogue has these metrics.
-
-    Raises:
-        InputError: with all unknown ones.
-    """
-    raise_faults(
-        Fault("unknown metric", "", name, "a name that `metrics` lists", nearest_metric(name))
-        for name in names
-        if name not in CATALOGUE
-    )
 
 
 def difference_rows(compared: Differences) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hostsim.errors import nearest_name
+from collections.abc import Iterable
+
+from hostsim.errors import Fault, nearest_name, raise_faults
 from hostsim.results.metrics.functions import (
     DROPS,
     Metric,
@@ -43,6 +45,7 @@ __all__ = [
     "in_sentence",
     "label_of",
     "nearest_metric",
+    "require_metrics",
     "spelt",
     "unit_of",
 ]
@@ -448,6 +451,23 @@ FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mea
 def nearest_metric(name: str) -> str:
     """The probable metric for an unknown name: the current name, or the most similar one; may be empty."""
     return FORMER_NAMES.get(name) or nearest_name(name, CATALOGUE)
+
+
+def require_metrics(names: Iterable[str], place: str = "") -> None:
+    """Check that the catalogue has these metrics.
+
+    Args:
+        names: of the metrics.
+        place: argument that has the names.
+
+    Raises:
+        InputError: with all unknown ones.
+    """
+    raise_faults(
+        Fault("unknown metric", place, repr(name), "a name that `hostsim metrics` lists", nearest_metric(name))
+        for name in names
+        if name not in CATALOGUE
+    )
 
 
 WINDOW = {"cut_s": "s", "length_s": "s"}
