@@ -33,6 +33,8 @@ class Analytic:
     """Hosts with claims by a formula: two scenarios with one claim each; the second depends on the second number only."""
 
     noise: float = 0.0
+    bias: float = 0.0
+    """Error of claims that no search has measured."""
     asked: int = 0
     hosts: tuple[Any, ...] = field(default_factory=lambda: (Named("one", ["first"]), Named("two", ["second"])))
     seeds: tuple[int, ...] = (2, 2)
@@ -44,14 +46,17 @@ class Analytic:
     def is_behind(self, place: int, host: int) -> bool:
         return host == 0 or place == 1
 
-    def evaluate(self, asked: Sequence[tuple[FloatArray, int, int]], *, short: bool = False) -> list[dict[str, float]]:
+    def evaluate(
+        self, asked: Sequence[tuple[FloatArray, int, int]], measurement: str = "fixed"
+    ) -> list[dict[str, float]]:
         found = []
         for variables, seed, host in asked:
             self.asked += 1
             slope, other, word = variables
             value = 3 * slope + 0.2 * slope**2 + 5 * (word > 0) if host == 0 else 2 * other
+            value += self.bias if measurement == "fixed" else 0.0
             noise = self.noise * np.random.default_rng([seed, int(abs(value) * 1e6)]).standard_normal()
-            found.append({"host_cpu.0" if short else self.hosts[host].names[0]: float(value + noise)})
+            found.append({"host_cpu.0" if measurement == "trial" else self.hosts[host].names[0]: float(value + noise)})
         return found
 
 
@@ -80,6 +85,14 @@ def test_the_best_fit_is_the_ridge_solution() -> None:
     assert found.objective == pytest.approx(
         float(found.residuals @ found.residuals + found.variables[:2] @ found.variables[:2])
     )
+
+
+def test_an_error_of_short_runs_changes_no_best_fit() -> None:
+    """They give derivatives only; searches measure each step."""
+    observations = observation("first", 6.0), observation("second", 6.0)
+    plain, biased = (fit(Analytic(bias=bias), *observations).fit(START).best for bias in (0.0, 4.0))
+    assert list(biased.variables) == pytest.approx(list(plain.variables), abs=1e-6)
+    assert biased.objective == pytest.approx(plain.objective)
 
 
 def test_a_claim_within_its_band_moves_nothing_and_one_beyond_its_end_does() -> None:

@@ -6,8 +6,10 @@ import math
 
 import pytest
 
+from hostsim.campaign.driver import Outcome
 from hostsim.lab.calibration.fixed_point import FixedPoints, Measured, crossing, grid, threshold_crossing
 from hostsim.results.expect import Find
+from hostsim.results.search_answer import SearchAnswer
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.selection import select
 
@@ -68,6 +70,19 @@ def test_thresholds_of_one_host_share_their_points() -> None:
     assert len(plan.tasks) == 10
     assert {task.replication for task in plan.tasks} == {0}
     assert {task.seed for task in plan.tasks} == {7}
+
+
+def test_thresholds_with_their_own_run_length_are_searched_on_request() -> None:
+    """At 100 ms, not at 90 % CPU; the answer of a search replaces the interpolation."""
+    [(scenario, names)] = select("dense.medium.default.p95", "dense.medium.default.cpu")
+    points, fidelity = FixedPoints(scenario, names), Fidelity(quick=True)
+    assert points.plan(points.scenario, fidelity).searches == ()
+    searched = points.plan(points.scenario, fidelity, is_searched=True)
+    assert [search.name for search in searched.searches] == ["dense.medium.default.p95"]
+    answers = {"dense.medium.default.p95": SearchAnswer("dense.medium.default.p95", (499.0,))}
+    values = points.values(points.scenario, fidelity, Outcome({}, answers, interrupted=False, ran=0, reused=0))
+    assert values["dense.medium.default.p95"] == 499.0
+    assert math.isnan(values["dense.medium.default.cpu"])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 Every number is transformed to a standard normal variable by its prior, as for the chains of `hostsim.lab.calibration.posterior`. The fit minimises
 the sum of the squared residuals of the claims and of the squared variables: with linear claims, the maximum of the posterior. Derivatives are
-differences between runs; those within the noise of a run count as zero. Between two measured steps, a rank-one update
+differences between runs; those within the noise of a run count as zero. Derivatives need short runs at fixed points only; the hosts of
+steps are also measured by the searches of long runs (`FixedPoints.plan`). Between two measured steps, a rank-one update
 corrects the derivatives (Schubert, "Modification of a quasi-Newton method for nonlinear equations with a sparse
 Jacobian", Math. Comp. 24, 1970).
 """
@@ -17,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -64,6 +65,10 @@ LEAST_GAIN = 0.5
 FAR = 4.0
 """Largest difference for a derivative, in half-widths; above it, the derivative is repeated with a smaller step that
 should move the claim by half of this.
+"""
+Measurement = Literal["trial", "fixed", "searched"]
+"""How a host is measured: by shorter runs at the cheapest points, which test whether two hosts differ; at the fixed points; or at these and by
+searches for the thresholds that have their own run length.
 """
 AT_ONCE = 24
 """Number of hosts of a scenario that run concurrently."""
@@ -162,45 +167,45 @@ class Runs:
         return any(name in self._behind[host] for name in self._priors[index].members)
 
     def evaluate(
-        self, simulations: Sequence[tuple[FloatArray, int, int]], *, short: bool = False
+        self, simulations: Sequence[tuple[FloatArray, int, int]], measurement: Measurement = "fixed"
     ) -> list[dict[str, float]]:
         """The claims of hosts.
 
         Args:
             simulations: variables, root seed and index of the scenario in `hosts`, for each host.
-            short: short runs, for a test whether two hosts differ.
+            measurement: how each host is measured.
 
         Returns:
             The claims of each host, by id.
         """
-        keys = [self._key(variables, seed, host, short) for variables, seed, host in simulations]
+        keys = [self._key(variables, seed, host, measurement) for variables, seed, host in simulations]
         missing = {
             key: simulation for key, simulation in zip(keys, simulations, strict=True) if key not in self._measures
         }
         entries = list(missing.items())
         for start in range(0, len(entries), AT_ONCE):
-            self._run(entries[start : start + AT_ONCE], short)
+            self._run(entries[start : start + AT_ONCE], measurement)
         return [self._measures[key] for key in keys]
 
-    def _run(self, entries: Sequence[tuple[str, tuple[FloatArray, int, int]]], short: bool) -> None:
-        plans = []
+    def _run(self, entries: Sequence[tuple[str, tuple[FloatArray, int, int]]], measurement: Measurement) -> None:
+        is_trial, plans = measurement == "trial", []
         for key, (variables, seed, host_index) in entries:
             host, fidelity = self.hosts[host_index], Fidelity(quick=True, seed=seed)
             try:
                 scenario = with_constants(host.scenario, own_values(host.scenario, self.values(variables)))
-                if short:
+                if is_trial:
                     run = scenario.run
                     size = replace(run.quick, length_ps=run.quick.length_ps // SHORT)
                     scenario = replace(scenario, run=replace(run, quick=size))
-                plan = host.plan(scenario, fidelity)
-                plans.append((key, host, scenario, fidelity, _cheapest(plan) if short else plan))
+                plan = host.plan(scenario, fidelity, is_searched=measurement == "searched")
+                plans.append((key, host, scenario, fidelity, _cheapest(plan) if is_trial else plan))
             except InputError:
                 self._keep(key, dict.fromkeys(host.names, float("nan")), 0.0)
         with tempfile.TemporaryDirectory(prefix="hostsim-fit-") as folder:
             outcomes = execute_all([plan[-1] for plan in plans], replace(self._execution, store=Store(Path(folder))))
             for (key, host, scenario, fidelity, _), outcome in zip(plans, outcomes, strict=True):
                 records = outcome.records
-                if short:
+                if is_trial:
                     measures = {
                         f"{name}.{index}": CATALOGUE[name].evaluate(record)
                         for index, record in enumerate(records.values())
@@ -221,10 +226,12 @@ class Runs:
             file.flush()
             os.fsync(file.fileno())
 
-    def _key(self, variables: FloatArray, seed: int, host: int, short: bool) -> str:
+    def _key(self, variables: FloatArray, seed: int, host: int, measurement: Measurement) -> str:
         values = self.values(variables)
         own = {name: f"{value:.9g}" for name, value in values.items() if name in self._behind[host]}
-        text = json.dumps([code_digest(), self.hosts[host].scenario.name, seed, short, own], sort_keys=True)
+        if measurement == "searched" and not self.hosts[host].searched:
+            measurement = "fixed"  # the same runs
+        text = json.dumps([code_digest(), self.hosts[host].scenario.name, seed, measurement, own], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
@@ -259,9 +266,19 @@ class BestFit:
             steps: largest number of steps.
         """
         noise = self._noise(start)
+        return self.descend(start, self._derivatives(start, self._effects(start), noise), noise, steps=steps)
+
+    def descend(self, start: FloatArray, jacobian: FloatArray, noise: FloatArray, *, steps: int = 8) -> Fitted:
+        """The steps of a fit, from derivatives that are known.
+
+        Args:
+            start: initial variables.
+            jacobian: derivatives of the claims with respect to the variables at this host or near it.
+            noise: standard deviation of the claims from run to run.
+            steps: largest number of steps.
+        """
         at = self._step(start)
         self._report_step(at)
-        jacobian = self._derivatives(at.variables, self._effects(start), noise)
         accepted, width = [at], WIDTH
         for _ in range(steps):
             step = self._step(at.variables + self._move(jacobian, at, width))
@@ -279,7 +296,8 @@ class BestFit:
         return Fitted(tuple(accepted), jacobian, noise, choices, self.runs.processor_s)
 
     def _choices(self, at: Step) -> Iterator[Choice]:
-        """The objective with each other value of a choice among words."""
+        """The objective with each other value of a choice among words: that of the best fit, changed by as much as at fixed points."""
+        base = self._step(at.variables, "fixed").objective
         for index, prior in enumerate(self.priors):
             if not prior.is_choice:
                 continue
@@ -289,7 +307,8 @@ class BestFit:
                 variables = at.variables.copy()
                 variables[index] = prior.variable(option)
                 same = self.runs.values(variables)[name] == self.runs.values(at.variables)[name]
-                yield Choice(prior.name, word, at.objective if same else self._step(variables).objective, is_kept=same)
+                changed = 0.0 if same else self._step(variables, "fixed").objective - base
+                yield Choice(prior.name, word, at.objective + changed, is_kept=same)
 
     def residuals(self, values: FloatArray) -> FloatArray:
         """Residuals of the observations, in half-widths, at most `WORST`."""
@@ -299,7 +318,7 @@ class BestFit:
     def values(self, variables: FloatArray, names: Collection[str]) -> FloatArray:
         """Claims of a host from one run of the scenarios of the requested claims; others are NaN."""
         hosts = [index for index, host in enumerate(self.runs.hosts) if set(host.names) & set(names)]
-        return self._values(self.runs.evaluate([(variables, self.seed, host) for host in hosts]))
+        return self._values(self.runs.evaluate([(variables, self.seed, host) for host in hosts], "searched"))
 
     def _scales(self) -> FloatArray:
         return np.array([observation.half for observation in self.observations])
@@ -323,19 +342,21 @@ class BestFit:
         claims = {name: value for answer in answers for name, value in answer.items()}
         return np.array([claims.get(observation.name, np.nan) for observation in self.observations])
 
-    def _samples(self, variables: FloatArray, counts: Sequence[int]) -> list[FloatArray]:
+    def _samples(
+        self, variables: FloatArray, counts: Sequence[int], measurement: Measurement = "fixed"
+    ) -> list[FloatArray]:
         """Values of each claim, one for each root seed of its scenario."""
         simulations = [
             (variables, self.seed + index, host) for host, count in enumerate(counts) for index in range(count)
         ]
         samples: dict[str, list[float]] = {}
-        for answer in self.runs.evaluate(simulations):
+        for answer in self.runs.evaluate(simulations, measurement):
             for name, value in answer.items():
                 samples.setdefault(name, []).append(value)
         return [np.array(samples.get(observation.name, [np.nan])) for observation in self.observations]
 
-    def _step(self, variables: FloatArray) -> Step:
-        values = np.array([float(np.mean(sample)) for sample in self._samples(variables, self.runs.seeds)])
+    def _step(self, variables: FloatArray, measurement: Measurement = "searched") -> Step:
+        values = np.array([float(np.mean(sample)) for sample in self._samples(variables, self.runs.seeds, measurement)])
         residuals, free = self.residuals(values), variables[self.is_free]
         return Step(variables, values, residuals, float(residuals @ residuals + free @ free))
 
@@ -354,9 +375,9 @@ class BestFit:
             for host in hosts
             if self.is_free[index] and self.runs.is_behind(index, host)
         ]
-        base = self.runs.evaluate([(variables, self.seed, host) for host in hosts], short=True)
+        base = self.runs.evaluate([(variables, self.seed, host) for host in hosts], "trial")
         answers = self.runs.evaluate(
-            [(self._moved(variables, prior_index), self.seed, host) for prior_index, host in pairs], short=True
+            [(self._moved(variables, prior_index), self.seed, host) for prior_index, host in pairs], "trial"
         )
         effects = np.zeros((len(self.priors), len(hosts)), dtype=bool)
         for (prior_index, host), answer in zip(pairs, answers, strict=True):

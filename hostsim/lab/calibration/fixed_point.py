@@ -19,6 +19,7 @@ from hostsim.results.expect import At, Expectation, Find, Ratio
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.search_answer import SearchAnswer
 from hostsim.scenario.plan import Fidelity, Plan, Point, PointMaker
+from hostsim.scenario.planner import searches_of
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
 from hostsim.scenario.shipped_data import claims
@@ -106,23 +107,28 @@ class FixedPoints:
     Attributes:
         scenario: with the expectations that the claims are computed from.
         names: ids of the claims in it.
+        searched: the thresholds whose runs have a length of their own. Short runs at fixed points give them with a bias.
     """
 
     def __init__(self, scenario: Scenario, names: Collection[str]) -> None:
         self.scenario = restrict(scenario, names)
         self.names = [entry.name for entry in self.scenario.expectations if entry.name in names]
         self._grids = dict(self._make_grids())
+        self.searched = frozenset(name for name, (find, _) in self._grids.items() if find.length_ps)
 
-    def plan(self, host: Scenario, fidelity: Fidelity) -> Plan:
+    def plan(self, host: Scenario, fidelity: Fidelity, *, is_searched: bool = False) -> Plan:
         """The runs of one host, with one replication of each point; raises InputError for an impossible host.
 
         Args:
             host: the scenario with other constants.
             fidelity: with a root seed for each host, so that noise does not look like an effect of constants.
+            is_searched: search for the thresholds of `searched`, as `check` does.
         """
         maker = PointMaker(host, fidelity)
         tasks = [maker.task(point, 0) for point in maker.distinct(self._points(maker))]
-        return Plan(host, fidelity, tuple({task.key: task for task in tasks}.values()), ())
+        entries = [entry for entry in host.expectations if is_searched and entry.name in self.searched]
+        searches = tuple(searches_of(host, entries, maker, (), replications=1))
+        return Plan(host, fidelity, tuple({task.key: task for task in tasks}.values()), searches)
 
     def values(self, host: Scenario, fidelity: Fidelity, outcome: Outcome) -> dict[str, float]:
         """The smooth value of each claim on a host, in its unit; NaN without one.
@@ -130,11 +136,13 @@ class FixedPoints:
         Args:
             host: as for `plan`.
             fidelity: as for `plan`.
-            outcome: of the host's runs.
+            outcome: of the host's runs; the answer of a search replaces the interpolation.
         """
-        answers = {}
+        answers = dict(outcome.answers)
         maker = PointMaker(host, fidelity)
         for name, (find, values) in self._grids.items():
+            if name in answers:
+                continue
             measured = []
             for value in values:
                 record = outcome.records.get((maker.short(_at(find, value)).id, 0))
