@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from hostsim.results.curve import measure_intervals
 from hostsim.results.estimate import (
     first_runs,
     member_of,
@@ -84,3 +85,10 @@ def test_what_cannot_be_known_has_no_bound_and_what_never_moves_no_width():
     assert prediction_interval({0: 0.1, 1: 5.0, 2: 0.2}, 0.0).low == 0.0
     assert prediction_interval({0: 0.9, 1: 0.1, 2: 0.2}, 0.0, 1.0).high == 1.0
     assert (span({0: 1.0, 1: 0.0, 2: 1.0}).low, span({0: 1.0, 1: 1.0}).low) == (0.0, 1.0)
+
+
+def test_the_prediction_of_a_share_ends_at_a_hundred():
+    """Of 80, 90 and 99 %; the worlds of a VM may use more than one PCPU."""
+    values = {0: 80.0, 1: 90.0, 2: 99.0}
+    assert measure_intervals(values, "%", ensemble=True)[1].high == 100.0
+    assert measure_intervals(values, "% of a PCPU", ensemble=True)[1].high > 100.0

@@ -283,7 +283,7 @@ def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues
             if measured.empty or (len(measured) < len(group) and is_percentile(name)):
                 continue
             values = dict(zip(group.loc[measured.index, "replication"], measured, strict=True))
-            intervals = measure_intervals(values, ensemble=is_ensemble)
+            intervals = measure_intervals(values, units.get(name, ""), ensemble=is_ensemble)
             cells.append((*key, name, units.get(name, ""), *interval_cells(intervals), len(measured)))
     summary = pd.DataFrame(cells, columns=[*keys, "measure", "unit", *ends, "runs"])
     if kind is not None:

@@ -215,14 +215,15 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
             if not is_measured.any():
                 continue
             old, new = old[is_measured], new[is_measured]
+            unit = CATALOGUE[metric].unit
             difference, prediction = paired_difference(new.tolist(), old.tolist()), None
             if is_of_ensemble(after):
                 with np.errstate(invalid="ignore"):
                     apart = np.where(new == old, 0.0, new - old)  # two infinite values do not differ
                 paired = dict(zip(replications[is_measured].tolist(), apart.tolist(), strict=True))
-                difference, prediction = replication_interval(paired), prediction_interval(paired)
+                most = 100.0 if unit == "%" else math.inf  # the largest difference of two shares
+                difference, prediction = replication_interval(paired), prediction_interval(paired, -most, most)
             ratio = variance_ratio(new.tolist(), old.tolist())
-            unit = CATALOGUE[metric].unit
             compared.append(PairedDifference(metric, unit, at, _mean(old), _mean(new), difference, ratio, prediction))
     return compared
 

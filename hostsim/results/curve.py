@@ -15,7 +15,7 @@ from hostsim.errors import Fault, InputError, nearest_name, raise_faults, unknow
 from hostsim.results.estimate import DETERMINISTIC, Interval, prediction_interval, replication_interval, student
 from hostsim.results.expect import Difference, Ratio, Verdict
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec, point_name
-from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
+from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric, unit_of
 from hostsim.results.metrics.subject import part_names
 from hostsim.results.table import as_numbers, as_written, axes_of, is_of_ensemble, is_value
 
@@ -257,10 +257,10 @@ def intervals_of(rows: pd.DataFrame, measure: str, *, signed: bool = False) -> l
     Args:
         rows: of finished runs, at least one.
         measure: column of the rows, without NaN.
-        signed: the measure may be negative, like a difference; otherwise predictions are cut at 0.
+        signed: the measure may be negative, like a difference; otherwise predictions are cut at 0, and those of a share in percent at 100.
     """
     values = dict(zip(rows["replication"], rows[measure], strict=True))
-    return measure_intervals(values, ensemble=is_of_ensemble(rows), signed=signed)
+    return measure_intervals(values, unit_of(measure), ensemble=is_of_ensemble(rows), signed=signed)
 
 
 def interval_cells(intervals: Sequence[Interval]) -> list[float]:
@@ -269,18 +269,22 @@ def interval_cells(intervals: Sequence[Interval]) -> list[float]:
     return [intervals[0].mean, *(end if math.isfinite(end) else math.nan for end in ends)]
 
 
-def measure_intervals(values: Mapping[int, float], *, ensemble: bool, signed: bool = False) -> list[Interval]:
+def measure_intervals(
+    values: Mapping[int, float], unit: str, *, ensemble: bool, signed: bool = False
+) -> list[Interval]:
     """The intervals of `intervals_of` for values by replication.
 
     Args:
         values: at least one, without NaN.
+        unit: of the values; predictions of a share in percent are cut at 100.
         ensemble: the replications are runs of several hosts.
         signed: the measure may be negative.
     """
     if not ensemble:
         return [student(list(values.values()))]
     least = -math.inf if signed or min(values.values()) < 0 else 0.0
-    return [replication_interval(values), prediction_interval(values, least)]
+    most = 100.0 if unit == "%" and not signed else math.inf
+    return [replication_interval(values), prediction_interval(values, least, most)]
 
 
 @dataclass(frozen=True)

@@ -306,7 +306,7 @@ def _interval(
     finite = {replication: value for replication, value in values.items() if not math.isnan(value)}
     if not finite or (len(finite) < len(values) and is_percentile(name)):
         return None
-    return measure_intervals(finite, ensemble=ensemble, signed=signed)
+    return measure_intervals(finite, unit_of(name), ensemble=ensemble, signed=signed)
 
 
 def _difference(now: Mapping[int, float] | None, before: Mapping[int, float] | None) -> dict[int, float] | None:
