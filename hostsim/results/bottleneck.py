@@ -80,7 +80,7 @@ class Bottleneck:
     all of a PCPU; ``ring``, ``socket`` or ``list``, a queue that is too short for bursts; ``forwarding``, a guest that
     refuses packets to forward; ``shaping``, traffic shaping or Network I/O Control that drops packets or holds them back; the largest stage of a round trip (``coalescing``, ``moderation``, ``delay``,
     ``service``, ...); ``window`` of TCP connections; ``users``, their number; ``load``, the offered load; ``none``
-    without traffic, or if it only leaves the host and nothing is full."""
+    without traffic, or if only the VMkernel sends and nothing is full."""
     name: str
     """Its name: ``vmnic0 receive``, the world, ``node0`` or the queue; for other limits the traffic entry."""
     share: float = 0.0
@@ -629,13 +629,14 @@ class _Path:
         return Bottleneck("ring", flow.name, flow.loss, reason=reason, relief=relief)
 
     def _wires(self) -> list[tuple[str, float]]:
-        """Busy share of each direction of the wires on the path; transmit is omitted if the VMs send nothing."""
+        """Busy share of each direction of the wires on the path; transmit is omitted if neither the VMs nor the VMkernel send."""
         sent = [
             count
             for queue, count in zip(self._entities("tx.taken"), self._grown("tx.taken"), strict=True)
             if self._of_path(queue)
         ]
-        is_silent = bool(sent) and not any(sent)
+        of_vmkernel = any(flow.out and not flow.groups for flow in [*self.flows, *self._senders])
+        is_silent = bool(sent) and not any(sent) and not of_vmkernel
         return [
             (f"{nic} {way}", share)
             for way, counter in (("receive", "nic.rx_wire_ps"), ("transmit", "nic.tx_wire_ps"))
@@ -781,7 +782,9 @@ class _Path:
         waiting = [flow for flow in self.flows if flow.waits_for_host]
         if waiting:
             return self._round_trip(max(waiting, key=lambda flow: (flow.octets, flow.answered)))
-        flow = max(self.flows, key=lambda flow: flow.packets, default=None)
+        # traffic of the VMkernel may be endless, and its windows are not in the record
+        open_loops = self.flows or [flow for flow in self._senders if flow.groups and not flow.waits_for_host]
+        flow = max(open_loops, key=lambda flow: flow.packets or flow.out, default=None)
         return None if flow is None else self._load(flow)
 
     def _round_trip(self, flow: _Flow) -> Bottleneck:
@@ -868,10 +871,10 @@ class _Path:
             *((world.used, f"context {world.name}") for world in worlds),
         ]
         share, name = max(stages, default=(0.0, ""))
-        count = flow.answered if flow.asked else flow.packets
+        count = flow.answered if flow.asked else flow.packets or flow.out
         unit = "requests" if flow.asked else "bursts" if flow.is_work else "packets"
         rate = count * SECOND / self._record.window_ps
-        whole = len(self.flows) == 1  # otherwise other traffic may use the fullest stage
+        whole = len(self.flows) + len(self._senders) == 1  # otherwise other traffic may use the fullest stage
         fullest = f"the busiest stage{' on the way' if whole else ''}, {name}, is busy for {share:.3g} % of the time"
         fullest = fullest if name else "nothing is busy"
         world = self.worlds.get(name.partition(" ")[2])
@@ -879,11 +882,13 @@ class _Path:
         spread = spread if spread[0] else ("", "")
         until = "" if whole or not name else f" until {name} is full"
         carried = f"{rate:,.0f} {unit} a second"
-        offered = (
-            f"All offered traffic of {flow.name} is carried, {carried}"
-            if whole
-            else f"All offered traffic is carried, including {carried} of {flow.name}"
-        )
+        offered = f"All offered traffic is carried, including {carried} of {flow.name}"
+        if (
+            whole and not flow.offered and flow.packets == 0 < flow.out
+        ):  # a sender that misses ticks of its timer offers less
+            offered = f"{flow.name} sends {carried}"
+        elif whole:
+            offered = f"All offered traffic of {flow.name} is carried, {carried}"
         reason = f"{offered}; {fullest}{spread[0]}.{self._longest_wait(flow)}"
         return Bottleneck(
             "load",

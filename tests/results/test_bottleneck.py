@@ -307,7 +307,7 @@ platform: esxi-7.0
 hardware: xeon-8160
 network: {{vSwitch0: {{uplinks: [vmnic0], {network}}}}}
 vms: {{a: {{count: 1, guest: rhel8, vcpus: {vcpus}, networks: [vSwitch0]}}}}
-traffic: {{up: {{to: a, {traffic}}}}}
+traffic: {{up: {{{traffic}}}}}
 run: {{length: 60 ms, replications: 1, quick: {{length: 60 ms, replications: 1}}}}
 """)
     return hostsim.run(path, quick=True, jobs=1, results=folder / "results").record()
@@ -323,7 +323,7 @@ run: {{length: 60 ms, replications: 1, quick: {{length: 60 ms, replications: 1}}
 )
 def test_tcp_that_waits_before_the_wire_is_held_back_by_shaping(tmp_path: Path, control: str, expected: str) -> None:
     """Without losses the windows are full in all three hosts; only without a limit would larger ones help."""
-    stream = "kind: tcp_stream, direction: send, streams: 2, window: 64 KiB, delay: 50 us"
+    stream = "to: a, kind: tcp_stream, direction: send, streams: 2, window: 64 KiB, delay: 50 us"
     found = bottleneck(run_alone(tmp_path, control, 2, stream))
     assert str(found) == expected
     assert ("a higher rate of shaping" in found.relief) == (expected == "shaping up")
@@ -384,7 +384,24 @@ run: {length: 60 ms, replications: 1, quick: {length: 60 ms, replications: 1}}
 )
 def test_a_full_vcpu_that_sends_needs_more_streams(tmp_path: Path, direction: str, vcpus: int, relief: str) -> None:
     """RSS spreads only what a VM receives; further vCPUs alone would be idle."""
-    stream = f"kind: udp_stream, direction: {direction}, packet_size: 200 B, rate: 1000 kpps, service: 2 us"
+    stream = f"to: a, kind: udp_stream, direction: {direction}, packet_size: 200 B, rate: 1000 kpps, service: 2 us"
     found = bottleneck(run_alone(tmp_path, "mtu: 1500", vcpus, stream))
     assert str(found).startswith("context a[0].vcpu")
     assert found.relief.startswith(relief)
+
+
+@pytest.mark.parametrize(
+    ("stream", "expected", "reason"),
+    [
+        ("kind: udp_stream, to: a, direction: send, packet_size: 1400 B, rate: 5 kpps", "load up", "up sends "),
+        ("kind: vmkernel_stream, network: vSwitch0, system: vsan, window: 4 MiB", "wire vmnic0 transmit", "The wire "),
+        ("kind: vmkernel_stream, network: vSwitch0, system: vsan, window: 64 KiB, delay: 200 us", "none", ""),
+    ],
+)
+def test_a_host_that_only_sends_is_limited_by_its_load_or_by_the_wire(
+    tmp_path: Path, stream: str, expected: str, reason: str
+) -> None:
+    """A record has no windows of the VMkernel's connections, so that its traffic is not taken for an offered load."""
+    found = bottleneck(run_alone(tmp_path, "mtu: 1500", 1, stream))
+    assert str(found) == expected
+    assert found.reason.startswith(reason)
