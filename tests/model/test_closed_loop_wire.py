@@ -105,6 +105,17 @@ def test_an_open_loop_flow_shares_the_wire():
     assert wire.upcoming(queue) is None
 
 
+def test_an_open_loop_flow_keeps_its_rate_beside_connections():
+    """A frame every 100, of 10, beside two connections that always have bursts of eight waiting: none of it is delayed without end."""
+    wire, queue = ClosedLoopWire(np.random.default_rng(1)), Waiting()
+    open_loop = sender(queue, 10)
+    wire.carry(open_loop, RecordedArrivals(list(range(0, 100_000, 100))))
+    for _ in range(2):
+        wire.release(sender(queue, 10, burst=8), 0, 0, 1, 20_000)
+    frames = told(wire.collect(100_000))
+    assert sum(owner is open_loop for owner, _ in frames) == pytest.approx(1000, abs=20)
+
+
 def test_frames_released_before_a_move_go_by_the_new_queue():
     """After the balancer has moved the vNIC, both queues know the expected frames."""
     wire, old, new = ClosedLoopWire(np.random.default_rng(1)), Waiting(), Waiting()

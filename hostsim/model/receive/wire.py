@@ -139,6 +139,8 @@ class OpenLoopWire(Wire):
         self._next = 0
 
 
+ALL: Final = 1 << 60
+"""Burst of a sender that sends its whole backlog."""
 BLOCK: Final = 4096
 """Number of random numbers drawn at a time."""
 
@@ -170,11 +172,14 @@ class ClosedLoopWire(Wire):
         self._turn: Sender | None = None
         """Sender that has the wire until `free` and has more frames."""
         self._bursts: list[Train[Sender]] = []
-        self._open = list(flows)
+        self._open: list[tuple[Sender, Arrivals]] = []
+        for sender, arrivals in flows:
+            self.carry(sender, arrivals)
         self.free = 0
 
     def carry(self, sender: Sender, arrivals: Arrivals) -> None:
-        """Add an open-loop flow that shares the wire."""
+        """Add an open-loop flow that shares the wire. A turn sends all of its waiting frames, as they have no window to wait for."""
+        sender.burst = ALL
         self._open.append((sender, arrivals))
 
     def release(self, sender: Sender, at: int, step: int, turns: int, frames: int) -> None:

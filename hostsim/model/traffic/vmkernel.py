@@ -97,6 +97,9 @@ class VmkernelStream(SupplyThread):
         self._sizes: deque[int] = deque()
         self._timer = _AckTimer(services.clock, self)
         self._again = Timer(services.clock, self.look)
+        self._written: Train[GuestStream] | None = None
+        """The packet of the batch that runs, or that has just ended."""
+        self._end = Timer(services.clock, self._pass_on)
         supply.streams.append(self)
 
     def _frames(self) -> int:
@@ -108,6 +111,8 @@ class VmkernelStream(SupplyThread):
         return frames if frames < self._most else self._most
 
     def begin(self, start: int) -> int | None:
+        if self._written is not None:
+            self._pass_on(start)
         end = start
         woken = self.woken
         if woken:
@@ -123,8 +128,16 @@ class VmkernelStream(SupplyThread):
         self.in_flight += octets
         self._sizes.append(octets)
         self.node.memory.sent(octets)
-        self._uplink.send(Train(self._data, 1, end, 0, start, 0, None, frames))
+        # passed on when the batch ends: a thread may need milliseconds for a packet, and the wire would wait for it
+        self._written = Train(self._data, 1, end, 0, start, 0, None, frames)
+        self._end.arm(end)
         return end - start
+
+    def _pass_on(self, _now: int) -> None:
+        """Pass the packet of the last batch to the uplink."""
+        written, self._written = self._written, None
+        if written is not None:
+            self._uplink.send(written)
 
     def sent(self, frames: int, last: int) -> None:
         """Expect the acknowledgement of the next packet, whose last bit leaves the wire at ``last``."""
