@@ -54,7 +54,6 @@ class VmotionSpec(VmkernelTraffic):
     stopped.
     """
 
-    has_answers = True
     system: ClassVar[SystemTraffic] = "vmotion"
     kind: Literal["vmotion"]
     """Kind of traffic."""

@@ -160,6 +160,7 @@ def register_probes(host: Host) -> None:
             list(host.migrations),
             {
                 "rounds": lambda _: [migration.rounds if migration.stopped else 0 for migration in migrations],
+                "took_ps": lambda _: [migration.took for migration in migrations],
                 "stopped_ps": lambda _: [migration.stopped for migration in migrations],
                 "done": lambda _: [1 if migration.stopped else 0 for migration in migrations],
             },

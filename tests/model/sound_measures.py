@@ -27,6 +27,7 @@ RATIOS = {
     "tso_size": "nic.tx_data",
     "users_per_cpu": "flow.users",
     "vmotion_rounds": "migration.done",
+    "vmotion_time": "migration.done",
     "vmotion_stop": "migration.done",
 }
 """Counters that are denominators of measures."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from hostsim.model.contract import Flow
 from hostsim.model.receive.context import NetContext
 from hostsim.units import MS, SECOND, rounded
 
@@ -57,27 +56,26 @@ class Migration(Supply):
 
     Attributes:
         rounds: number of complete rounds, including the last one.
+        took: time from the beginning to the end, in picoseconds; 0 before the end.
         stopped: time for which the VM was stopped, in picoseconds; 0 before the end.
     """
 
-    def __init__(self, flow: Flow, memory: int, dirty_rate: float) -> None:
+    def __init__(self, memory: int, dirty_rate: float) -> None:
         """Create a migration that has not begun.
 
         Args:
-            flow: flow with its counters.
             memory: memory of the VM, in bytes.
             dirty_rate: rate of writes to copied memory, in bits/s.
         """
         super().__init__(0)
-        self.rounds = self.stopped = 0
-        self._flow, self._memory, self._dirty = flow, memory, dirty_rate / 8 / SECOND
+        self.rounds = self.took = self.stopped = 0
+        self._memory, self._dirty = memory, dirty_rate / 8 / SECOND
         self._round = self._unsent = self._began = self._start = 0
         self._is_last = False
 
     def begin(self, now: int) -> None:
         """Begin the first round."""
         self._start = now
-        self._flow.asked += 1
         self._copy(self._memory, now)
 
     def _copy(self, octets: int, now: int) -> None:
@@ -93,7 +91,7 @@ class Migration(Supply):
         took = now - self._began
         if self._is_last:
             self.stopped = took
-            self._flow.answer(now - self._start)
+            self.took = now - self._start
             return
         written = min(rounded(self._dirty * took), self._memory)
         if written >= self._round:

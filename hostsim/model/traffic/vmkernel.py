@@ -217,7 +217,7 @@ def attach_vmkernel(host: Host, name: str, traffic: VmkernelTraffic, _members: l
     random = streams.stream("traffic", position)
     migration: Migration | None = None
     if isinstance(traffic, VmotionSpec):
-        migration = Migration(flow, traffic.memory, traffic.dirty_rate or 0.0)
+        migration = Migration(traffic.memory, traffic.dirty_rate or 0.0)
         host.migrations[name] = migration
     packet = MOST_TSO // flow.size * flow.size
     for stream_index in range(traffic.streams):

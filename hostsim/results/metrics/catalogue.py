@@ -412,6 +412,13 @@ _ENTRIES = (
         over("migration.rounds", "migration.done"),
     ),
     Metric(
+        "vmotion_time",
+        "ms",
+        "Time of a complete vMotion, from its beginning to the acknowledgement of its last data.",
+        "instant",
+        scaled(over("migration.took_ps", "migration.done"), 1e-9),
+    ),
+    Metric(
         "vmotion_stop",
         "ms",
         "Time for which the VM of a complete vMotion is stopped while the rest of its memory is sent.",
@@ -548,6 +555,7 @@ _LABELS = {
     "rx_queues_used": "Receive queues in use",
     "tx_calls": "Calls into the VMkernel to transmit",
     "vmotion_rounds": "Rounds of a vMotion",
+    "vmotion_time": "Time of a vMotion",
     "vmotion_stop": "Stop time of a vMotion",
     "nic_interrupts": "Interrupts of physical NICs",
     "guest_interrupts": "Virtual interrupts",
