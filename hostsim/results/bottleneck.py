@@ -51,7 +51,7 @@ LONGEST: Final = 4096
 """Size of the longest ring in packets: more consecutive losses are not due to a burst."""
 LARGE_PART: Final = 0.3
 """Share of a latency from which the wait in one queue is reported."""
-_KINDS: Final = ("netpoll", "splitrx", "networld", "vcpu")
+_KINDS: Final = ("netpoll", "splitrx", "networld", "vcpu", "vmkernel")
 _OF: Final = ("traffic", "group", "vm")
 """Kinds of subjects that have a bottleneck."""
 _STAGES: Final = {
@@ -222,6 +222,8 @@ class _World:
     """Time without a PCPU: ready, or co-stopped for a sibling."""
     limited: float
     """Part of it that is due to a CPU limit of the VM or its resource pool."""
+    during: str = "of the time"
+    """The part of the window that the shares refer to."""
 
     @property
     def wants(self) -> float:
@@ -280,7 +282,7 @@ class _Path:
 
     def __init__(self, record: RunRecord, subject: Subject | None) -> None:
         self._record, self._subject = record, subject
-        flows = [flow for flow in self._all_flows() if self._is_mine(flow)]
+        self._own = flows = [flow for flow in self._all_flows() if self._is_mine(flow)]
         packets = [flow for flow in flows if not flow.is_work and (flow.packets or flow.lost or flow.offered)]
         self.flows = packets or [flow for flow in flows if flow.is_work and flow.offered]
         self._senders = [flow for flow in flows if flow.out and not (flow.is_work or flow.packets or flow.offered)]
@@ -343,6 +345,8 @@ class _Path:
             own = {counter: values[index] for counter, values in counts.items()}
             lost = sum(own[f"dropped_{cause}"] for cause in _PLACES)
             got = own["delivered"] - own["to_forward"] + own["forwarded"] + own["out"]
+            if name in bursts:
+                lost, got = (self._bursts(counter, groups[index]) for counter in ("dropped", "started"))
             connections, window, allowed, in_flight = windows.get(name, [0, 0.0, 0.0, 0.0])
             yield _Flow(
                 name=name,
@@ -366,6 +370,12 @@ class _Path:
                 in_flight=in_flight,
             )
 
+    def _bursts(self, counter: str, groups: int) -> int:
+        """Bursts of CPU work that the vCPUs of some groups dropped or started; a group has one traffic entry of work."""
+        own = {name for index, name in enumerate(groups_of(self._record)) if groups >> index & 1}
+        counts = zip(self._entities(f"work.{counter}"), self._grown(f"work.{counter}"), strict=True)
+        return int(sum(count for vcpu, count in counts if groups < 0 or vcpu.partition("[")[0] in own))
+
     # --- the path
 
     def _is_mine(self, flow: _Flow) -> bool:
@@ -387,6 +397,15 @@ class _Path:
         return bool(self._senders) and not self.flows and self._subject is not None
 
     @property
+    def _only_receives(self) -> bool:
+        """True for a traffic entry that no VM answers or forwards, so that no frame of it waits for a wire to the peer."""
+        return (
+            self._subject is not None
+            and self._subject.kind == "traffic"
+            and not (self._senders or any(flow.out or flow.refused or flow.waits_for_host for flow in self.flows))
+        )
+
+    @property
     def _sends(self) -> bool:
         """True if VMs send more frames than they receive, for all traffic, and none of it answers requests."""
         return all(flow.out > flow.packets and not flow.asked for flow in [*self.flows, *self._senders])
@@ -396,9 +415,15 @@ class _Path:
         """VM groups of the traffic; None for all."""
         groups = groups_of(self._record)
         flows = [*self.flows, *self._senders]
-        if not flows and self._subject is not None and self._subject.kind == "group":
-            return [self._subject.name]
-        if any(flow.groups <= 0 for flow in flows) or not flows:
+        if not flows and self._subject is not None:
+            if self._subject.kind == "group":
+                return [self._subject.name]
+            flows = self._own
+        if (
+            any(flow.groups < 0 for flow in flows)
+            or not flows
+            or (self._subject is None and not all(flow.groups for flow in flows))
+        ):
             return None
         return [group for index, group in enumerate(groups) if any(flow.groups >> index & 1 for flow in flows)]
 
@@ -415,7 +440,7 @@ class _Path:
             return set()
         names = self._entities("nic.rx_frames")
         links = self._last("port.nic")
-        if not links:  # of an earlier version
+        if not links or not all(flow.groups for flow in self._own):  # of an earlier version, or of the VMkernel
             return set(names)
         ports = zip(self._entities("port.nic"), links, strict=True)
         return {names[nic] for port, nic in ports if nic >= 0 and self._of_path(port)}
@@ -430,7 +455,12 @@ class _Path:
             limited = dict(self._percent(f"{kind}.limited_ps"))
             homes = self._levels(f"{kind}.node").astype(np.int64)
             for index, (name, share) in enumerate(used):
-                mine = name in self._polls if kind == "netpoll" else self._of_path(name)
+                if kind == "netpoll":
+                    mine = name in self._polls
+                elif kind == "vmkernel":  # a thread of a traffic entry
+                    mine = any(flow.name == name.rpartition(".")[0] for flow in self._own)
+                else:
+                    mine = self._of_path(name)
                 waited = sum(shares.get(name, 0.0) for shares in waits)
                 if mine and share + waited > 0.0:
                     node = int(np.bincount(homes[:, index]).argmax()) if homes.shape[1] else 0
@@ -558,7 +588,8 @@ class _Path:
             whose = f"the bursts of {flow.name}" if flow is not None else "bursts"
         size = f", which has room for {queue.room:,} packets" if queue.room else ""
         where = f"{share:.3g} % of {whose} are lost, most of them at {queue.words} {queue.name}{size}"
-        wire = next((name for name, busy in self._wires() if name == queue.server and busy >= FULL), None)
+        servers = {queue.server, self._wire_behind(queue)}
+        wire = next((name for name, busy in self._wires() if name in servers and busy >= FULL), None)
         if wire is not None:
             return self._wire(wire, FULL, where)
         server = self._while_losing(queue)
@@ -582,6 +613,16 @@ class _Path:
             relief=_relief(f"{longer}, or {fewer}"),
         )
 
+    def _wire_behind(self, queue: _Queue) -> str:
+        """The wire of a vNIC's transmit queue whose context is not full: it passes on no more than the wire takes."""
+        world = self.worlds.get(queue.server)
+        if queue.place != "out" or (world is not None and world.wants >= FULL):
+            return ""
+        nics, port = self._entities("nic.rx_frames"), queue.name.rpartition("-tx")[0]
+        names = (name.partition("-rx")[0] for name in self._entities("port.nic"))
+        links = dict(zip(names, self._last("port.nic"), strict=True))
+        return f"{nics[links[port]]} transmit" if links.get(port, -1) >= 0 else ""
+
     def _while_losing(self, queue: _Queue) -> _World | None:
         """The context that empties a queue, over slices with drops only, as an intermittent load is high only in these."""
         world = self.worlds.get(queue.server)
@@ -595,7 +636,8 @@ class _Path:
             grown = self._by_slice(f"{world.kind}.{state}_ps")
             spent[state] = float(grown[losing, index].sum() / time) if grown.shape[1] else 0.0
         waits = spent["ready"] + spent["costop"]
-        return replace(world, used=spent["used"], waits=waits, limited=spent["limited"])
+        during = world.during if losing.all() else "of the time with losses"
+        return replace(world, used=spent["used"], waits=waits, limited=spent["limited"], during=during)
 
     def _is_overload(self, queue: _Queue) -> bool:
         """True for losses at a full server that a longer queue cannot prevent: it is always full, or the overload lasts too long."""
@@ -641,7 +683,7 @@ class _Path:
             (f"{nic} {way}", share)
             for way, counter in (("receive", "nic.rx_wire_ps"), ("transmit", "nic.tx_wire_ps"))
             for nic, share in self._percent(counter)
-            if nic in self._nics and not (is_silent if way == "transmit" else self._only_sends)
+            if nic in self._nics and not (is_silent or self._only_receives if way == "transmit" else self._only_sends)
         ]
 
     def _slots(self) -> list[tuple[str, float]]:
@@ -684,7 +726,9 @@ class _Path:
         return max(causes, key=lambda entry: entry[0])[1] if causes else None
 
     def _is_full_sender(self, world: _World) -> bool:
-        """True for a full vCPU without CPU work whose VM sends more than it receives: unsent data wait in its process."""
+        """True for a full thread of the VMkernel, or a full vCPU without CPU work whose VM sends more than it receives: unsent data wait in its process."""
+        if world.kind == "vmkernel":
+            return world.used >= FULL
         vm = world.name.rpartition(".")[0]
         if world.kind != "vcpu" or world.used < FULL or world.name in self._entities("work.started"):
             return False
@@ -724,7 +768,7 @@ class _Path:
         on_node = [pcpu for pcpu, home in zip(self._entities("pcpu.node"), homes, strict=True) if home == world.node]
         shares = [busy.get(pcpu, 0.0) for pcpu in on_node]
         mean = math.fsum(shares) / len(shares) if shares else 0.0
-        waits = f"{world.name} has to wait for a PCPU for {world.waits:.3g} % of the time and has one for {world.used:.3g} %"
+        waits = f"{world.name} has to wait for a PCPU for {world.waits:.3g} % {world.during} and has one for {world.used:.3g} %"
         reason = f"{before}The context {waits}; the PCPUs of {name} are busy for {mean:.3g} %."
         relief = "fewer busy vCPUs on the node, more shares, or latency sensitivity high for the VM"
         if world.limited >= 0.5 * world.waits:
@@ -734,7 +778,7 @@ class _Path:
 
     def _context(self, world: _World, before: str = "") -> Bottleneck:
         waiting = "Bursts of work wait" if self._is_work else "Packets wait"
-        reason = f"{before}{waiting} for {world.name}, which is busy for {world.used:.3g} % of the time"
+        reason = f"{before}{waiting} for {world.name}, which is busy for {world.used:.3g} % {world.during}"
         spread = self._spread(world)
         return Bottleneck("context", world.name, world.wants, reason=f"{reason}{spread[0]}.", relief=_relief(spread[1]))
 
@@ -754,6 +798,8 @@ class _Path:
             return "", "fewer packets to this VM, or a faster processor"
         if world.kind == "networld":
             return "", "more transmit contexts (ethernetX.ctxPerDev), or larger packets (TSO)"
+        if world.kind == "vmkernel":
+            return "", "more streams (streams), each of which has a thread"
         if self._is_work:
             return "", "more vCPUs for this work (vcpus), fewer bursts, or shorter ones (service)"
         vm = world.name.rpartition(".")[0]
@@ -865,7 +911,12 @@ class _Path:
     def _load(self, flow: _Flow) -> Bottleneck:
         """All offered traffic is carried."""
         serving = {queue.server for queue in self.queues}
-        worlds = [world for world in self.worlds.values() if world.name in serving] or list(self.worlds.values())
+        sends = any(flow.out or flow.is_local for flow in [*self.flows, *self._senders])
+        worlds = [
+            world
+            for world in self.worlds.values()
+            if world.name in serving or (sends and world.kind in ("vcpu", "vmkernel"))  # their processes write
+        ] or list(self.worlds.values())
         stages = [
             *((share, f"wire {name}") for name, share in self._wires()),
             *((world.used, f"context {world.name}") for world in worlds),
@@ -908,7 +959,7 @@ class _Path:
         total = int(times.sums_ps[-1][index] - times.sums_ps[self._record.cut][index])
         waits = [
             (float(queue.waiting.mean()) * self._record.window_ps / queue.taken, queue)
-            for queue in self.queues
+            for queue in _Path(self._record, Subject("traffic", flow.name)).queues
             if queue.place != "out" and queue.taken * 100 >= flow.packets
         ]
         longest, queue = max(waits, key=lambda entry: entry[0], default=(0.0, None))

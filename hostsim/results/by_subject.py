@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -190,7 +190,8 @@ def esxtop(record: RunRecord, subject: Subject) -> dict[str, float]:
         limited by a CPU limit; ``%CSTP``; ``%WAIT``, the rest, including idle time. ``%USED`` is ``%RUN`` plus ``%SYS``, less the loss on a
         shared core: NaN with hyperthreads, as the record does not have the sharing of each world. For VMs and groups these are sums over
         vCPUs, and ``%SYS`` is the time of their VMkernel worlds; NaN for a single vCPU. For vNICs and ports: ``PKTRX/s`` and ``PKTTX/s``,
-        received and sent packets, and ``%DRPRX`` and ``%DRPTX``, the dropped share in percent.
+        received and sent packets, and ``%DRPRX`` and ``%DRPTX``, the dropped share in percent. What a passed-through device sends
+        is counted only by the port of its physical NIC: NaN for its VM.
     """
     columns_of_kind = _esxtop_columns(subject.kind)
     if not columns_of_kind:
@@ -241,6 +242,10 @@ def _network(record: RunRecord, subject: Subject) -> dict[str, float]:
     else:
         came, lost = count("port.received"), count("port.ring_dropped", "port.split_dropped")
         gone, refused = count("tx.taken"), count("tx.dropped")
+        if queues := _passed_through(record, subject):
+            # the vNIC counts are those above; a device's own packets to the wire are counted only by its physical NIC
+            came += 0.0 if subject.kind == "vnic" else _sum_of(record, "port.received", queues)
+            lost, gone = lost + _sum_of(record, "queue.dropped", queues), math.nan
 
     def share(part: float, rest: float) -> float:
         return 100.0 * part / (part + rest) if part + rest else 0.0
@@ -250,8 +255,28 @@ def _network(record: RunRecord, subject: Subject) -> dict[str, float]:
         "PKTRX/s": came * per_s,
         "PKTTX/s": gone * per_s,
         "%DRPRX": share(lost, came),
-        "%DRPTX": share(refused, gone),
+        "%DRPTX": math.nan if math.isnan(gone) else share(refused, gone),
     }
+
+
+def _passed_through(record: RunRecord, subject: Subject) -> set[str]:
+    """Receive queues of passed-through devices of a subject; each is also a port of a VM."""
+    names = set(record.series["queue.taken"].entities) if "queue.taken" in record.series else set()
+    if "port.vcpu" not in record.series:
+        return set()
+    vcpus, ports = record.series["vcpu.used_ps"].entities, record.series["port.vcpu"]
+    owners = zip(ports.entities, ports.values[-1].tolist(), strict=True)  # noqa: PD011  of a record
+    return {
+        port
+        for port, vcpu in owners
+        if port in names and (subject.holds(record, "port", port) or subject.holds(record, "vcpu", vcpus[vcpu]))
+    }
+
+
+def _sum_of(record: RunRecord, counter: str, names: Collection[str]) -> float:
+    """Growth of a counter over some entities."""
+    growth = zip(record.series[counter].entities, record.window(counter).tolist(), strict=True)
+    return float(sum(count for name, count in growth if name in names))
 
 
 def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues | None = None) -> pd.DataFrame:

@@ -179,6 +179,7 @@ def attach_vm_datagrams(
     flow = Flow(name, traffic.packet_size, 1)
     back = Flow(f"{name} back", traffic.packet_size, 1)
     flow.is_local = back.is_local = True
+    back.groups = (*traffic.to, *traffic.sender)
     host.flows.append(flow)
     if traffic.taken_by in ("xdp_tx", "xdp_skb_tx"):
         host.flows.append(back)
