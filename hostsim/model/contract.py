@@ -251,7 +251,8 @@ class Sender(InboundStream):
         receivers: number of virtual ports that receive a copy of each frame.
         frame_ps: time of a frame on the wire, in picoseconds.
         octets: bytes of a frame without check sequence and tunnel headers.
-        burst: number of frames in one turn on the wire.
+        burst: largest number of frames that are placed on the wire at a time.
+        empties: True if its turn on the wire sends all frames that wait when it begins, not one burst.
         joins: True if large receive offload may join its frames.
         is_full: True if its frames are full segments of a connection, which receive offloads can join.
         backlog: number of frames released and not yet on the wire.
@@ -279,6 +280,7 @@ class Sender(InboundStream):
         self.receivers = totals.receivers
         self.octets = frame_size(size + self.headers)
         self.backlog = self.moved = 0
+        self.empties = False
         self.vnic: GuestRing | None = None
         self.vcpu: InterruptTarget | None = None
         self.round_trip: RoundTrip | None = None

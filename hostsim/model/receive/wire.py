@@ -139,8 +139,8 @@ class OpenLoopWire(Wire):
         self._next = 0
 
 
-ALL: Final = 1 << 60
-"""Burst of a sender that sends its whole backlog."""
+BURST: Final = 16
+"""Largest number of frames of an open-loop flow that are placed on the wire at a time."""
 BLOCK: Final = 4096
 """Number of random numbers drawn at a time."""
 
@@ -171,6 +171,8 @@ class ClosedLoopWire(Wire):
         self._active: list[Sender] = []
         self._turn: Sender | None = None
         """Sender that has the wire until `free` and has more frames."""
+        self._turn_left = 0
+        """Number of frames that it sends before others have a turn."""
         self._bursts: list[Train[Sender]] = []
         self._open: list[tuple[Sender, Arrivals]] = []
         for sender, arrivals in flows:
@@ -178,8 +180,8 @@ class ClosedLoopWire(Wire):
         self.free = 0
 
     def carry(self, sender: Sender, arrivals: Arrivals) -> None:
-        """Add an open-loop flow that shares the wire. A turn sends all of its waiting frames, as they have no window to wait for."""
-        sender.burst = ALL
+        """Add an open-loop flow that shares the wire. A turn sends all frames that wait when it begins, as no window limits them."""
+        sender.burst, sender.empties = max(sender.burst, BURST), True
         self._open.append((sender, arrivals))
 
     def release(self, sender: Sender, at: int, step: int, turns: int, frames: int) -> None:
@@ -225,31 +227,36 @@ class ClosedLoopWire(Wire):
             for train in arrivals.collect(now, sender):
                 for arrived in train.arrival_times():
                     self.release(sender, arrived, 0, 1, 1)
-        active, turn, free = self._active, self._turn, self.free
+        active, turn, turn_left, free = self._active, self._turn, self._turn_left, self.free
         while free < now:
             while (first := self._next_release()) is not None and first.instant <= free:
                 self._admit(first)
-            if turn is not None:
+            if turn is not None and not turn_left:
                 active.append(turn)
                 turn = None
-            if not active:
+            if turn is not None:
+                sender = turn
+            elif active:
+                sender = self._choose() if len(active) > 1 else active.pop()
+                turn_left = sender.backlog if sender.empties else sender.burst
+            else:
                 if first is None or first.instant >= now:
                     break
                 free = first.instant
                 continue
-            sender = self._choose() if len(active) > 1 else active.pop()
             backlog = sender.backlog
-            count = sender.burst if backlog > sender.burst else backlog
+            count = min(backlog, sender.burst, turn_left)
             frame = sender.frame_ps
             arrived = free + frame
             self._bursts.append(Train(sender, count, arrived, frame, arrived, frame))
             free += count * frame
             sender.backlog = backlog - count
             if backlog > count:
-                turn = sender
+                turn, turn_left = sender, turn_left - count
             else:
+                turn = None
                 sender.queue.backlogged -= 1
-        self.free, self._turn = free, turn
+        self.free, self._turn, self._turn_left = free, turn, turn_left
         bursts, self._bursts = self._bursts, []
         return bursts
 
