@@ -59,7 +59,7 @@ def import_(
 
 def _answer(draft: Draft) -> str:
     """Summary: read files, measures, and unknown keys."""
-    readings = draft.contents.readings
+    readings = draft.readings
     used = sum(bool(reading.to) for reading in readings)
     lines = [f"{draft.name}: {len(readings)} values and counters read, {used} used"]
     packets = sum(len(arrival.instants_ns) for arrival in draft.contents.arrivals)
@@ -83,7 +83,8 @@ def _answer(draft: Draft) -> str:
 
 
 def _say_notes(draft: Draft) -> None:
-    notes = [*draft.contents.notes, *(f"contradictory values, the first is used: {text}" for text in draft.conflicts())]
+    notes = [*draft.contents.notes, *draft.unused_measures()]
+    notes += (f"contradictory values, the first is used: {text}" for text in draft.conflicts())
     alone = [entry.metric for entry in draft.measured if entry.half is None]
     if alone:
         notes.append(f"{', '.join(alone)}: a single sample has no interval and is not in measured.csv; take several")

@@ -57,6 +57,7 @@ class Series:
     """Samples in the metric's unit, in order of time, shape (samples,)."""
     rounding: float
     """Half of the rounding step of the file's numbers, in the metric's unit."""
+    file: str
     source: str
     """Origin of the samples, in words."""
 
@@ -109,14 +110,17 @@ class Contents:
         if text not in self.notes:
             self.notes.append(text)
 
-    def measure(self, metric: str, columns: Sequence[FloatArray], rounding: float, source: str, *, mean: bool) -> None:
+    def measure(
+        self, metric: str, columns: Sequence[FloatArray], rounding: float, file: str, source: str, *, mean: bool
+    ) -> None:
         """Add the sum or mean of several series of samples as samples of a metric; does nothing without samples.
 
         Args:
             metric: of the catalogue.
             columns: samples in the metric's unit, each of shape (samples,); NaN for missing values.
             rounding: rounding error of each series.
-            source: place of the series, in words.
+            file: of the series.
+            source: place of the series in the file, in words, after the name of the file.
             mean: True for the mean, False for the sum.
         """
         if not columns:
@@ -128,7 +132,7 @@ class Contents:
             # rounding errors of columns are independent, so that of their sum grows with the square root of their
             # number
             spread = rounding * len(columns) ** 0.5 / (len(columns) if mean else 1)
-            self.series.append(Series(metric, values, spread, source))
+            self.series.append(Series(metric, values, spread, file, file + source))
 
 
 def group_name(vm: str) -> str:

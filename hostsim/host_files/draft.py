@@ -11,7 +11,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,11 +72,16 @@ class Draft:
     @cached_property
     def measured(self) -> list[Measured]:
         """The metrics with samples, each from the file with the most samples."""
+        return [_measured(series) for series in self._best.values()]
+
+    @cached_property
+    def _best(self) -> Mapping[str, Series]:
+        """The series of each metric with the most samples, the first of several."""
         best: dict[str, Series] = {}
         for series in self.contents.series:
             if series.metric not in best or len(series.samples) > len(best[series.metric].samples):
                 best[series.metric] = series
-        return [_measured(series) for series in best.values()]
+        return best
 
     @property
     def unknown(self) -> list[str]:
@@ -144,12 +149,36 @@ class Draft:
             if len(stated) > 1
         ]
 
+    def unused_measures(self) -> list[str]:
+        """Measures whose values differ between two files, for each pair of a used and an unused file."""
+        differing: dict[tuple[str, str], list[str]] = {}
+        for series in self.contents.series:
+            best = self._best[series.metric]
+            value, other = _measured(best).value, _measured(series).value
+            if value != other:
+                text = f"{series.metric} ({value:.4g}, not {other:.4g})"
+                differing.setdefault((best.file, series.file), []).append(text)
+        return [
+            f"contradictory measures, those of {used} are used, not those of {unused}: {', '.join(texts)}"
+            for (used, unused), texts in differing.items()
+        ]
+
+    @cached_property
+    def readings(self) -> list[Reading]:
+        """All readings in the order of the files; those of an unused measure have no use."""
+        return [
+            replace(reading, to="")
+            if reading.to in self._best and reading.file != self._best[reading.to].file
+            else reading
+            for reading in self.contents.readings
+        ]
+
     def _ordered(self) -> list[Reading]:
         """All readings, by file, line and column."""
         files = {
             file: index for index, file in enumerate(dict.fromkeys(reading.file for reading in self.contents.readings))
         }
-        return sorted(self.contents.readings, key=lambda reading: (files[reading.file], reading.line, reading.column))
+        return sorted(self.readings, key=lambda reading: (files[reading.file], reading.line, reading.column))
 
     # --- files
 

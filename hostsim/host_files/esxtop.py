@@ -177,7 +177,7 @@ def _measure(columns: list[_Column], values: dict[int, FloatArray], file: str, c
     def take(metric: str, chosen: list[_Column], *, mean: bool, scale: float = 1.0) -> None:
         used.update({column.number: metric for column in chosen})
         samples = [values[column.number] * scale for column in chosen]
-        contents.measure(metric, samples, _ROUNDING * scale, _source(file, chosen), mean=mean)
+        contents.measure(metric, samples, _ROUNDING * scale, file, _source(chosen), mean=mean)
 
     for counter, metric in _HOST.items():
         pcpus = [c for c in columns if c.object == "Physical Cpu" and c.counter == counter]
@@ -191,7 +191,7 @@ def _measure(columns: list[_Column], values: dict[int, FloatArray], file: str, c
     take("netpoll_cpu", polls, mean=False)
     if polls:
         busiest = max(polls, key=lambda c: float(np.nan_to_num(values[c.number]).mean()))
-        contents.measure("busiest_netpoll", [values[busiest.number]], _ROUNDING, _source(file, [busiest]), mean=True)
+        contents.measure("busiest_netpoll", [values[busiest.number]], _ROUNDING, file, _source([busiest]), mean=True)
     take("networld_cpu", [c for c in busy if _NETWORLD.search(c.instance)], mean=False)
     for counter, metric in _RATES.items():
         take(metric, [c for c in columns if _is_uplink(c) and c.counter == counter], mean=False, scale=1e-3)
@@ -207,11 +207,11 @@ def _measure(columns: list[_Column], values: dict[int, FloatArray], file: str, c
     return used
 
 
-def _source(file: str, columns: list[_Column]) -> str:
+def _source(columns: list[_Column]) -> str:
     if not columns:
-        return file
+        return ""
     more = f" and {len(columns) - 1} more" if len(columns) > 1 else ""
-    return f"{file}, column {columns[0].number}{more}: {columns[0].counter}"
+    return f", column {columns[0].number}{more}: {columns[0].counter}"
 
 
 # --- draft

@@ -137,17 +137,17 @@ def _measure(intervals: list[dict[str, Any]], file: str, contents: Contents) -> 
 
     for key, metric in _WORLDS.items():
         samples = list(worlds("vcpus", key, lambda name: True).values())
-        contents.measure(metric, samples, _HUNDREDTH, f"{file}: {key} of {len(samples)} vCPUs", mean=True)
+        contents.measure(metric, samples, _HUNDREDTH, file, f": {key} of {len(samples)} vCPUs", mean=True)
     polls = worlds("sys", "used", _NETPOLL.search)
     contents.measure(
-        "netpoll_cpu", list(polls.values()), _HUNDREDTH, f"{file}: used of {len(polls)} NetPolls", mean=False
+        "netpoll_cpu", list(polls.values()), _HUNDREDTH, file, f": used of {len(polls)} NetPolls", mean=False
     )
     if polls:
         name = max(polls, key=lambda poll: float(np.nan_to_num(polls[poll]).mean()))
-        contents.measure("busiest_netpoll", [polls[name]], _HUNDREDTH, f"{file}: used of {name}", mean=True)
+        contents.measure("busiest_netpoll", [polls[name]], _HUNDREDTH, file, f": used of {name}", mean=True)
     nets = worlds("sys", "used", _NETWORLD.search)
     contents.measure(
-        "networld_cpu", list(nets.values()), _HUNDREDTH, f"{file}: used of {len(nets)} NetWorlds", mean=False
+        "networld_cpu", list(nets.values()), _HUNDREDTH, file, f": used of {len(nets)} NetWorlds", mean=False
     )
     _measure_host(intervals, file, contents)
     uplinks = {name for entry in intervals for name, port in _ports(entry).items() if _is_uplink(port)}
@@ -157,7 +157,7 @@ def _measure(intervals: list[dict[str, Any]], file: str, contents: Contents) -> 
             over(_number(_dict(_ports(entry).get(name, {}).get("vmnic")).get(key)) / 1e3 for entry in intervals)
             for name in sorted(uplinks)
         ]
-        contents.measure(metric, columns, _ONE / 1e3, f"{file}: vmnic.{key} of {len(columns)} uplinks", mean=False)
+        contents.measure(metric, columns, _ONE / 1e3, file, f": vmnic.{key} of {len(columns)} uplinks", mean=False)
 
     def used(subject: str, name: str) -> str:
         if subject in uplinks and name.startswith("vmnic."):
@@ -182,7 +182,7 @@ def _measure_host(intervals: list[dict[str, Any]], file: str, contents: Contents
         means.append(math.fsum(pcpus) / len(pcpus) if is_sum else math.nan)
         above = above or any(value > 100 for value in pcpus)
     if not all(map(math.isnan, means)):
-        contents.measure("host_used", [np.array(means)], _HUNDREDTH, f"{file}: cpu.used", mean=True)
+        contents.measure("host_used", [np.array(means)], _HUNDREDTH, file, ": cpu.used", mean=True)
     if above:
         contents.note(
             f"{file}: PCPUs have %USED above 100: they run above their nominal clock, which hostsim does not model"

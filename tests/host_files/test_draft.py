@@ -97,6 +97,21 @@ def test_values_that_differ_are_reported(tmp_path: Path) -> None:
     assert "then 4096 (" in conflict
 
 
+def test_measures_that_differ_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the file with more samples are used; counters of the other file have no use in the table."""
+    monkeypatch.chdir(tmp_path)
+    lines = (INPUTS / "esxtop.csv").read_text().splitlines(keepends=True)
+    Path("short.csv").write_text("".join(lines[:-2]))
+    Path("long.csv").write_text("".join(lines))
+    draft = Draft("host", read_host_files(["short.csv", "long.csv"]))
+    [note] = draft.unused_measures()
+    assert note.startswith("contradictory measures, those of long.csv are used, not those of short.csv: ")
+    assert " guest_cpu (31.5, not " in note
+    draft.write(tmp_path)
+    with Path("found.csv").open() as file:
+        assert {row["file"] for row in csv.DictReader(file) if row["used_for"] == "guest_cpu"} == {"long.csv"}
+
+
 def test_arrivals_are_a_trace_that_a_scenario_replays(tmp_path: Path) -> None:
     """The instants of the capture, in seconds from the first."""
     from hostsim.scenario.yaml.arrival_trace import read_instants
