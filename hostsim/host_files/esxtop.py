@@ -65,7 +65,7 @@ def read_esxtop(lines: Iterable[str], file: str, contents: Contents) -> None:
         contents: gets the readings.
 
     Raises:
-        InputError: no header, too many columns or numbers, or no samples.
+        InputError: no header, no commas, too many columns or numbers, or no samples.
     """
     source = iter(lines)
     columns, line = _header(source, file)
@@ -95,6 +95,9 @@ def _header(source: Iterator[str], file: str) -> tuple[list[_Column], int]:
         if at < 0:
             continue
         text = line[at - 1 :] if at and line[at - 1] == '"' else line[at:]
+        if (separator := max(",;\t", key=text.count)) != ",":
+            allowed = "commas, as esxtop writes them, and numbers with a decimal point"
+            raise InputError(Fault(f"is separated by {separator!r}", allowed=allowed, file=file, line=line_number))
         try:
             cells = next(csv.reader([text]))
         except (csv.Error, StopIteration):

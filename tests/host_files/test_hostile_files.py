@@ -50,6 +50,7 @@ def archive() -> bytes:
         (gzip.compress(b"x" * 100, mtime=0)[:-4], "cannot be decompressed"),
         (b"\x1f\x8bnot gzip", "cannot be decompressed"),
         (HEADER.encode(), "has no samples"),
+        (HEADER.replace(",", ";").encode() + b'"1";"2,5"\n', ":1: is separated by ';'; allowed: commas"),
         (b'"(PDH-CSV 4.0) (UTC)(0)","' + b"x" * 200_000, "has no header of esxtop"),
         (HEADER.encode() + b'"1","' + b"x" * 200_000 + b'"\n', "is not CSV: field larger than field limit"),
         (b'{ "sysinfo": ' + b"[" * 200_000, "is nested too deeply"),
