@@ -46,7 +46,7 @@ def import_(
     from hostsim.host_files.draft import Draft
     from hostsim.host_files.reader import read_host_files
 
-    called = name if name is not None else output.resolve().name
+    called = name if name is not None else group_name(output.resolve().name, "my-host")
     if group_name(called) != called:
         raise InputError(Fault("is not a name", "--name", repr(called), "letters, digits, _ and -"))
     draft = Draft(called, read_host_files(files))

@@ -135,10 +135,10 @@ class Contents:
             self.series.append(Series(metric, values, spread, file, file + source))
 
 
-def group_name(vm: str) -> str:
+def group_name(vm: str, default: str = "vm") -> str:
     """Name of a group of VMs in a scenario, from the name of a VM: letters, digits, ``_`` and ``-``."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", vm).strip("-")[:60]
-    return plain or "vm"
+    return plain or default
 
 
 def mean_of(samples: FloatArray, rounding: float) -> tuple[float, float | None, int]:

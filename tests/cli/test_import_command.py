@@ -21,6 +21,14 @@ def test_files_become_a_draft(cli, tiny, tmp_path):
     assert "hardware: mine\n" in (tmp_path / "mine" / "hardware.yaml").read_text()
 
 
+@pytest.mark.parametrize(("folder", "name"), [("g é 6", "g-6"), ("é", "my-host")])
+def test_a_folder_without_a_valid_name_names_the_host(cli, tiny, tmp_path, folder, name):
+    """Other characters than letters, digits, _ and - are replaced."""
+    done = cli("import", INPUTS / "nicinfo.txt", "-o", folder)
+    assert done.exit_code == 0, done.stderr
+    assert f"hardware: {name}\n" in (tmp_path / folder / "hardware.yaml").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
