@@ -62,7 +62,7 @@ class Ensemble:
         """
         self.require_members(replication + 1)
         self.require(scenario)
-        return with_constants(scenario, own_values(scenario, self.members[member_of(replication)]))
+        return with_constants(scenario, own_values(scenario, self.members[member_of(replication)]), validated=True)
 
     def require_members(self, replications: int) -> None:
         """Check that there are enough members for a number of replications.

@@ -13,7 +13,7 @@ from hostsim.config.field import Spec
 from hostsim.config.files import display_name
 from hostsim.config.quantity import UNITS, read_quantity
 from hostsim.engine.record import AxisValues, Scalar
-from hostsim.errors import raise_faults, unknown_name
+from hostsim.errors import Fault, InputError, raise_faults, unknown_name
 from hostsim.scenario.component import Change, Changes, Part, Parts
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import PointResolver, Scenario
@@ -247,6 +247,7 @@ def _as(unit: str, written: Scalar) -> float:
 _IDEAL = "ideal"
 """Name of the shipped parts without costs, which are for comparisons with theory and do not model a host."""
 _NOTHING = object()
+_ENSEMBLE = Place("--ensemble")
 _UNIT = "westmere-ex"
 """The processor family whose cycles are the unit of all costs; its factor is 1."""
 
@@ -335,7 +336,7 @@ def _is_of(family: str | None, constant: Constant) -> bool:
     return not other or (other == family and other != _UNIT)
 
 
-def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
+def with_constants(scenario: Scenario, values: Mapping[str, float], *, validated: bool = False) -> Scenario:
     """Replace values of constants in a scenario, at every point that uses them.
 
     Values of ``--set`` and of axes have priority, except an axis value that equals the scenario's assumption. Points that do not depend
@@ -344,6 +345,7 @@ def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
     Args:
         scenario: the scenario.
         values: by name of a constant, in its unit; integer constants are rounded.
+        validated: True if points raise InputError for impossible values of parts, as for those of ``--set``.
 
     Raises:
         InputError: neither a shipped part nor the scenario has such a constant.
@@ -352,17 +354,22 @@ def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
     if not constants.keys() >= values.keys():
         names = {**constants, **{constant.name: constant for constant in shipped_constants()}}
         raise_faults(unknown_name("constant", "", name, names) for name in values if name not in names)
-    return replace(scenario, points=PointResolver(_ChangedConstants(scenario, constants, values), scenario.axes))
+    return replace(
+        scenario, points=PointResolver(_ChangedConstants(scenario, constants, values, validated), scenario.axes)
+    )
 
 
 class _ChangedConstants(Resolver):
     """Resolver of points whose constants are replaced."""
 
-    def __init__(self, scenario: Scenario, constants: Mapping[str, Constant], values: Mapping[str, float]) -> None:
+    def __init__(
+        self, scenario: Scenario, constants: Mapping[str, Constant], values: Mapping[str, float], validated: bool
+    ) -> None:
         self._base = scenario.resolver
         in_place = self._base.parts.in_place
         super().__init__(self._base.tree, (), scenario.file.parent, self._base.root, in_place=in_place)
-        self._values = values
+        self._values, self._validated = values, validated
+        self._valid: set[tuple[KeyPath, Any]] = set()
         self._in_part: dict[Any, list[Constant]] = {}
         own = {a.path for a in scenario.assumptions if _is_own(a)} & values.keys()
         self._inputs: list[Change] = [
@@ -383,12 +390,35 @@ class _ChangedConstants(Resolver):
         changed = (key, tree.get(key), changes)
         if changed not in self._in_part:
             self._in_part[changed] = [c for c in constants_of(part, key, changes) if c.name in self._values]
+        if self._validated and changed[:2] not in self._valid:
+            self._require_valid(tree, key, self._in_part[changed])
+            self._valid.add(changed[:2])
         spec = part.spec
         for constant in self._in_part[changed]:
             number = constant.in_spec(self._values[constant.name])
             for path in constant.paths:
                 spec = _put(spec, path.split("."), number)
         return replace(part, spec=spec)
+
+    def _require_valid(self, tree: Tree, key: KeyPath, constants: Sequence[Constant]) -> None:
+        """Check the values of a part's constants, once for each part, as it is read again.
+
+        Raises:
+            InputError: impossible values; the path of a fault is the name of the constant.
+        """
+
+        def faults(*chosen: Constant) -> tuple[Fault, ...]:
+            changes = ((keys(path), c.written(self._values[c.name]), _ENSEMBLE) for c in chosen for path in c.paths)
+            part = self._base.part(tree, key, tuple(changes))
+            return part.faults if part is not None else ()
+
+        if found := faults(*constants):
+            raise_faults(
+                replace(fault, path=c.name, given=f"{self._values[c.name]:g} {c.unit}".strip(), file="", line=None)
+                for c in constants
+                for fault in faults(c)[:1]
+            )
+            raise InputError(found)
 
 
 def _put(spec: Any, path: Sequence[str], number: float) -> Any:

@@ -136,6 +136,10 @@ def test_the_option_by_itself_is_the_shipped_ensemble(cli, tiny):
         ),
         ("member,rhel6.interrupt_coalescing\n0,1\n1,2\n2,3\n", "unknown constant"),
         (f"# x\nmember,{COST}\n0,1\n1,nan\n2,3\n", "own.csv:4: is not a row of numbers"),
+        (
+            f"# x\nmember,{COST}\n0,1\n1,-5\n2,3\n",
+            f"{COST}: is too small, on the host of member 1 of own.csv:4; given -5 cycles; allowed: a number from 0 on",
+        ),
         ("a,b\n1,2\n", "own.csv: is not an ensemble"),
     ],
 )
