@@ -24,6 +24,8 @@ __all__ = ["Ensemble", "own_values", "read_ensemble", "write_ensemble"]
 
 COMMENT = "#"
 """Prefix of a line that describes the origin of an ensemble."""
+_MOST_MEMBER = 2**63
+"""Smallest number of a member that a column of integers cannot have."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,19 @@ class Ensemble:
     """The file, as the user named it."""
     lines: tuple[int, ...] = ()
     """Lines of the names and of each member, if read from a file."""
+    numbers: tuple[int, ...] = ()
+    """Number of each member in the file; 0, 1, 2 and so on if empty."""
 
     @functools.cached_property
     def digest(self) -> str:
         """Digest of all values, which is part of the key of a run."""
         text = "\n".join(f"{name}={value!r}" for member in self.members for name, value in sorted(member.items()))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def number_of(self, replication: int) -> int:
+        """Number of a replication's member in the file."""
+        member = member_of(replication)
+        return self.numbers[member] if self.numbers else member
 
     def moves(self, scenario: Scenario, axes: AxisValues) -> str:
         """The digest, and the names that the ensemble sets at a point; values of the user or an axis have priority."""
@@ -115,10 +124,9 @@ class Ensemble:
 
     def refused(self, replication: int, error: InputError) -> InputError:
         """The faults of an impossible host, with its member."""
-        member = member_of(replication)
-        where = self.name + (f":{line}" if (line := self._line(member + 1)) else "")
+        where = self.name + (f":{line}" if (line := self._line(member_of(replication) + 1)) else "")
         return InputError(
-            replace(fault, message=f"{fault.message}, on the host of member {member} of {where}")
+            replace(fault, message=f"{fault.message}, on the host of member {self.number_of(replication)} of {where}")
             for fault in error.faults
         )
 
@@ -162,18 +170,29 @@ def read_ensemble(file: Path) -> Ensemble:
     if len(rows) < 2 or rows[0][1][:1] != ["member"]:
         raise InputError(Fault("is not an ensemble", file=name, allowed="a file that `hostsim calibrate` wrote"))
     names = rows[0][1][1:]
-    members, faults = [], []
+    members: dict[int, Mapping[str, float]] = {}
+    faults = []
     for column in (column for column, count in Counter(names).items() if count > 1):
         allowed = "each column once"
         faults.append(Fault("has a column twice", given=repr(column), allowed=allowed, file=name, line=rows[0][0]))
-    for line, (_, *values) in rows[1:]:
+    for line, (number, *values) in rows[1:]:
         try:
-            members.append(dict(zip(names, map(_finite, values), strict=True)))
+            if (member := _member(number)) in members:
+                faults.append(Fault("is a member twice", "member", number, "each number once", file=name, line=line))
+            members[member] = dict(zip(names, map(_finite, values), strict=True))
         except ValueError:
-            allowed = f"the number of a member, and {len(names)} numbers"
+            allowed = f"the number of a member, an integer from 0 on, and {len(names)} numbers"
             faults.append(Fault("is not a row of numbers", file=name, line=line, allowed=allowed))
     raise_faults(faults)
-    return Ensemble(tuple(members), name, tuple(line for line, _ in rows))
+    return Ensemble(tuple(members.values()), name, tuple(line for line, _ in rows), tuple(members))
+
+
+def _member(text: str) -> int:
+    """Read the number of a member; raises ValueError for other texts."""
+    number = int(text)
+    if not 0 <= number < _MOST_MEMBER:
+        raise ValueError(text)
+    return number
 
 
 def _finite(text: str) -> float:

@@ -246,7 +246,7 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         },
     )
     if fidelity.ensemble:
-        table = with_members(table)
+        table = with_members(table, fidelity.ensemble.number_of)
     failed = int((table["error"] != "").sum())
     if failed:
         table.attrs["provenance"]["partial"] = f"{failed} of {len(table)} runs failed"

@@ -8,7 +8,7 @@ import math
 import platform
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,10 +184,10 @@ def axes_of(table: pd.DataFrame) -> list[str]:
     return names[first : next(i for i, name in enumerate(names) if i >= first and name in CATALOGUE)]
 
 
-def with_members(table: pd.DataFrame) -> pd.DataFrame:
-    """The table of an ensemble, with the column ``member``, the host of each replication, before ``seed``."""
+def with_members(table: pd.DataFrame, number_of: Callable[[int], int] = member_of) -> pd.DataFrame:
+    """The table of an ensemble, with the column ``member``, the number of each replication's host, before ``seed``."""
     copied = table.copy(deep=False)
-    copied.insert(list(table.columns).index("seed"), MEMBER, table["replication"].map(member_of))
+    copied.insert(list(table.columns).index("seed"), MEMBER, table["replication"].map(number_of))
     return copied
 
 

@@ -123,6 +123,10 @@ class Members(Protocol):
         """Text of the values that the ensemble changes at a point, which distinguishes points."""
         ...
 
+    def number_of(self, replication: int) -> int:
+        """Number of a replication's member."""
+        ...
+
     def changed(self, scenario: Scenario, replication: int) -> Scenario:
         """A scenario on the host of a replication's member; raises InputError if the ensemble has no such member."""
         ...

@@ -19,7 +19,7 @@ FIVE = (*OPTIONS, "--replications", "5")
 def members(tiny):
     """Three hosts that differ in one cost."""
     file = tiny.parent / "own.csv"
-    file.write_text(f"# by hand\nmember,{COST}\n0,1000\n1,3000\n2,8000\n")
+    file.write_text(f"# by hand\nmember,{COST}\n7,1000\n3,3000\n5,8000\n")
     return file
 
 
@@ -30,7 +30,7 @@ def test_a_sweep_tells_both_intervals_in_tables_figures_and_verdicts(cli, tiny, 
     assert found.exit_code == 0, found.stderr
     tables = [pd.read_csv(tiny.parent / place / "table.csv") for place in ("results/tiny", "of-ensemble")]
     assert "member" not in tables[0]
-    assert tables[1]["member"].to_list()[:5] == [0, 1, 2, 0, 1]
+    assert tables[1]["member"].to_list()[:5] == [7, 3, 5, 7, 3]
     assert len(tables[0]) == len(tables[1])
     assert set(tables[0]["point"]).isdisjoint(tables[1]["point"])
     texts = [(tiny.parent / place / "figures" / "cpu.svg").read_text() for place in ("results/tiny", "of-ensemble")]
@@ -136,6 +136,8 @@ def test_the_option_by_itself_is_the_shipped_ensemble(cli, tiny):
         ),
         ("member,rhel6.interrupt_coalescing\n0,1\n1,2\n2,3\n", "unknown constant"),
         (f"# x\nmember,{COST}\n0,1\n1,nan\n2,3\n", "own.csv:4: is not a row of numbers"),
+        (f"member,{COST}\n0,1\n0.5,2\n2,3\n", "own.csv:3: is not a row of numbers; allowed: the number of a member"),
+        (f"member,{COST}\n0,1\n2,2\n2,3\n", "own.csv:4: member: is a member twice; given 2; allowed: each number"),
         (
             f"# x\nmember,{COST}\n0,1\n1,-5\n2,3\n",
             f"{COST}: is too small, on the host of member 1 of own.csv:4; given -5 cycles; allowed: a number from 0 on",
