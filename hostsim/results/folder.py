@@ -27,11 +27,9 @@ from typing import TYPE_CHECKING, Any
 from hostsim.config.files import write_whole
 from hostsim.errors import StoreError
 from hostsim.results.claim import Citation, Publication
-from hostsim.results.estimate import NOT_ESTIMABLE
 from hostsim.results.expect import TAGGED, Band, Expectation, KnownRed, PredictionInterval, Verdict, VerdictState
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.results.integrity import FORMAT, confined, json_digest, require_digest, sweep_unfinished
-from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
 from hostsim.results.search_answer import Bound
 from hostsim.results.table import WALL_CLOCK, read_table, write_table
@@ -206,15 +204,10 @@ def as_csv(table: pd.DataFrame) -> str:
 
     The heading of an axis of quantities has its unit: ``rate (pps)``.
 
-    Text that a spreadsheet would read as a formula gets a leading apostrophe. A percentile with too few observations is a
-    text instead of a number, and empty for a run without any observation.
+    Text that a spreadsheet would read as a formula gets a leading apostrophe. A measure without a number is empty, so that
+    its column has only numbers.
     """
     shown = table.drop(columns=list(WALL_CLOCK), errors="ignore")
-    finished = table["error"] == ""
-    for name in table.columns.intersection([metric.name for metric in CATALOGUE.values() if metric.least > 1]):
-        missing = table[name].isna() & finished & table[f"{name.rpartition('_p')[0]}_mean"].notna()
-        if missing.any():
-            shown[name] = table[name].astype(object).mask(missing, NOT_ESTIMABLE)
     units = {axis: f"{axis} ({table.attrs['units'][axis]})" for axis in table.attrs.get("written", {})}
     return plain_csv(shown.rename(columns=units))
 
