@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 import pickle
 import sys
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -45,14 +49,39 @@ class ResourceLimits:
         """True if there is any limit."""
         return self.memory_bytes is not None or self.time_s is not None
 
-    def apply(self) -> None:
-        """Sets the memory limit of this process permanently (``RLIMIT_DATA``); allocations beyond it raise MemoryError."""
-        if self.memory_bytes is not None:
-            import resource
+    @contextlib.contextmanager
+    def applied(self) -> Iterator[None]:
+        """Limits the memory of this process (``RLIMIT_DATA``) inside the block; allocations beyond it raise MemoryError."""
+        if self.memory_bytes is None:
+            yield
+            return
+        import resource
 
-            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-            most = self.memory_bytes if hard == resource.RLIM_INFINITY else min(self.memory_bytes, hard)
-            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        before = resource.getrlimit(resource.RLIMIT_DATA)
+        most = self.memory_bytes if before[1] == resource.RLIM_INFINITY else min(self.memory_bytes, before[1])
+        resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, before)
+
+    @property
+    def too_small(self) -> str:
+        """The error of every run if this process alone needs more memory than the limit; otherwise empty."""
+        if self.memory_bytes is None or self.memory_bytes >= (needed := _needed_bytes()):
+            return ""
+        return f"MemoryError: the memory limit is below the {needed / 1e6:.0f} MB of a worker without a run"
+
+
+_IMPORTS = 8 << 20
+"""Bytes for modules that a run imports, whose errors would not be a MemoryError."""
+
+
+@functools.cache
+def _needed_bytes() -> int:
+    """Memory that ``RLIMIT_DATA`` counts, of this process before its first run."""
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    return (int(status.partition("VmData:")[2].split()[0]) << 10) + _IMPORTS
 
 
 NO_LIMITS = ResourceLimits()

@@ -79,6 +79,18 @@ def test_a_run_that_needs_too_much_memory_fails_and_the_others_do_not(tmp_path: 
     assert [record.error for record in outcome.records.values()] == [None, OUT_OF_MEMORY, None]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="not run: this system keeps no limits of memory")
+def test_a_limit_below_the_memory_of_a_worker_is_the_error_of_every_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The worker reports it, and prints no traceback."""
+    work = plan(tasks([point(n=1), point(n=2)], 1))
+    outcome = run_all(work, Store(tmp_path), jobs=1, limits=resource_limits(10**7, None), simulate=simulate)
+    errors = [record.error or "" for record in outcome.records.values()]
+    assert [error.partition(" below ")[0] for error in errors] == ["MemoryError: the memory limit is"] * 2
+    assert "Traceback" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("memory", "time", "words"),
     [

@@ -33,6 +33,7 @@ def test_runs_that_need_more_memory_than_they_may_fail_as_rows(tmp_path: Path, u
     status, told = sweep.run(folder, "--max-memory", "1 MB", "--axis", "receivers=2", "--replications", "2")
     assert status == 3, told
     assert "tiny (partial): 2 of 2 runs failed" in told
+    assert "Traceback" not in told
     table = pd.read_parquet(folder / "results/tiny/table.parquet")
     assert (len(table), (table["error"] != "").all()) == (2, True)
     _completes(folder, undisturbed)

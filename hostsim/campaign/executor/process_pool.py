@@ -62,11 +62,11 @@ class ProcessPoolExecutor:
         Raises:
             WorkerError: no worker can be started.
         """
-        pool = self._idle.pop() if self._idle else _Pool(1, self._limits, self._simulate)
+        pool = self._idle.pop() if self._idle else _Pool(1, self._simulate)
         try:
             # the limits are those of a run alone
             parcel = Parcel.of(task, None if self._limits else packing)
-            future = pool.schedule(_run_timed, (self._simulate, parcel), timeout=self._limits.time_s)
+            future = pool.schedule(_run_timed, (self._simulate, parcel, self._limits), timeout=self._limits.time_s)
         except BrokenProcessPool as error:
             raise WorkerError(f"a worker process cannot be started: {error.__cause__}") from error
         except RuntimeError:  # the idle worker was killed
@@ -121,10 +121,18 @@ class ProcessPoolExecutor:
         self._running.clear()
 
 
-def _run_timed(simulate: Simulate, parcel: Parcel) -> tuple[Any, str | None, float]:
+def _run_timed(simulate: Simulate, parcel: Parcel, limits: ResourceLimits) -> tuple[Any, str | None, float]:
     """Run a task; returns its record, which the parcel may pack, its error, and its wall-clock seconds."""
     started = time.monotonic()
-    record = parcel.run(simulate)
+    error = limits.too_small
+    if not error:
+        try:
+            with limits.applied():  # an error outside of the run would end the worker
+                record = parcel.run(simulate)
+        except MemoryError:
+            error = OUT_OF_MEMORY
+    if error:
+        record = failed_record(parcel.task, error)
     took_s = time.monotonic() - started
     return parcel.packed(record), record.error, took_s
 
@@ -170,9 +178,9 @@ def _call(function: Callable[..., Any], *args: Any) -> Future[Any]:
 class _Pool(ProcessPool):
     """Pebble pool of worker processes, which import the function of a run before their memory is limited."""
 
-    def __init__(self, workers: int, limits: ResourceLimits = NO_LIMITS, simulate: Simulate | None = None) -> None:
+    def __init__(self, workers: int, simulate: Simulate | None = None) -> None:
         self.context = _Context()
-        super().__init__(workers, initializer=_prepare, initargs=(limits, simulate), context=self.context)
+        super().__init__(workers, initializer=_prepare, initargs=(simulate,), context=self.context)
 
     def _stop_pool(self) -> None:
         """Kills all workers before pebble closes their locks and waits, as a starting worker would report lost locks."""
@@ -191,10 +199,9 @@ def _stop(*pools: ProcessPool) -> None:
         pool.join()
 
 
-def _prepare(limits: ResourceLimits, simulate: Simulate | None) -> None:
+def _prepare(simulate: Simulate | None) -> None:
     """Prepares a worker, which already ignores SIGINT through pebble."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # pebble's handler would wait for compiled code to return
-    limits.apply()
 
 
 class _WorkerProcess(SpawnProcess):
