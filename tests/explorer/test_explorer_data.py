@@ -13,6 +13,7 @@ import pytest
 from hostsim.errors import InputError
 from hostsim.results.compare import differences
 from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.table import as_numbers
 from hostsim.views.explorer.data import Side, explorer_data
 from tests.explorer.large_results import large_page
 from tests.sample_results import results, table, verdict
@@ -53,6 +54,18 @@ def test_measures_of_subjects_are_columns_with_their_subject():
     assert about["loss of feed"] == ("feed", "Packet loss of feed")
     host, feed = (unpacked(data["columns"][0][name])["mean"] for name in ("loss", "loss of feed"))
     assert feed == pytest.approx([mean + 1 for mean in host])
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "numbers"),
+    [(("0 us", "50 us"), "µs", [0.0, 50.0]), (("900 pps", "1 kpps"), "pps", [900.0, 1000.0])],
+)
+def test_an_axis_has_the_unit_of_its_figure(values, unit, numbers):
+    """The unit of all values as written, otherwise the base unit."""
+    made = table()
+    made = made.assign(receivers=[values[count - 1] for count in made["receivers"]])
+    axis = explorer_data(Side(results(table=as_numbers(made, ["receivers"])), "these"))["axes"][0]
+    assert (axis["unit"], axis["numbers"], axis["texts"]) == (unit, numbers, list(values))
 
 
 def test_differences_are_those_of_a_comparison():

@@ -10,6 +10,7 @@ import pytest
 from hostsim import api
 from hostsim.engine.record import RunRecord
 from hostsim.results.results import Results
+from hostsim.results.table import as_numbers
 from hostsim.views.explorer.data import write_explorer
 from tests.explorer.browser import CHROMIUM, Browser
 from tests.explorer.large_results import large, large_page
@@ -281,6 +282,22 @@ def test_two_results_stand_side_by_side_with_their_differences(browser, compared
     assert "2 → 5.1" not in browser.text("#claims")
     browser.click("#points tbody button")
     assert "before" in browser.text("#point-body")
+
+
+def test_a_line_connects_points_across_values_of_the_other_results(browser, folder):
+    """Values that only one of the two results has are no gaps; their heads carry no unit, as the cells do."""
+    made = table()
+    made = made[made["receivers"] == 1]
+    values = [f"{count} kpps" for _ in range(len(made)) for count in range(1, 6)]
+    whole = made.loc[made.index.repeat(5)].reset_index(drop=True).assign(receivers=values, point=values)
+    whole = as_numbers(whole, ["receivers"])
+    some = whole[whole["receivers"].isin([1000.0, 3000.0, 5000.0])]
+    results(table=some).save(folder / "some")
+    page = write_explorer(folder / "some.html", results(table=whole), folder / "now", folder / "some")
+    browser.open(page)
+    drawn = browser.run("explorer.curves.map(one => one.chart.getOption().series[0].data.map(one => one.value[0]))")
+    assert drawn == [[1, 3, 5], [1, 2, 3, 4, 5], [1, 3, 5]]
+    assert "Receivers\t" in browser.text("#points thead")
 
 
 def test_stages_of_a_round_trip_are_in_the_details(browser, folder):

@@ -32,6 +32,7 @@ from hostsim.results.results import Explorer, Results
 from hostsim.results.table import as_written, axes_of, is_of_ensemble, is_value
 from hostsim.results.verdicts import band_text, interval_text, outcome, published_text, value_text
 from hostsim.units import SECOND
+from hostsim.views.plots.axis import numbers_of, shown_unit
 from hostsim.views.plots.style import LOOKS
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
     if before is not None:
         require_axes(before.results.table, axes, "earlier")
         require_axes(now.results.table, axes, "later")
-    texts = {axis: _texts(now.results.table, tables[::-1], axis) for axis in axes}
+    texts = {axis: _texts(tables[::-1], axis) for axis in axes}
     rows = [_runs(table, axes) for table in tables]
     keys = list(dict.fromkeys(key for runs in reversed(rows) for key in runs.places))
     places = {axis: {text: index for index, text in enumerate(values)} for axis, values in texts.items()}
@@ -152,7 +153,7 @@ def explorer_data(now: Side, before: Side | None = None) -> dict[str, Any]:
         "missing": missing,
         "context_columns": _CONTEXT,
         "series": _SERIES,
-        "times": {name: f"{time.label} ({'µs' if time.unit == 'us' else time.unit})" for name, time in TIMES.items()},
+        "times": {name: f"{time.label} ({shown_unit(time.unit)})" for name, time in TIMES.items()},
         "stages": [name for name in CATALOGUE if name.startswith("stage_")],
         "start": _start(now.results, texts),
         "looks": [look.colour for look in LOOKS],
@@ -174,21 +175,25 @@ def _with_subjects(side: Side) -> Side:
     return side
 
 
-def _texts(table: pd.DataFrame, tables: Iterable[pd.DataFrame], axis: str) -> list[str]:
+def _texts(tables: Iterable[pd.DataFrame], axis: str) -> list[str]:
     """The values of an axis as written: numbers and quantities are sorted, others keep the order of the sweep."""
     texts_of_axis = list(dict.fromkeys(str(value) for rows in tables for value in rows[axis]))
-    numbers = _numbers_of(table, axis, texts_of_axis)
+    numbers, _ = _axis_numbers(texts_of_axis)
     return texts_of_axis if numbers is None else [text for _, text in sorted(zip(numbers, texts_of_axis, strict=True))]
 
 
-def _numbers_of(table: pd.DataFrame, axis: str, texts: Sequence[str]) -> list[float] | None:
-    """The values of an axis as numbers in its unit; None unless all are numbers."""
-    unit = str(table.attrs.get("units", {}).get(axis, ""))
-    try:
-        numbers = [float(number_in(unit, text) if unit else text) for text in texts]  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None
-    return numbers if all(map(math.isfinite, numbers)) else None
+def _axis_numbers(texts: Sequence[str]) -> tuple[list[float] | None, str]:
+    """The values of an axis as numbers, and their unit: that of figures, or the base unit of values in several units.
+
+    None unless all are numbers.
+    """
+    numbers, unit = numbers_of(texts)
+    if numbers is not None:
+        return [numbers[text] for text in texts], unit
+    unit = common_unit(texts)
+    in_base = [number_in(unit, text) for text in texts] if unit else []
+    converted = [number for number in in_base if number is not None]
+    return (converted, unit) if converted else (None, "")
 
 
 def _runs(table: pd.DataFrame, axes: Sequence[str]) -> _Runs:
@@ -219,15 +224,13 @@ def _side(side: Side) -> dict[str, Any]:
 
 def _axis(results: Results, axis: str, texts: list[str]) -> dict[str, Any]:
     """An axis: label, unit, and text, name and (if all are numbers) number of each value."""
-    table = results.table
-    unit = str(table.attrs.get("units", {}).get(axis, ""))
     names = names_of(results.figures).get(axis)
     labels = {} if names is None else names.values  # noqa: PD011  of an axis, not of a frame
-    numbers = None if any(text in labels for text in texts) else _numbers_of(table, axis, texts)
+    numbers, unit = (None, "") if any(text in labels for text in texts) else _axis_numbers(texts)
     return {
         "name": axis,
         "label": names.label if names is not None and names.label else spelt(axis).capitalize(),
-        "unit": unit,
+        "unit": shown_unit(unit),
         "texts": texts,
         "names": [labels.get(text, text) for text in texts],
         "numbers": numbers,
@@ -426,10 +429,10 @@ def _claim(verdict: Verdict, texts: Mapping[str, list[str]], *, quick: bool) -> 
 
 
 def _threshold(form: Find, band: Band, texts: Mapping[str, list[str]]) -> dict[str, Any]:
-    """The accepted values of an axis, in the base unit of the axis."""
-    unit = common_unit(texts.get(form.axis, []))
-    scale = (number_in(unit, f"1 {form.unit}") if unit and form.unit else None) or 1.0
-    low, high = (None if end is None else end * scale for end in (band.low, band.high))
+    """The accepted values of an axis, in the unit of the axis."""
+    base, (_, unit) = common_unit(texts.get(form.axis, [])), _axis_numbers(texts.get(form.axis, []))
+    of_band, of_axis = (number_in(base, f"1 {name}") or 1.0 for name in (form.unit, unit))
+    low, high = (None if end is None else end * of_band / of_axis for end in (band.low, band.high))
     return {"measure": form.metric, "axis": form.axis, "at": _places(form.at, texts), "low": low, "high": high}
 
 

@@ -69,7 +69,11 @@
   /* Selection -------------------------------------------------------------------------------------------------- */
   const isAxis = dim => dim.startsWith("@");
   const isOrdinal = axis => !axis.numbers || axis.texts.length <= 12;
-  const dimLabel = dim => isAxis(dim) ? axisLabel(axes[axisNumber[dim.slice(1)]]) : measureLabel(dim);
+  function dimLabel(dim) { // the texts of ordinal values have units
+    if (!isAxis(dim)) return measureLabel(dim);
+    const axis = axes[axisNumber[dim.slice(1)]];
+    return isOrdinal(axis) ? axis.label : axisLabel(axis);
+  }
   function valueOf(dim, row) {
     if (!isAxis(dim)) return columns[last][dim].mean[row];
     const place = at(row, dim.slice(1)), axis = axes[axisNumber[dim.slice(1)]];
@@ -331,6 +335,8 @@
       },
     };
   }
+  /** The lines without points that sides have not run, so that a line connects the points beside them. */
+  const withRuns = (groups, ...of) => new Map([...groups].map(([key, rows]) => [key, rows.filter(row => of.every(side => data.known[side].runs[row]))]));
   function drawCurves() {
     const rows = [];
     for (let row = 0; row < count; row++) if (isInSlice(row) && !isHidden(row)) rows.push(row);
@@ -348,8 +354,8 @@
     reach.push(...published.flatMap(one => [one.low, one.high, one.number]));
     const negative = columns.some(side => rows.some(row => side[state.y].mean[row] < 0));
     const range = ends(negative ? reach : reach.map(value => value === null ? value : Math.max(value, 0)), { zero: state.zero, log: state.logy }), xs = rows.map(xOf);
-    columns.forEach((_, side) => drawSide(side, groups, range, xs, published, thresholds));
-    if (two) drawDifference(groups, xs);
+    columns.forEach((_, side) => drawSide(side, withRuns(groups, side), range, xs, published, thresholds));
+    if (two) drawDifference(withRuns(groups, 0, 1), xs);
     const boundless = rows.filter(row => columns[last][state.y].mean[row] === Infinity).length;
     $("curve-title").textContent = `${measureLabel(state.y)} against ${xAxis() ? inSentence(axisLabel(xAxis())) : "the only point"}`;
     const legend = element("ul", { class: "legend", "aria-label": "Lines" });
@@ -475,12 +481,13 @@
     for (let row = 0; row < count; row++) if (isSelected(row, dim => inDims.has(dim))) parallelRows.push(row);
     const dark = css("--ink"), many = parallelRows.length > 1000;
     const wrapped = label => narrow ? label : label.length > 18 ? label.replace(/(.{10,}?)\s/g, "$1\n") : label;
+    const titles = dims.map(dim => wrapped(dimLabel(dim))), titleLines = Math.max(1, ...titles.map(title => title.split("\n").length));
     parallel.setOption({
       animation: false, textStyle: { fontFamily: "inherit" },
-      parallel: narrow ? { layout: "vertical", left: 20, right: 30, top: 34, bottom: 30 } : { left: 60, right: 80, top: 62, bottom: 24 },
+      parallel: narrow ? { layout: "vertical", left: 20, right: 30, top: 34, bottom: 30 } : { left: 60, right: 80, top: 22 + 13 * titleLines, bottom: 24 },
       parallelAxis: dims.map((dim, place) => {
         const axis = isAxis(dim) ? axes[axisNumber[dim.slice(1)]] : null;
-        const shared = { id: `d:${dim}`, dim: place, name: wrapped(dimLabel(dim)), nameLocation: narrow ? "start" : "end", nameGap: narrow ? 6 : 12, nameTextStyle: { color: dark, fontSize: 11, lineHeight: 13, textBorderColor: css("--paper"), textBorderWidth: 3, ...(narrow ? { align: "left", verticalAlign: "bottom", padding: [0, 0, 14, 0] } : {}) }, axisLabel: { color: dark, fontSize: 11, hideOverlap: true, textBorderColor: css("--paper"), textBorderWidth: 3 }, axisLine: { lineStyle: { color: css("--edge") } }, areaSelectStyle: { width: narrow ? 26 : 20, color: css("--accent"), borderColor: css("--accent"), opacity: .25 } };
+        const shared = { id: `d:${dim}`, dim: place, name: titles[place], nameLocation: narrow ? "start" : "end", nameGap: narrow ? 6 : 12, nameTextStyle: { color: dark, fontSize: 11, lineHeight: 13, textBorderColor: css("--paper"), textBorderWidth: 3, ...(narrow ? { align: "left", verticalAlign: "bottom", padding: [0, 0, 14, 0] } : {}) }, axisLabel: { color: dark, fontSize: 11, hideOverlap: true, backgroundColor: css("--paper"), padding: [2, 3] }, axisLine: { lineStyle: { color: css("--edge") } }, areaSelectStyle: { width: narrow ? 26 : 20, color: css("--accent"), borderColor: css("--accent"), opacity: .25 } };
         if (axis && isOrdinal(axis)) return { ...shared, type: "category", data: axis.names };
         const { min, max } = ends(parallelRows.map(row => valueOf(dim, row)));
         return { ...shared, type: "value", min, max };
@@ -543,7 +550,7 @@
       rows.push(made);
     }
     const heads = two ? ["Before", "After", "Difference", "95 % interval", "Change"] : names.flatMap(name => [measureLabel(name), "95 % interval"]);
-    drawTable($("points"), "points", ["", ...varied.map(axisLabel), ...heads, "Bottleneck", "Flags"], rows, { caption: "Points", note: two ? `; ${measureLabel(state.y)}` : "" });
+    drawTable($("points"), "points", ["", ...varied.map(axis => axis.label), ...heads, "Bottleneck", "Flags"], rows, { caption: "Points", note: two ? `; ${measureLabel(state.y)}` : "" });
     if (two) drawMoved();
   }
   function drawMoved() {

@@ -30,7 +30,9 @@ __all__ = [
     "label_ticks",
     "longest_word",
     "metric_label",
+    "numbers_of",
     "series_of_layers",
+    "shown_unit",
     "tick_letters",
     "tick_positions",
     "with_unit",
@@ -38,6 +40,11 @@ __all__ = [
 
 
 _QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?\Z")
+
+
+def shown_unit(unit: str) -> str:
+    """A unit as figures and pages show it: ``µs`` for ``us``."""
+    return {"us": "µs"}.get(unit, unit)
 
 
 def metric_label(name: str) -> str:
@@ -52,14 +59,27 @@ def with_unit(label: str, unit: str) -> str:
 
 def axis_label(label: str, values: Sequence[Scalar]) -> str:
     """Label of an axis with an initial capital (except ``vNIC``) and the common unit of its values: ``Rate (kpps)``."""
-    _, unit = _numbers(values)
+    _, unit = numbers_of(values)
     first = label.partition(" ")[0]
-    return with_unit(label[:1].upper() + label[1:] if first.islower() else label, {"us": "µs"}.get(unit, unit))
+    return with_unit(label[:1].upper() + label[1:] if first.islower() else label, shown_unit(unit))
+
+
+def numbers_of(values: Sequence[Scalar]) -> tuple[dict[str, float] | None, str]:
+    """Each value as a number by its text, and the common unit; None unless all values are numbers of one unit."""
+    amounts: dict[str, float] = {}
+    units = set()
+    for value in values:
+        match = None if isinstance(value, bool) else _QUANTITY.match(str(value))
+        if match is None:
+            return None, ""
+        amounts[str(value)] = float(match[1])
+        units.add(match[2] or "")
+    return (amounts, units.pop()) if len(units) == 1 else (None, "")
 
 
 def is_numeric(values: Sequence[Scalar]) -> bool:
     """True if all values are numbers with the same unit, or without a unit."""
-    return _numbers(values)[0] is not None
+    return numbers_of(values)[0] is not None
 
 
 def tick_positions(values: Sequence[Scalar], *, beside: bool = False) -> dict[str, float]:
@@ -69,7 +89,7 @@ def tick_positions(values: Sequence[Scalar], *, beside: bool = False) -> dict[st
         values: each value once, in order.
         beside: equally spaced, even if they are numbers.
     """
-    numbers, _ = _numbers(values)
+    numbers, _ = numbers_of(values)
     if numbers is not None and not beside:
         return numbers
     return {str(value): float(i) for i, value in enumerate(values)}
@@ -84,7 +104,7 @@ def label_ticks(axes: Axes, place: Mapping[str, float], name: Callable[[str], st
         name: of a value.
         inches: width of the axes; longer names are wrapped, or slanted if a single word is too long.
     """
-    numbers, _ = _numbers(list(place))
+    numbers, _ = numbers_of(list(place))
     names = [f"{numbers[text]:g}" if numbers is not None and name(text) == text else name(text) for text in place]
     room = tick_letters(len(names), inches)
     words = longest_word(names)
@@ -105,19 +125,6 @@ def tick_letters(count: int, inches: float) -> int:
 def longest_word(names: Iterable[str]) -> int:
     """Length of the longest word."""
     return max((len(word) for text in names for word in text.split()), default=0)
-
-
-def _numbers(values: Sequence[Scalar]) -> tuple[dict[str, float] | None, str]:
-    """Each value as a number by its text, and the common unit; None unless all values are numbers of one unit."""
-    amounts: dict[str, float] = {}
-    units = set()
-    for value in values:
-        match = None if isinstance(value, bool) else _QUANTITY.match(str(value))
-        if match is None:
-            return None, ""
-        amounts[str(value)] = float(match[1])
-        units.add(match[2] or "")
-    return (amounts, units.pop()) if len(units) == 1 else (None, "")
 
 
 @dataclass(frozen=True, eq=False)
