@@ -31,6 +31,7 @@ __all__ = [
     "allowed_quantity",
     "common_unit",
     "number_in",
+    "quantity_text",
     "read_quantity",
 ]
 
@@ -120,6 +121,14 @@ def number_in(unit: str, value: Any) -> float | None:
         return None
     except TypeError:
         return None
+
+
+def quantity_text(value: Any, unit: str) -> Any:
+    """Return a number, or the text of one, as a quantity of a unit; other values are unchanged, as without a unit."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if unit and (is_number or (isinstance(value, str) and re.fullmatch(NUMBER, value.strip()))):
+        return f"{float(value):.12g} {unit}"
+    return value
 
 
 def _is(text: str, kind: str) -> bool:

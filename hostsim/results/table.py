@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hostsim.config.files import write_whole
-from hostsim.config.quantity import common_unit, number_in
+from hostsim.config.quantity import common_unit, number_in, quantity_text
 from hostsim.engine import compiled
 from hostsim.engine.record import AxisValues, FloatArray, RunRecord, Scalar
 from hostsim.errors import Fault, InputError, StoreError
@@ -96,12 +96,12 @@ def as_written(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_value(column: Sequence[Scalar] | pd.Series[Any], value: Scalar) -> pd.Series[Any]:
-    """Mask of the rows with an axis value, given as ``40 kpps``, ``40000 pps``, 40000 (for an axis in pps), ``1`` or ``"1"``."""
+    """Mask of the rows with an axis value: ``40 kpps``, ``40000 pps``, 40000 or ``"40000"`` for an axis in pps."""
     import pandas as pd  # seldom needed by workers, which import this module
 
     texts = pd.Series(column).astype(str)
     unit = common_unit(texts.unique())
-    number = number_in(unit, value) if unit else None
+    number = number_in(unit, quantity_text(value, unit)) if unit else None
     if number is None:
         return texts == str(value)
     return texts.map({text: number_in(unit, text) == number for text in texts.unique()})

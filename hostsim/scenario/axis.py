@@ -22,7 +22,10 @@ MOST_VALUES = 100_000
 
 _RANGE = re.compile(r"(?P<start>-?\d+)\s*\.\.\s*(?P<stop>-?\d+)(?:\s*:\s*(?P<step>\d+))?(?:\s*(?P<unit>[^\d\s:.].*))?")
 _HALF_RANGE = re.compile(r"\d\s*\.\.|\.\.\s*\d")
-_ALLOWED_RANGE = f"start..stop:step with start not above stop, a step above 0, at most {MOST_VALUES} values"
+_ALLOWED_RANGE = (
+    "start..stop:step with start not above stop, a step above 0, "
+    f"at most {MOST_VALUES} values; a unit stands once, at the end: 5..20:5 kpps"
+)
 
 
 PointKey = tuple[tuple[type, object], ...]

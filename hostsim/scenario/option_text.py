@@ -13,12 +13,12 @@ from hostsim.config.guest import GuestSpec
 from hostsim.config.host import HardwareSpec
 from hostsim.config.peer import PeerSpec
 from hostsim.config.platform import PlatformSpec
-from hostsim.config.quantity import common_unit
+from hostsim.config.quantity import common_unit, quantity_text
 from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError, nearest_name, raise_faults, unknown_name
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.subject import of_subject_name, parsed
-from hostsim.scenario.axis import read_values
+from hostsim.scenario.axis import canonical_text, read_values
 from hostsim.scenario.expect.lookup import Lookup
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import Scenario
@@ -106,6 +106,8 @@ def _text(value: Any, several: str, unit: str) -> str:
 def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
     """Parse a point from ``--at axis=value``; axes that are not named have the first value of their sweep.
 
+    A number is read in the base unit of the axis if the axis has this value.
+
     Raises:
         InputError: an unknown axis or value.
     """
@@ -120,12 +122,14 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
         except InputError as error:
             faults += [Fault(f.message, name, f.given, "one value", file="--at") for f in error.faults]
             continue
-        fault = axis.fault(name, written[0], Place("--at"))
+        quantity = quantity_text(written[0], common_unit(axis.labels or axis.values))
+        value = quantity if canonical_text(quantity) in axis.index else written[0]
+        fault = axis.fault(name, value, Place("--at"))
         if len(written) > 1:
             faults.append(Fault("is several values", name, repr(text), "one value", file="--at"))
         elif fault is not None:
             faults.append(fault)
-        values[name] = axis.own_value(written[0])
+        values[name] = axis.own_value(value)
     raise_faults(faults)
     return values
 

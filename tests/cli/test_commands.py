@@ -652,7 +652,7 @@ def test_report_contexts_prints_who_serves_which_queue(cli, tiny_run):
     ]
     assert any(line.split()[:3] == ["netpoll", "vmnic0-pollWorld-0", "vmnic0-rx0"] for line in done.stdout.splitlines())
     assert not Path("results/tiny/report.html").exists()
-    one = cli("report", "tiny", "--contexts", "--at", "receivers=1", "--at", "rate=5 kpps")
+    one = cli("report", "tiny", "--contexts", "--at", "receivers=1", "--at", "rate=5000")
     assert one.stdout.count("tiny at ") == 1
     assert "receiver[0].vcpu0" in one.stdout
     for options, told in (

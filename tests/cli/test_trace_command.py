@@ -12,8 +12,8 @@ def title(file) -> str:
 
 
 def test_a_trace_is_written_of_the_point_asked_for(cli, tiny, tmp_path):
-    """Stdout has only the file's name, stderr the contents; values are as written in the scenario."""
-    done = cli("trace", tiny, "--at", "receivers=2", "--at", "rate=5000 pps", "--from", "5 ms", "--length", "4 ms")
+    """Stdout has only the file's name, stderr the contents; a number in pps is the value as written in the scenario."""
+    done = cli("trace", tiny, "--at", "receivers=2", "--at", "rate=5000", "--from", "5 ms", "--length", "4 ms")
     assert (done.exit_code, done.stdout) == (0, "tiny.pftrace\n")
     assert title(tmp_path / "tiny.pftrace") == "tiny: receivers=2, rate=5 kpps; seed 1, replication 0"
     assert "4 ms from 5 ms" in done.stderr
