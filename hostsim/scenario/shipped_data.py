@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import difflib
 import fnmatch
 import functools
 import importlib.resources
@@ -239,8 +238,9 @@ def find_scenario(scenario: str | Path) -> Path:
         return file
     allowed = "a path, or one of " + ", ".join(files)
     if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
-        near = [str(other) for other in file.parent.glob("*.yaml") if other != file] if file.parent.is_dir() else []
-        nearest = next(iter(difflib.get_close_matches(str(file), near, n=1)), "")
+        # by stem, as files of one folder have the same folder and suffix
+        near = {other.stem: str(other) for other in file.parent.glob("*.yaml") if other != file}
+        nearest = near.get(nearest_name(file.stem, near), "")
         raise InputError(Fault(why_not(file), given=str(file), allowed=allowed, nearest=nearest))
     raise InputError(
         Fault(

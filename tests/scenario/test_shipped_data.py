@@ -19,6 +19,7 @@ from hostsim.scenario.planner import make_plan
 from hostsim.scenario.shipped_data import (
     claims,
     data_root,
+    find_scenario,
     known_names,
     known_red,
     measurements,
@@ -372,3 +373,13 @@ def test_another_name_of_what_is_there_leads_to_it(old: str, new: str, nearest: 
     assert "is known by another name" in message
     assert "difference: nothing;" not in message
     assert nearest in message.partition("allowed: ")[2]
+
+
+@pytest.mark.parametrize(("given", "nearest"), [("tyers.yaml", "tiers.yaml"), ("nofile.yaml", "")])
+def test_a_missing_file_has_a_similar_name_by_its_stem(tmp_path, monkeypatch, given, nearest):
+    """A common suffix is no similarity."""
+    monkeypatch.chdir(tmp_path)
+    Path("tiers.yaml").touch()
+    with pytest.raises(InputError, match="file not found") as caught:
+        find_scenario(given)
+    assert caught.value.faults[0].nearest == nearest
