@@ -66,19 +66,25 @@ def read_baseline(
         baseline, where = before, ""
     else:
         baseline, where = read(baseline_folder(before, scenario)), str(before)
-    raise_faults(
-        Fault(f"the earlier run has another {name}", "--against" if where else "", then, now, file=where)
+    option, digests = (
+        "--against" if where else "",
+        [words.rpartition(" ")[2] for words in (baseline.provenance.get("ensemble", ""), ensemble)],
+    )
+    faults = [
+        Fault(f"the earlier run has another {name}", option, then, now, file=where)
         for name, then, now in (
             ("scenario", baseline.scenario, scenario),
             ("fidelity", "quick" if baseline.quick else "full", "quick" if quick else "full"),
             ("seed", str(baseline.provenance["seed"]), str(seed)),
-            (
-                "ensemble",
-                *(words.rpartition(" ")[2] or "none" for words in (baseline.provenance.get("ensemble", ""), ensemble)),
-            ),
+            *([("ensemble", *digests)] if all(digests) else []),
         )
         if then != now
-    )
+    ]
+    if any(digests) and not all(digests):
+        which = ("later", "earlier") if ensemble else ("earlier", "later")
+        message = f"the {which[0]} run is of an ensemble of hosts, the {which[1]} run of one host"
+        faults.append(Fault(message, option, allowed="both with --ensemble, or both without", file=where))
+    raise_faults(faults)
     return baseline
 
 

@@ -7,7 +7,8 @@ import pytest
 from sample_runs import failed, line, run
 
 from hostsim.errors import InputError
-from hostsim.results.compare import Coverage, compare, coverage
+from hostsim.results.compare import Coverage, compare, coverage, read_baseline
+from tests.sample_results import results
 from tests.tables import to_table
 
 NOISE = (0.0, 3.0, -2.0, 5.0, -6.0)
@@ -116,6 +117,16 @@ def test_an_axis_of_numbers_meets_the_same_axis_as_text() -> None:
     ours = to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])]))
     theirs = to_table(line("guest_cpu", "receivers", [(1, [20.0, 20.0]), ("all", [20.0])]))
     assert [move.at for move in compare(ours, theirs, ["receivers"], 0.02)] == [{"receivers": "1"}]
+
+
+def test_results_of_one_host_are_not_paired_with_an_ensemble() -> None:
+    """Either may be the earlier one."""
+    ensemble = "ensemble.csv 6c5e098f7407"
+    for earlier, later, which in (ensemble, "", "earlier"), ("", ensemble, "later"):
+        before = results(provenance={"seed": "1", "ensemble": earlier})
+        with pytest.raises(InputError, match=f"the {which} run is of an ensemble of hosts") as caught:
+            read_baseline(before, "small", quick=True, seed=1, ensemble=later)
+        assert [fault.given for fault in caught.value.faults] == [""]
 
 
 def test_coverage_tells_points_without_a_pair_and_with_a_single_one() -> None:
