@@ -340,18 +340,22 @@ class Results:
         from hostsim.results.curve import curve_frame, curve_spec
 
         y = of_subject_name(y, of)
-        table = self._over_time(x, y, parts) if parts else self._with(y).table
+        table = self._over_time(x, y, parts) if self._is_over_time(x, parts) else self._with(y).table
         frame = curve_frame(table, curve_spec(table, x, y, by, at))
         if subject := parsed(y)[1]:
             frame.attrs["of"] = subject
         return frame
+
+    def _is_over_time(self, x: str, parts: int) -> bool:
+        """True for a curve over parts of runs; a missing number of parts is then a fault."""
+        return bool(parts) or (x == "time" and x not in self.axes)
 
     def _over_time(self, x: str, y: str, parts: int) -> pd.DataFrame:
         """The table with a row for each part of each run, and simulated time as an axis."""
         from hostsim.results.curve import over_time
 
         if x in self.axes or not 2 <= parts <= MOST_PARTS:
-            allowed = f"2 to {MOST_PARTS}, with an x that is not an axis: time"
+            allowed = f"2 to {MOST_PARTS} parts, with an x that is not an axis: time"
             raise InputError(Fault("cannot divide runs into parts", "parts", str(parts), allowed))
         measured = self.with_measures(*part_names(y, parts))
         return over_time(measured.table, FigureSpec(y, x, y, parts=parts))[0]
@@ -469,7 +473,7 @@ class Results:
         elif x is not None and y is not None and name is None:
             y = of_subject_name(y, of)
             measured = self._with(y, right)
-            if parts:
+            if self._is_over_time(x, parts):
                 measured = replace(measured, table=self._over_time(x, y, parts))
             figure = replace(curve_spec(measured.table, x, y, by, at, kind, right, names_of(self.figures)), log=log)
         elif x is None and y is None and of is None and at is None and not (by or log):

@@ -73,3 +73,5 @@ def test_a_figure_against_time_has_a_point_for_each_part(tmp_path: Path, monkeyp
     assert drawn.parts == 4
     with pytest.raises(InputError, match="cannot divide runs into parts"):
         results.curve(x="receivers", y="delivered", parts=4)
+    with pytest.raises(InputError, match=r"cannot divide runs into parts; given 0; allowed: 2 to 64"):
+        results.curve(x="time", y="delivered")
