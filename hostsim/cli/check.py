@@ -78,7 +78,7 @@ def check(
         return
     if against is None:
         _check_claims(subjects or (), root, options, junit, as_json=as_json, dry_run=dry_run)
-    elif is_there(against):
+    elif is_there(against) or (against.suffix == ".csv" and not against.is_dir()):
         measured = _measured(subjects or (), against, root, options.plugins)
         _check_claims([measured], root, options, junit, as_json=as_json, dry_run=dry_run)
     else:

@@ -460,6 +460,7 @@ def test_results_of_several_hosts_are_no_reference_for_one(cli, tiny):
     ("arguments", "words"),
     [
         (("check", "tiny.yaml", "--against", "tpyo"), "tpyo: contains no results"),
+        (("check", "tiny.yaml", "--against", "tpyo.csv"), "tpyo.csv: file not found"),
         (("check", "tiny.yaml", "--against", "trusted", "--quick", "--seed", "2"), "another seed"),
         (("check", "tiny.yaml", "--against", "trusted"), "another fidelity"),
         (("check", "tiny.yaml", "--junit", "tiny.yaml/junit.xml"), "cannot be written"),
