@@ -105,7 +105,7 @@ def what_if(
     from hostsim.results.metrics.subject import parsed
     from hostsim.scenario.option_text import measures_of, require_measures
 
-    require_metrics(metrics or ())
+    require_metrics(metrics or (), "--metric")
     settings, prices = pairs(changes, "--set"), pairs(costs, "--cost")
     overrides, values = pairs(both, "--both"), pairs(axes, "--axis")
     if no_ensemble and options.ensemble:
@@ -244,14 +244,15 @@ def sensitivity(
     from hostsim.cli.forecast import forecast
     from hostsim.lab.sensitivity import SampleSize, Sensitivity, variable_constants, write
     from hostsim.results.metrics.subject import of_subject_name
-    from hostsim.scenario.option_text import parse_point
+    from hostsim.scenario.option_text import faults_of_at, parse_point
 
     metric = of_subject_name(metric, of)
     loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options.plugins)
     point = parse_point(loaded, pairs(at, "--at"))
-    constants = variable_constants(loaded, point, only or ())
     size = SampleSize(trajectories, samples, most)
-    question = Sensitivity(loaded, metric, point, constants, options.fidelity(), size)
+    with faults_of_at():
+        constants = variable_constants(loaded, point, only or ())
+        question = Sensitivity(loaded, metric, point, constants, options.fidelity(), size)
     folder = output or Path(options.results, loaded.name, "sensitivity")
     require_folder(folder)
     plan, execution = question.plan(), options.execution()

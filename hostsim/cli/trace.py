@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,16 +79,12 @@ def _summary(timeline: Timeline, start: int, end: int) -> str:
 
 def _point(scenario: Scenario, at: Mapping[str, str], fidelity: Fidelity) -> Point:
     """The point with the given values of axes."""
-    from hostsim.scenario.option_text import parse_point
+    from hostsim.scenario.option_text import faults_of_at, parse_point
     from hostsim.scenario.plan import point_at
 
     values = parse_point(scenario, at)
-    try:
+    with faults_of_at():
         return point_at(scenario, values, fidelity)
-    except InputError as error:
-        raise InputError(
-            [replace(fault, file="--at") if fault.file == "--axis" else fault for fault in error.faults]
-        ) from None
 
 
 def _window(text: str, option: str, least: int) -> int:

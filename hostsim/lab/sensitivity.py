@@ -324,7 +324,8 @@ def _check(metric: str, sample_size: SampleSize) -> None:
         allowed = "an integer from 2, as a single trajectory has no interval"
         faults.append(Fault("is too few", "--trajectories", str(sample_size.trajectories), allowed))
     if sample_size.samples < 2 or sample_size.samples & (sample_size.samples - 1):
-        faults.append(Fault("is not a power of 2", "--samples", str(sample_size.samples), "64, 128, 256 and so on"))
+        allowed = "2, 4, 8 and so on; shares from fewer than 64 samples have wide intervals"
+        faults.append(Fault("is not a power of 2", "--samples", str(sample_size.samples), allowed))
     if sample_size.most < 1:
         faults.append(Fault("is out of range", "--most", str(sample_size.most), "an integer from 1"))
     raise_faults(faults)

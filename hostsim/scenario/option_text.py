@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -29,6 +30,7 @@ from hostsim.scenario.yaml.source_tree import SETTINGS, Place, Tree, dotted, key
 from hostsim.scenario.yaml.validation import schema_of, walk
 
 __all__ = [
+    "faults_of_at",
     "measures_of",
     "option_texts",
     "parse_point",
@@ -132,6 +134,17 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
         values[name] = axis.own_value(value)
     raise_faults(faults)
     return values
+
+
+@contextlib.contextmanager
+def faults_of_at() -> Iterator[None]:
+    """Faults of a point from `parse_point` name ``--at``, instead of the option that gives values to axes elsewhere."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            replace(fault, file="--at") if fault.file == "--axis" else fault for fault in error.faults
+        ) from None
 
 
 def unsettable(

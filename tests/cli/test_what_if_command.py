@@ -79,7 +79,7 @@ def test_bad_input_is_told_with_what_is_allowed(cli, tiny):
         ((), "has no change"),
         (("--set", "receiver=2"), "did you mean 'receivers'"),
         (("--cost", "contextswitch=0"), "did you mean 'context_switch'"),
-        (("--set", "receivers=2", "--metric", "los"), "did you mean 'loss'"),
+        (("--set", "receivers=2", "--metric", "los"), "--metric: unknown metric; given 'los'"),
         (("--set", "receivers"), "name=value"),
     ):
         done = cli("what-if", tiny, *arguments)
