@@ -232,7 +232,7 @@
   const clean = (value, log) => value === null || !isFinite(value) || (log && value <= 0) ? null : value;
   const grid = () => ({ left: 12, right: 24, top: 34, bottom: 34, containLabel: true });
   function yOption(label, range, log) {
-    return { type: log ? "log" : "value", name: label, nameLocation: "end", nameGap: 14, ...axisStyle(), nameTextStyle: { ...text(), align: "left", padding: [0, 0, 0, -30] }, ...range };
+    return { type: log ? "log" : "value", name: label, nameLocation: "end", nameGap: 14, ...axisStyle(), nameTextStyle: { ...text(), align: "left", padding: [0, 0, 0, -20] }, ...range };
   }
   function xOption(axis, log, values) {
     if (!axis) return { type: "category", data: [""], ...axisStyle() };
