@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import os
 import signal
 import sys
 import traceback
+from pathlib import Path
 from types import FrameType
+from typing import Any, TextIO
 
 from hostsim.cli.status import CommandSigint, Status, end
 
@@ -17,6 +20,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and end the process with its exit status."""
+    sys.stdout, sys.stderr = _closable(sys.stdout), _closable(sys.stderr)
     interrupt = CommandSigint()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
         signal.signal(signal.SIGINT, interrupt)
@@ -51,6 +55,31 @@ def main() -> None:
         sys.exit(Status.INTERNAL)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the workers have to be ended, which takes no time
+
+
+class _Closable(io.FileIO):
+    """A standard stream whose reader may close it, such as ``head``: the rest of the output is dropped.
+
+    The command goes on, so that its files are written and its exit status is its own.
+    """
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes; returns their number."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            return super().write(data)
+
+
+def _closable(stream: TextIO | None) -> TextIO:
+    """A standard stream that may be closed at any time, or from the start."""
+    if stream is None:  # the null device takes its number, which the next opened file would have taken
+        return Path(os.devnull).open("w", encoding="utf-8")
+    if stream.isatty():
+        return stream
+    raw = io.BufferedWriter(_Closable(stream.fileno(), "w", closefd=False))
+    return io.TextIOWrapper(raw, stream.encoding, stream.errors, line_buffering=stream is sys.stderr)
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

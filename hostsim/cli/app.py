@@ -5,13 +5,11 @@ Heavy modules are imported when a command needs them, so that ``hostsim --help``
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -68,16 +66,11 @@ class _Commands(TyperGroup):
             args = [alone if text == "--ensemble" and not after.endswith(".csv") else text for text, after in pairs]
         return super().parse_args(ctx, args)
 
-    def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with _until_read():  # --help is printed here
-            return super().make_context(*args, **kwargs)
-
     def invoke(self, ctx: Any) -> Any:
         ctx.meta[BEGAN] = time.monotonic()
 
         try:
-            with _until_read():
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except HostsimError as error:
             faults = error.faults if isinstance(error, InputError) else ()
             typer.echo("\n".join(fault.on_command_line() for fault in faults) or str(error), err=True)
@@ -86,16 +79,6 @@ class _Commands(TyperGroup):
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C prints no second message
             typer.echo("interrupted: every finished run is stored; the same command resumes", err=True)
             raise typer.Exit(Status.INTERRUPTED) from None
-
-
-@contextlib.contextmanager
-def _until_read() -> Iterator[None]:
-    """End with status 0 on a broken pipe: the reader of stdout has closed it."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(0) from None
 
 
 app = typer.Typer(

@@ -146,13 +146,13 @@ def _check_claims(
     with Reporter() as reporter:
         verdicts = api.check(*subjects, root=root, progress=reporter, options=options)
     quick = options.quick
+    if junit is not None:
+        _write_junit(junit, verdict_suites(verdicts, quick=quick), started, options)
     if as_json:
         print_json(scoreboard.as_json(verdicts, quick=quick))
     else:
         print_verdicts(verdicts, quick=quick)
     say_warnings(warning for scenario in scenarios for warning in scenario.warnings)
-    if junit is not None:
-        _write_junit(junit, verdict_suites(verdicts, quick=quick), started, options)
     if not all(scoreboard.is_accepted(verdict, quick=quick) for verdict in verdicts):
         raise typer.Exit(Status.CLAIM)
 
@@ -246,14 +246,14 @@ def _check_against(
         return
     started = datetime.now(UTC)
     done = _compared(zip(scenarios, before, strict=True), tolerance, options)
+    if junit is not None:
+        _write_junit(junit, done.suites, started, options)
     if as_json:
         print_json([_move_row(name, move) for name, move in done.moves])
     else:
         _print_moves(done, tolerance)
     if as_json or done.moves:
         typer.echo(f"{done.compared} of {done.points} points compared", err=True)
-    if junit is not None:
-        _write_junit(junit, done.suites, started, options)
     if done.failed:
         raise typer.Exit(Status.FAILED_RUNS)
     if done.moves or done.compared < done.points:

@@ -264,8 +264,9 @@ def sensitivity(
     with Reporter() as reporter:
         outcome = execute(plan, replace(execution, progress=reporter))
     result = _result(question, metric, outcome.records)
+    files = write(result, loaded.name, folder)
     _tell(result)
-    for file in write(result, loaded.name, folder):
+    for file in files:
         typer.echo(file)
     say_warnings(loaded.warnings)
 

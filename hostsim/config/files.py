@@ -192,6 +192,8 @@ def write_whole(path: Path, content: bytes) -> Path:
         else:
             with path.open("wb") if descriptor is None else os.fdopen(os.dup(descriptor), "wb") as file:
                 file.write(content)
+    except BrokenPipeError:
+        pass  # the reader of the pipe has closed it and needs no more
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
     return path

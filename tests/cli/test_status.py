@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiny_scenario import TINY
+
 
 @pytest.mark.parametrize(("command", "unbuffered"), [("--help", ""), ("--help", "1"), ("schema", "")])
 def test_an_output_that_is_full_is_bad_input(tmp_path: Path, command: str, unbuffered: str) -> None:
@@ -42,6 +44,27 @@ def test_a_reader_who_has_had_enough_is_no_error(command: str, unbuffered: str) 
     )
     os.close(into)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["closed by its reader", "closed from the start"])
+def test_a_closed_stdout_changes_neither_the_status_nor_the_files(tiny: Path, is_open: bool) -> None:
+    """A failed claim ends with 1 and its JUnit file is written, failed runs end with 3."""
+    tiny.write_text(TINY.replace("between: [2, 2]", "between: [3, 3]"))
+    command = [sys.executable, "-m", "hostsim", "%s", "tiny.yaml", "--quick", "--jobs", "1"]
+    for name, more, status in (("check", ["--junit", "j.xml"], 1), ("run", ["--max-time", "1 ms", "--seed", "2"], 3)):
+        out, into = os.pipe()
+        os.close(out)
+        done = subprocess.run(
+            [text.replace("%s", name) for text in command] + more,
+            stdout=into,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=None if is_open else lambda: os.close(1),
+            check=False,
+        )
+        os.close(into)
+        assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr
+    assert "<failure" in Path("j.xml").read_text()
 
 
 def test_a_name_that_no_file_can_have_is_bad_input() -> None:
