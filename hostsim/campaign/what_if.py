@@ -135,12 +135,16 @@ class WhatIf:
 
     def _repr_html_(self) -> str:
         notes = (*filter(None, [self.sentence]), *self.notes)
-        page: str = rich_view("notebook.page").differences_html(self.differences.distinct.certain, self.question, notes)
+        shown, without = self.differences.distinct.certain, self.differences.why_uncertain()
+        page: str = rich_view("notebook.page").differences_html(shown, self.question, notes, without)
         return page
 
     def __repr__(self) -> str:
         text = filter(None, [self.sentence])
-        return "\n".join([self.question, *text, *self.notes, repr(self.differences.distinct.certain)])
+        certain = self.differences.distinct.certain
+        return "\n".join(
+            [self.question, *text, *self.notes, repr(certain) if certain else self.differences.why_uncertain()]
+        )
 
 
 def what_if(

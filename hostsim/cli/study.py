@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -126,11 +128,9 @@ def what_if(
         return
     with Reporter() as reporter:
         answer = run_both(before, after, {**settings, **prices}, options.fidelity(), options.execution(reporter), own)
-    if of:
-        answer = replace(answer, differences=answer.differences.only(*own))
     for note in answer.notes:
         typer.echo(coloured(f"note: {note}", "yellow", sys.stderr), err=True)
-    _print_differences(answer, own if of and metrics else metrics or (), as_json=as_json)
+    _print_differences(answer, own if of else metrics or (), named=bool(metrics), as_json=as_json)
     for side in (answer.before, answer.after):
         say_failed(side)
     if len(answer.before.failed) or len(answer.after.failed):
@@ -156,30 +156,31 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
     return None, f"--ensemble gives prediction intervals, which show how certain the model is, and adds {added}"
 
 
-def _print_differences(answer: WhatIf, metrics: Sequence[str], *, as_json: bool) -> None:
-    """Print the change in one sentence, and the differences of some measures, certain or not, or all certain ones."""
+def _print_differences(answer: WhatIf, metrics: Sequence[str], *, named: bool, as_json: bool) -> None:
+    """Print the change in one sentence, and the differences.
+
+    Args:
+        answer: the comparison.
+        metrics: measures to print; all without any.
+        named: print the measures even if their difference is not certain.
+        as_json: print JSON with all of them.
+    """
     from hostsim.results.compare import difference_rows
 
     shown = answer.differences.only(*metrics) if metrics else answer.differences
     if as_json:
         print_json([{name: plain(value) for name, value in row.items()} for row in shown.frame().to_dict("records")])
-    elif metrics and shown:
+    elif named and shown:
         typer.echo(f"{answer.sentence_of(metrics)}\n\n{columns(*difference_rows(shown))}")
-    elif shown := shown.distinct.certain:
-        moved = list(dict.fromkeys(entry.metric for entry in shown))  # measures of a subject have no headline
-        typer.echo(f"{answer.sentence or answer.sentence_of(moved[:4])}\n\n{columns(*difference_rows(shown))}")
-        shown_metrics = {entry.metric for entry in shown}
-        same = [
-            f"  {', '.join(others)} as {first}"
-            for first, others in answer.differences.alike.items()
-            if first in shown_metrics
-        ]
+    elif certain := shown.distinct.certain:
+        moved = list(dict.fromkeys(entry.metric for entry in certain))
+        sentence = answer.sentence_of(moved[:4]) if metrics else answer.sentence  # a subject has no headlines
+        typer.echo(f"{sentence}\n\n{columns(*difference_rows(certain))}")
+        same = [f"  {', '.join(others)} as {first}" for first, others in shown.alike.items() if first in moved]
         if same:
             typer.echo("\n".join(["", "measures that change alike:", *same]))
-    elif not answer.differences:
-        typer.echo("no comparison: no pair of runs has finished")
     else:
-        typer.echo("no difference is certain: every 95 % interval contains 0")
+        typer.echo(answer.differences.why_uncertain(*metrics))
 
 
 def sensitivity(
@@ -262,6 +263,7 @@ def sensitivity(
         return
     typer.echo(announcement, err=True)
     with Reporter() as reporter:
+        _require_value(question, metric, execute(question.base(), execution).records)
         outcome = execute(plan, replace(execution, progress=reporter))
     result = _result(question, metric, outcome.records)
     files = write(result, loaded.name, folder)
@@ -271,13 +273,33 @@ def sensitivity(
     say_warnings(loaded.warnings)
 
 
+def _require_value(question: Sensitivity, metric: str, records: Records) -> None:
+    """Check that a run at the unchanged constants has the metric, before those of other constants.
+
+    Raises:
+        InputError: it has no value.
+        typer.Exit: a run failed.
+    """
+    _tell_failed(records)
+    if not math.isnan(question.base_value(metric, records)):
+        return
+    mean = re.sub(r"_p\d+(?= |$)", "_mean", metric)
+    if mean == metric or math.isnan(question.base_value(mean, records)):
+        raise InputError(Fault("no run has a value", "--metric", metric, "a measure of the scenario's traffic or host"))
+    raise _not_measurable(metric)
+
+
+def _not_measurable(metric: str) -> InputError:
+    allowed = "longer runs (--set run.length=...), or another metric"
+    return InputError(Fault("cannot be measured in every run", "--metric", metric, allowed))
+
+
 def _result(question: Sensitivity, metric: str, records: Records) -> SensitivityResult:
     """The influence of every constant, if no run failed and every run has the metric."""
     result = question.result(records)
     if result is None:
         _tell_failed(records)
-        allowed = "longer runs (--set run.length=...), or another metric"
-        raise InputError(Fault("cannot be measured in every run", "--metric", metric, allowed))
+        raise _not_measurable(metric)
     return result
 
 

@@ -242,6 +242,14 @@ class Sensitivity:
         tasks = {task.key: task for task in self._base + _all(self._screening)}
         return Plan(self._scenario, self._fidelity, tuple(tasks.values()), (self,))
 
+    def base(self) -> Plan:
+        """The runs at the unchanged constants."""
+        return Plan(self._scenario, self._fidelity, tuple(self._base), ())
+
+    def base_value(self, metric: str, done: Records) -> float:
+        """A metric at the unchanged constants; NaN if a run is missing, has failed, or has no value of it."""
+        return self._measure(self._base, done, metric)
+
     def wants(self, done: Records) -> list[Task]:
         """The runs of the screening, then of Sobol's method; none after a run that failed or lacks the metric. See
         `Search`.
@@ -306,13 +314,13 @@ class Sensitivity:
         point = point_at(with_constants(self._scenario, changed), self._at, self._fidelity)
         return [Task(point, replication, self._fidelity.seed) for replication in self._replications]
 
-    def _measure(self, row: _Row, done: Records) -> float:
+    def _measure(self, row: _Row, done: Records, metric: str = "") -> float:
         """The mean of the replications; NaN if one is missing, has failed, or has no value of the metric."""
         records = [done.get(task.key) for task in row]
         sound = [record for record in records if record is not None and record.error is None]
         if len(sound) < len(row):
             return math.nan
-        return float(np.mean([CATALOGUE[self._metric].evaluate(record) for record in sound]))
+        return float(np.mean([CATALOGUE[metric or self._metric].evaluate(record) for record in sound]))
 
 
 def _check(metric: str, sample_size: SampleSize) -> None:

@@ -346,6 +346,21 @@ class Differences(tuple[PairedDifference, ...]):
         """The significant differences: those whose 95 % interval excludes 0."""
         return type(self)(entry for entry in self if entry.is_certain)
 
+    def why_uncertain(self, *metrics: str) -> str:
+        """The reason why no difference of a comparison is certain.
+
+        Args:
+            metrics: only of these metrics; of all by default.
+        """
+        entries = self.only(*metrics) if metrics else self
+        if not self:
+            return "no comparison: no pair of runs has finished"
+        if not entries:
+            return f"no run has a value of {', '.join(metrics)}"
+        if not any(math.isfinite(entry.difference.half) for entry in entries):
+            return "no difference has an interval, which needs two pairs of runs with finite values"
+        return "no difference is certain: every 95 % interval contains 0"
+
     @property
     def alike(self) -> dict[str, tuple[str, ...]]:
         """Equivalent measures: by the first of the catalogue, the others with the same relative difference and interval at every point."""

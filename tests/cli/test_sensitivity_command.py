@@ -98,6 +98,15 @@ def test_what_cannot_be_measured_is_said(cli, tiny):
     assert "latency_p9999; allowed: longer runs" in done.stderr
 
 
+def test_a_measure_that_no_run_has_is_refused_after_the_first_run(cli, tiny):
+    """A multicast stream has no response times, however long it runs."""
+    done = cli("sensitivity", tiny, "--metric", "response_time_p95", *SMALL)
+    assert done.exit_code == 2
+    assert "--metric: no run has a value; given response_time_p95" in done.stderr
+    assert "longer runs" not in done.stderr
+    assert len(list(Path("results/runs").glob("*/*/*.parquet"))) == 1
+
+
 def test_what_nothing_moves_is_said(cli, tiny):
     done = cli("sensitivity", tiny, "--metric", "loss", *SMALL)
     assert done.exit_code == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 OPTIONS = ("--quick", "--no-ensemble", "--jobs", "1", "--axis", "receivers=1", "--axis", "rate=5 kpps")
 
 
@@ -63,6 +65,20 @@ def test_a_change_of_nothing_says_so(cli, tiny):
     assert done.exit_code == 0
     assert "no difference is certain" in done.stdout
     assert "1 of 1 points have the same host" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--metric", "response_time_p95"), "no run has a value of response_time_p95"),
+        (("--metric", "response_time_p95", "--of", "stream"), "no run has a value of response_time_p95 of stream"),
+        (("--replications", "1"), "no difference has an interval, which needs two pairs of runs with finite values"),
+    ],
+)
+def test_the_reason_without_a_certain_difference_is_true(cli, tiny, options, reason):
+    """A multicast stream has no answers, and a single replication has no interval."""
+    done = cli("what-if", tiny, "--set", "hardware.cpu.clock=2 GHz", *OPTIONS, *options)
+    assert (done.exit_code, done.stdout) == (0, f"{reason}\n")
 
 
 def test_a_dry_run_names_both_sides(cli, tiny):

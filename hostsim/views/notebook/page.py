@@ -139,8 +139,10 @@ def verdicts_html(verdicts: Verdicts, *, quick: bool) -> str:
     return paragraph(_summary(verdicts, quick=quick)) + _kinds(verdicts, quick=quick) + _scores(verdicts, quick=quick)
 
 
-def differences_html(differences: Differences, caption: str = "", notes: Sequence[str] = ()) -> str:
-    """HTML table of differences; intervals that exclude 0 are bold."""
+def differences_html(
+    differences: Differences, caption: str = "", notes: Sequence[str] = (), without: str = "no differences"
+) -> str:
+    """HTML table of differences, or words without any; intervals that exclude 0 are bold."""
     parts = [heading(caption)] if caption else []
     parts += [note(text) for text in notes]
     if differences:
@@ -151,7 +153,7 @@ def differences_html(differences: Differences, caption: str = "", notes: Sequenc
         ]
         parts.append(table(headings, shown, headings[headings.index("before") :]))
     else:
-        parts.append(paragraph("No difference is certain: every 95 % interval contains 0."))
+        parts.append(paragraph(without))
     return Markup("").join(parts)
 
 
