@@ -85,7 +85,7 @@ def what_if(
     ] = False,
     no_ensemble: Annotated[
         bool,
-        typer.Option("--no-ensemble", help="Leave out the prediction intervals of the shipped ensemble of hosts."),
+        typer.Option("--no-ensemble", help="Compare the shipped host, without prediction intervals."),
     ] = False,
     root: Root = None,
     *,
@@ -95,8 +95,8 @@ def what_if(
 
     Both sides run on common random numbers, at least three replications each; a difference is certain when its 95 % interval
     excludes 0. If it adds less than a minute, the replications are at least five runs of the shipped ensemble of hosts:
-    the model is sure of a difference whose 90 % prediction interval excludes 0. A changed axis starts from the value of
-    --axis, or from the first value of its sweep.
+    the model is sure of a difference whose 90 % prediction interval excludes 0, and before and after are means over these
+    hosts. A changed axis starts from the value of --axis, or from the first value of its sweep.
     """
     options: RunOptions = context.obj
     from hostsim import api
@@ -151,9 +151,34 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
     seconds = ensemble_adds_s(usual, ensemble, options)
     added = "no time" if not seconds else about(seconds)
     if seconds < LONGEST_S:
-        note = f"which add {added}; --no-ensemble omits them"
-        return SHIPPED, f"runs of the shipped ensemble of hosts give prediction intervals, {note}"
+        note = f"give prediction intervals and add {added}; before and after are means over these hosts"
+        return SHIPPED, f"runs of {_hosts(before, options)} hosts of the shipped ensemble {note}; {_ONE_HOST}"
     return None, f"--ensemble gives prediction intervals, which show how certain the model is, and adds {added}"
+
+
+_ONE_HOST = "--no-ensemble compares the shipped host, as Python does by default"
+
+
+def _hosts(scenario: Scenario, options: RunOptions) -> int:
+    """Number of hosts of the shipped ensemble that a comparison runs."""
+    from hostsim.campaign.run_option import SHIPPED
+    from hostsim.campaign.what_if import with_least_replications
+    from hostsim.results.estimate import members_of
+
+    runs = with_least_replications(scenario, options.model_copy(update={"ensemble": SHIPPED}).fidelity())
+    sizes = (scenario.run.quick, scenario.run.quick_swept) if runs.quick else (scenario.run.full, scenario.run.swept)
+    return members_of(runs.replications or max(size.replications for size in sizes))
+
+
+def _caption(answer: WhatIf) -> str:
+    """The line above a table of differences: whose means are before and after; empty for a single host."""
+    from hostsim.results.metrics.catalogue import MEMBER
+    from hostsim.results.table import is_of_ensemble
+
+    table = answer.before.table
+    if not is_of_ensemble(table):
+        return ""
+    return f"before and after: means over {table[MEMBER].nunique()} hosts of the ensemble\n"
 
 
 def _print_differences(answer: WhatIf, metrics: Sequence[str], *, named: bool, as_json: bool) -> None:
@@ -171,11 +196,11 @@ def _print_differences(answer: WhatIf, metrics: Sequence[str], *, named: bool, a
     if as_json:
         print_json([{name: plain(value) for name, value in row.items()} for row in shown.frame().to_dict("records")])
     elif named and shown:
-        typer.echo(f"{answer.sentence_of(metrics)}\n\n{columns(*difference_rows(shown))}")
+        typer.echo(f"{answer.sentence_of(metrics)}\n\n{_caption(answer)}{columns(*difference_rows(shown))}")
     elif certain := shown.distinct.certain:
         moved = list(dict.fromkeys(entry.metric for entry in certain))
         sentence = answer.sentence_of(moved[:4]) if metrics else answer.sentence  # a subject has no headlines
-        typer.echo(f"{sentence}\n\n{columns(*difference_rows(certain))}")
+        typer.echo(f"{sentence}\n\n{_caption(answer)}{columns(*difference_rows(certain))}")
         same = [f"  {', '.join(others)} as {first}" for first, others in shown.alike.items() if first in moved]
         if same:
             typer.echo("\n".join(["", "measures that change alike:", *same]))

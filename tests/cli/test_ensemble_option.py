@@ -106,11 +106,13 @@ def test_what_if_has_the_shipped_ensemble_where_it_takes_no_time(cli, tiny, monk
         "hardware.cpu.clock=2 GHz",
     )
     done = cli(*change)
-    assert "--no-ensemble omits them" in done.stderr
+    assert "means over these hosts; --no-ensemble compares the shipped host" in done.stderr
+    assert "\n\nbefore and after: means over 3 hosts of the ensemble\n" in done.stdout
     assert "90 % prediction" in done.stdout
     plain = cli(*change, "--no-ensemble")
     assert "ensemble" not in plain.stderr
     assert "90 % prediction" not in plain.stdout
+    assert "means over" not in plain.stdout
     monkeypatch.setattr(study, "LONGEST_S", 0.0)
     longer = cli(*change[:-1], "hardware.cpu.clock=3 GHz", "--dry-run")
     assert "note: --ensemble gives prediction intervals, which show how certain the model is, and adds" in longer.stderr
