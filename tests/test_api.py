@@ -85,8 +85,10 @@ def test_no_axis_may_have_the_name_of_a_column_of_a_frame(found):
         ({"x": "receiver", "y": "loss"}, "did you mean 'receivers'"),
         ({"x": "receivers", "y": "los"}, "did you mean 'loss'"),
         ({"x": "receivers", "y": "loss", "at": {"rate": "3 kpps"}}, "one of 2 kpps, 5 kpps"),
+        ({"x": "receivers", "y": "loss", "at": {"receivers": 2}}, "at receivers: has all values .* values of rate"),
+        ({"x": "receivers", "y": "loss", "by": "rate", "at": {"rate": "2 kpps"}}, "at rate: has all values"),
     ],
-    ids=["axis", "measure", "value"],
+    ids=["axis", "measure", "value", "value of x", "value of a line's axis"],
 )
 def test_a_curve_of_something_else_is_refused_with_the_nearest_name(found, asked, words):
     """Errors name the arguments of the call."""

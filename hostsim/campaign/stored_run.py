@@ -17,14 +17,25 @@ from hostsim.campaign.code_version import ABOUT
 from hostsim.campaign.store import CODE, Origin, RunKey, Store, code_digest, open_run, read_origin, run_key
 from hostsim.config.files import is_below
 from hostsim.engine.record import AxisValues, RunRecord, Scalar
-from hostsim.errors import Fault, StoreError, nearest_name, raise_faults
+from hostsim.errors import Fault, InputError, StoreError, nearest_name, raise_faults
 from hostsim.results.integrity import confined
 from hostsim.scenario.plan import simulated
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RunHead", "RunId", "StoredRun", "prunable", "remove", "runs_in", "saved_runs", "stored_runs"]
+__all__ = [
+    "RunHead",
+    "RunId",
+    "StoredRun",
+    "prunable",
+    "remove",
+    "require_results",
+    "require_scenario",
+    "runs_in",
+    "saved_runs",
+    "stored_runs",
+]
 
 RunId = tuple[str, RunKey]
 """A run of any version: digest of the code, and key."""
@@ -76,6 +87,38 @@ class StoredRun:
     def record(self) -> RunRecord | None:
         """Record of the run; None if unreadable."""
         return Store(self.results, self.code).get(self.key)
+
+
+def require_results(results: Path, place: str) -> Path:
+    """Check that a results folder exists.
+
+    Args:
+        results: the folder.
+        place: argument or option that faults report.
+
+    Returns:
+        The folder.
+
+    Raises:
+        InputError: it is not a folder.
+    """
+    if not results.is_dir():
+        raise InputError(Fault("is not a folder", place, repr(str(results)), "a results folder, as `run` makes it"))
+    return results
+
+
+def require_scenario(runs: Iterable[StoredRun], name: str) -> None:
+    """Check that a scenario requested one of some stored runs first.
+
+    Raises:
+        InputError: none of them.
+    """
+    names = {scenario for run in runs if (scenario := _scenario(run)) is not None}
+    if name not in names:
+        allowed = ", ".join(sorted(names)) or "none, as no run is stored"
+        raise InputError(
+            Fault("requested no stored run first", "--scenario", repr(name), allowed, nearest_name(name, names))
+        )
 
 
 def runs_in(results: Path) -> Iterator[StoredRun]:
@@ -210,13 +253,13 @@ def stored_runs(
         ``attrs["parameters"]``. Unreadable files are left out.
 
     Raises:
-        InputError: no stored run has such a parameter, or a measure is unknown.
+        InputError: there is no such folder, no stored run has such a parameter, or a measure is unknown.
     """
     parameters = dict(where or {})
     names = _metrics(metrics)
     runs = [
         _ReadableRun(run, head)
-        for run in runs_in(Path(results))
+        for run in runs_in(require_results(Path(results), "results"))
         if (all_versions or run.is_usable) and (head := run.head()) is not None
     ]
     names_of_parameters = list(dict.fromkeys(name for entry in runs for name in entry.named))

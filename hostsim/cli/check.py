@@ -60,8 +60,9 @@ def check(
         ),
     ] = None,
     tolerance: Annotated[
-        str, option("--tolerance", "PERCENT", "With --against: accepted relative difference.")
-    ] = "2 %",
+        str | None,
+        option("--tolerance", "PERCENT", "With --against DIR: accepted relative difference; 2 % by default."),
+    ] = None,
     root: Root = None,
     *,
     shard: ShardText = None,
@@ -72,7 +73,10 @@ def check(
     Runs only the points that they need and that the results folder does not contain yet.
     """
     options: RunOptions = context.obj
-    share = percent(tolerance, "--tolerance")
+    share = percent(tolerance or "2 %", "--tolerance")
+    if tolerance is not None and (against is None or is_there(against)):
+        message = "applies to a comparison with earlier results, not to bands"
+        raise InputError(Fault(message, "--tolerance", tolerance, "--against DIR as well"))
     if shard is not None:
         _check_shard(subjects or (), root, options, shard, junit, against, as_json=as_json, dry_run=dry_run)
         return

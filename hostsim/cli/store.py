@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -133,12 +134,15 @@ def prune(
     """
     options: RunOptions = context.obj
     from hostsim.campaign.run_option import quantity
-    from hostsim.campaign.stored_run import prunable, remove, runs_in, saved_runs
+    from hostsim.campaign.stored_run import prunable, remove, require_results, require_scenario, runs_in, saved_runs
 
-    folder = options.results
+    folder = require_results(options.results, "--results")
     runs = list(runs_in(folder))
+    if scenario is not None:
+        require_scenario(runs, scenario)
     needed = saved_runs(folder)
     is_asked = unusable or older_than is not None or scenario is not None or keep is not None
+    most = math.inf if keep is None else quantity(keep, "size", "--keep")
     chosen = (
         prunable(
             runs,
@@ -146,7 +150,7 @@ def prune(
             usable=usable,
             before=None if older_than is None else time.time() - older_than * _DAY_S,
             scenario=scenario,
-            most_bytes=None if keep is None else round(quantity(keep, "size", "--keep")),
+            most_bytes=None if keep is None else round(most),
         )
         if is_asked
         else []
@@ -161,6 +165,15 @@ def prune(
             "nothing is removed without --unusable, --older-than, --scenario or --keep; see hostsim prune --help",
             err=True,
         )
+    if sum(run.bytes for run in runs) - sum(run.bytes for run in chosen) > most:
+        stays = {
+            "of the installed version without --usable": not usable,
+            "of saved results without --saved": not saved,
+            "that are younger than --older-than": older_than is not None,
+            "of other scenarios than --scenario": scenario is not None,
+        }
+        words = ", ".join(which for which, applies in stays.items() if applies)
+        typer.echo(f"more than {keep} remains; runs that stay: {words}", err=True)
 
 
 def _rows(

@@ -73,13 +73,24 @@ def curve_spec(
         axes: names of axes and of their values, see `hostsim.results.figure.names_of`.
 
     Raises:
-        InputError: an unknown axis, measure, or value of the sweep.
+        InputError: an unknown axis, measure, or value of the sweep, or a value of an axis that is drawn.
     """
     series = (by,) if isinstance(by, str) else tuple(by)
     figure = FigureSpec(f"{y} against {x}", x, y, series, dict(at or {}), kind, right, axes=axes or {})
     require_figure(table, figure, is_asked=True)
     rows_at(table, figure.at)  # an unknown value is a fault
+    drawn = (x, *series)
+    raise_faults(
+        Fault("has all values as x or in by, and cannot have one", f"at {axis}", repr(value), _others(table, drawn))
+        for axis, value in figure.at.items()
+        if axis in drawn
+    )
     return figure
+
+
+def _others(table: pd.DataFrame, drawn: Sequence[str]) -> str:
+    others = [axis for axis in axes_of(table) if axis not in drawn]
+    return f"values of {', '.join(others)}" if others else "no value, as every axis is drawn"
 
 
 def require_axes(table: pd.DataFrame, names: Sequence[str], besides: Sequence[str] = ()) -> None:

@@ -22,3 +22,12 @@ def test_measurements_are_of_one_scenario(cli, tiny, tmp_path):
     done = cli("check", tiny, "--against", "measured.csv")
     assert done.exit_code == 2
     assert "measured.csv:2: metric: unknown metric" in done.stderr
+
+
+def test_a_tolerance_is_for_earlier_results(cli, tiny, tmp_path):
+    """Claims and measurements have bands, to which a tolerance would not apply."""
+    (tmp_path / "measured.csv").write_text("metric,value,interval\nrx_rate,5,0.5\n")
+    for against in ((), ("--against", "measured.csv")):
+        done = cli("check", tiny, "--quick", "--tolerance", "5 %", *against)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert "--tolerance: applies to a comparison with earlier results" in done.stderr

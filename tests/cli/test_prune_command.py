@@ -68,7 +68,27 @@ def test_stored_runs_are_found_by_parameters(stored: Path) -> None:
     assert len(hostsim.stored_runs({"receivers": [2, 3]}, scenario="t*", metrics=[])) == 2
     assert len(hostsim.stored_runs(metrics=[], all_versions=True)) == 8
     assert hostsim.stored_runs(scenario="other").empty
-    assert hostsim.stored_runs(results="nowhere").empty
+
+
+def test_an_unknown_folder_or_scenario_is_refused(stored: Path, cli: Cli) -> None:
+    """A table without rows would look like a folder without runs."""
+    for arguments, words in (
+        (("--results", "nowhere", "--usable", "--keep", "1 kB"), "--results: is not a folder; given 'nowhere'"),
+        (("--scenario", "tyni"), "--scenario: requested no stored run first; given 'tyni'"),
+    ):
+        found = cli("prune", *arguments)
+        assert (found.exit_code, found.stdout) == (2, "")
+        assert words in found.stderr
+    with pytest.raises(hostsim.InputError, match="results: is not a folder"):
+        hostsim.stored_runs(results="nowhere")
+
+
+def test_runs_that_keep_cannot_remove_are_explained(stored: Path, cli: Cli) -> None:
+    """Without --usable and --saved the installed version and saved results are larger than --keep."""
+    found = cli("prune", "--keep", "1 kB")
+    assert found.exit_code == 0
+    assert "more than 1 kB remains; runs that stay: of the installed version without --usable" in found.stderr
+    assert "remains" not in cli("prune", "--keep", "1 kB", "--usable", "--saved").stderr
 
 
 def test_an_unknown_parameter_or_measure_is_refused_with_the_nearest(stored: Path) -> None:
