@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from hostsim.campaign.run_option import LENGTH, OPTIONS, RESULTS, RunOptions, run_options
 from hostsim.engine.record import Scalar
-from hostsim.errors import InputError
+from hostsim.errors import Fault, InputError
 from hostsim.results.compare import Differences, read_baseline
 from hostsim.results.folder import read, rerun_command
 from hostsim.results.results import LazyRecords, Results
 from hostsim.results.verdicts import Verdicts
 from hostsim.scenario.load import load as load_file
 from hostsim.scenario.load import options_over, reload
-from hostsim.scenario.option_text import measures_of, option_texts
+from hostsim.scenario.option_text import measures_of, option_texts, require_mappings
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import require_shipped, select
 from hostsim.views.notebook.progress import NotebookProgress, is_notebook
@@ -261,6 +262,7 @@ def sides(
     """
     from hostsim.campaign.what_if import sides as load_sides
 
+    require_mappings(changes=changes, costs=costs, overrides=overrides, axes=axes)
     both, points = dict(overrides or {}), dict(axes or {})
     brought: Sequence[str | Path | PluginSpec] = plugins or ()
     if isinstance(scenario, Scenario):
@@ -332,6 +334,8 @@ def compare(after: Results, before: Results | str | Path, tolerance: float = 0.0
     """
     from hostsim.results.compare import compare as compare_tables
 
+    if isinstance(tolerance, bool) or not isinstance(tolerance, Real) or not tolerance >= 0:
+        raise InputError(Fault("is not a share", "tolerance", repr(tolerance), "a number from 0; 0.02 is 2 %"))
     seed, ensemble = int(after.provenance["seed"]), after.provenance.get("ensemble", "")
     then = read_baseline(before, after.scenario, quick=after.quick, seed=seed, ensemble=ensemble)
     return Differences(compare_tables(after.table, then.table, after.axes, tolerance))

@@ -267,6 +267,41 @@ def test_numbers_of_quantities_are_in_their_base_unit(tiny, found):
         hostsim.load(tiny, axes={"rate": "5000"})
 
 
+@pytest.mark.parametrize(
+    "values",
+    [np.array([1000, 2500]), np.array([1e3, 2.5e3]), pd.Series([1000, 2500]), [1000.0, np.float64(2500)], "1000, 2500"],
+    ids=["integers", "numbers", "series", "floats", "text"],
+)
+def test_values_of_an_axis_are_numbers_of_any_kind(values):
+    """A whole number is an integer for a setting that takes one."""
+    axis = hostsim.load("first-sweep", axes={"interrupts": values}).axes["interrupts"]
+    assert axis.steps == ((1000,), (2500,))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda tiny, _: hostsim.load(tiny, axes={"receivers": np.array([[1, 2]])}),
+            r"axes\['receivers'\]: is not a list",
+        ),
+        (lambda tiny, _: hostsim.load(tiny, axes={"receivers": None}), r"axes\['receivers'\]: is not a list of values"),
+        (lambda tiny, _: hostsim.load("first-sweep", axes={"interrupts": 1000.5}), "is not an integer; given 1000.5"),
+        (lambda tiny, _: hostsim.run(tiny, axes=["receivers"]), "^axes: is not a mapping; given"),
+        (lambda tiny, _: hostsim.run(tiny, overrides="a=b"), "^overrides: is not a mapping; given 'a=b'"),
+        (lambda tiny, _: hostsim.what_if(tiny, costs="a=b"), "^costs: is not a mapping"),
+        (lambda tiny, _: hostsim.run(None), "^scenario: is not a scenario; given NoneType None"),
+        (lambda tiny, _: hostsim.check(None), "^scenario: is not a scenario"),
+        (lambda _, found: hostsim.compare(found, found, tolerance="2 %"), "^tolerance: is not a share; given '2 %'"),
+        (lambda _, found: hostsim.compare(found, found, tolerance=-1), "^tolerance: is not a share; given -1"),
+    ],
+)
+def test_arguments_of_another_type_are_bad_input(tiny, found, call, said):
+    """They are told by name instead of with a traceback."""
+    with pytest.raises(hostsim.InputError, match=said):
+        call(tiny, found)
+
+
 def test_results_are_saved_opened_and_reported(found, tiny, tmp_path):
     """Opened results have everything that the run returned: records from the store, in order, with axes and flags."""
     files = found.save(tiny.parent / "results" / "tiny")

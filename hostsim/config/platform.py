@@ -94,8 +94,10 @@ class SettingSpec(Spec):
         Raises:
             ValueError: the value is not allowed.
         """
-        if isinstance(value, bool) or not isinstance(value, int | str):
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError("is neither a number nor text")
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
         if self.choices is not None:
             if str(value) not in self.choices:
                 raise ValueError("is not one of the choices")
@@ -103,7 +105,7 @@ class SettingSpec(Spec):
         if isinstance(self.default, str) and self.low is None:
             return str(value)
         try:
-            number = int(value)
+            number = int(str(value))
         except ValueError:
             raise ValueError("is not an integer") from None
         if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):

@@ -29,7 +29,7 @@ from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, hardware_in_place, range_faults
 from hostsim.scenario.expect.expectation import LoadTrial, Reader
 from hostsim.scenario.expect.figure import FigurePart
-from hostsim.scenario.option_text import option_texts, unit_reader, unsettable
+from hostsim.scenario.option_text import option_texts, require_axis_values, require_mappings, unit_reader, unsettable
 from hostsim.scenario.provenance import default_services, effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import PointResolver, Precision, RunSize, RunSpec, Scenario
@@ -68,6 +68,8 @@ def load(
     Raises:
         InputError: with all faults.
     """
+    require_mappings(overrides=overrides, axes=axes)
+    require_axis_values(axes or {})
     registry = registry_of(read_plugins(plugins))
     source = read_source(scenario)
     top = source.file.parent if root is None else require_root(Path(root), source.file)
@@ -97,6 +99,7 @@ def options_over(
     scenario: Scenario, overrides: Mapping[str, Any], axes: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The overrides and axes of a loaded scenario merged with others; later values replace earlier ones."""
+    require_mappings(overrides=overrides, axes=axes)
     paths = {name: axis.paths for name, axis in scenario.axes.items() if len(axis.paths) == 1}
     varied = {path for name in axes for path in paths.get(name, (name,))}
     kept = {path: text for path, text in scenario.overrides.items() if path not in varied}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from hostsim.config.effective_settings import vmx_table
@@ -24,6 +26,7 @@ from hostsim.scenario.expect.lookup import Lookup
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.schema import ScenarioFile
+from hostsim.scenario.source import plain_number
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.settings_file import FILE
 from hostsim.scenario.yaml.source_tree import SETTINGS, Place, Tree, dotted, keys
@@ -34,6 +37,8 @@ __all__ = [
     "measures_of",
     "option_texts",
     "parse_point",
+    "require_axis_values",
+    "require_mappings",
     "require_measures",
     "subject_names",
     "unit_reader",
@@ -53,7 +58,8 @@ def option_texts(
     """
     texts = {}
     for name, value in (values or {}).items():
-        is_number = any(isinstance(entry, Real) for entry in (value if isinstance(value, list | tuple) else [value]))
+        value = value.tolist() if hasattr(value, "tolist") else value  # of numpy or pandas
+        is_number = any(isinstance(entry, Real) for entry in (value if _is_list(value) else [value]))
         unit = unit_of(str(name)) if unit_of is not None and is_number else ""
         texts[str(name)] = _text(value, several, unit)
     return texts
@@ -98,11 +104,44 @@ def _at(tree: Tree, resolver: Resolver, path: str) -> Any:
 def _text(value: Any, several: str, unit: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if _is_list(value):
         return several.format(", ".join(_text(entry, several, unit) for entry in value))
     if isinstance(value, Real) and unit:
         return f"{float(value):.12g} {unit}"
-    return str(value)
+    return str(plain_number(value) if isinstance(value, Real) and math.isfinite(value) else value)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def require_mappings(**arguments: Any) -> None:
+    """Check that arguments of a call are mappings or None.
+
+    Raises:
+        InputError: with all that are not.
+    """
+    raise_faults(
+        Fault("is not a mapping", name, f"{value!r:.60}", 'values by name, such as {"receivers": [8, 16]}')
+        for name, value in arguments.items()
+        if value is not None and not isinstance(value, Mapping)
+    )
+
+
+def require_axis_values(axes: Mapping[str, Any]) -> None:
+    """Check that values of axes are text, numbers, or lists or one-dimensional arrays of these.
+
+    Raises:
+        InputError: with all that are not.
+    """
+    faults = []
+    for name, given in axes.items():
+        value = given.tolist() if hasattr(given, "tolist") else given
+        entries = value if _is_list(value) else [value]
+        if not all(isinstance(entry, str | Real | Path) or hasattr(entry, "dtype") for entry in entries):
+            allowed = "text, a number, or a list or one-dimensional array of these"
+            faults.append(Fault("is not a list of values", str(name), f"{given!r:.60}", allowed, file="--axis"))
+    raise_faults(faults)
 
 
 def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:

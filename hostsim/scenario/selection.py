@@ -60,10 +60,10 @@ def select(
                     )
                 )
         else:
-            if isinstance(subject, Mapping):
-                scenario = load_one(subject)
+            if isinstance(subject, Scenario):
+                scenario = subject
             else:
-                scenario = load_once(subject) if isinstance(subject, str | Path) else subject
+                scenario = load_once(subject) if isinstance(subject, str | Path) else load_one(subject)
             matches = [(scenario, _names(scenario))]
         for scenario, names in matches:
             if names:  # loaded scenarios may differ only in options

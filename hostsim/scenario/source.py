@@ -71,6 +71,9 @@ def read_source(scenario: str | Path | Mapping[str, Any] | Source) -> Source:
         return _without_file(
             Tree(text.tree, {path: Place(TEXT, line) for path, line in text.lines.items()}, TEXT), TEXT
         )
+    if not isinstance(scenario, str | Path):
+        allowed = "a name, a path, YAML text, a mapping with the keys of a file, or a loaded scenario"
+        raise InputError(Fault("is not a scenario", "scenario", f"{type(scenario).__name__} {scenario!r:.60}", allowed))
     file = find_scenario(scenario)
     return Source(file, Tree.of(file, display_name(file)), display_name(file))
 
@@ -80,6 +83,14 @@ def _without_file(tree: Tree, name: str) -> Source:
     written = tree.get(("scenario",))
     stem = written if isinstance(written, str) and _NAME.fullmatch(written) else "scenario"
     return Source(Path.cwd() / f"{stem}.yaml", tree, name)
+
+
+def plain_number(value: Real) -> int | float:
+    """A number of any library as Python's; a whole one is an integer, as in a file."""
+    if is_integer(value):
+        return int(value)  # type: ignore[call-overload,no-any-return]
+    number = float(value)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 class _Plain:
@@ -122,11 +133,8 @@ class _Plain:
             value = value.tolist()
         if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
             return tuple(self._value(entry, (*path, index)) for index, entry in enumerate(value))
-        if is_integer(value):
-            return int(value)
         if isinstance(value, Real) and math.isfinite(value):
-            number = float(value)
-            return int(number) if number.is_integer() and abs(number) < 2**53 else number
+            return plain_number(value)
         self._fault(
             "is not a value of a scenario", path, value, "text, a number, True, False, None, a list or a mapping"
         )
