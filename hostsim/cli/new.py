@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["new"]
 
 
+_SERVER, _NATIVE_SERVER = "xeon-8160", "xeon-6448y"
+"""Default servers; the NICs of the first have drivers only for ESXi."""
+
+
 @dataclass(frozen=True)
 class _Answers:
     """Choices for the scenario."""
@@ -35,13 +39,29 @@ class _Answers:
     vcpus: int
     traffic: tuple[str, ...]
 
+    @property
+    def is_native(self) -> bool:
+        """True for a platform without a hypervisor."""
+        return _is_native(self.platform)
+
+
+def _is_native(platform: str) -> bool:
+    from hostsim.scenario.shipped_data import shipped_parts
+    from hostsim.scenario.yaml.reader import read
+
+    file = shipped_parts("platforms").get(platform)
+    return file is not None and read(file, file.name).tree.get("hypervisor") is False
+
 
 def new(
     name: Annotated[str, typer.Argument(help="Name of the scenario, and of its file.")] = "my-host",
     platform: Annotated[
         str | None, option("--platform", "NAME", "Version of the hypervisor; esxi-7.0 by default.")
     ] = None,
-    hardware: Annotated[str | None, option("--hardware", "NAME", "Server; xeon-8160 by default.")] = None,
+    hardware: Annotated[
+        str | None,
+        option("--hardware", "NAME", f"Server; {_SERVER} by default, and {_NATIVE_SERVER} on a native host."),
+    ] = None,
     nic: Annotated[
         str | None,
         option("--nic", "MODEL", "Model of its NICs; by default the server's own NICs. Also writes a hardware file."),
@@ -70,10 +90,12 @@ def new(
         return typer.prompt(question, default=default, err=True)
 
     kinds = traffic or str(settled(None, f"Traffic ({', '.join(shipped_parts('traffic'))})", "transactions")).split()
+    platform = str(settled(platform, "Version of the hypervisor", "esxi-7.0"))
+    server = _NATIVE_SERVER if _is_native(platform) else _SERVER
     answers = _Answers(
         name,
-        settled(platform, "Version of the hypervisor", "esxi-7.0"),
-        settled(hardware, f"Server ({', '.join(shipped_parts('hardware'))})", "xeon-8160"),
+        platform,
+        settled(hardware, f"Server ({', '.join(shipped_parts('hardware'))})", server),
         settled(nic, "Model of its NICs (hostsim list nics; empty for the server's own)", ""),
         settled(guest, f"Guest ({', '.join(shipped_parts('guests'))})", "rhel8"),
         int(settled(vms, "VMs of each group", 1)),
@@ -152,7 +174,7 @@ def _scenario(answers: _Answers, hardware: str) -> str:
         for group in spec.groups:
             groups[group] = max(groups.get(group, 1), _vnics(spec))
     groups = groups or {"neighbour": 1}
-    switches = max(groups.values())
+    switches, is_native = max(groups.values()), answers.is_native
     lines = [
         f"# yaml-language-server: $schema={SCHEMA_FILE}",
         f"# Run it:                 hostsim run {answers.name}.yaml --quick",
@@ -161,7 +183,7 @@ def _scenario(answers: _Answers, hardware: str) -> str:
         "question: What does each VM achieve, and how much CPU does it cost the host?",
         f"platform: {answers.platform}   # version of the hypervisor: hostsim list platforms",
         f"hardware: {hardware}   # server: hostsim list hardware, hostsim show NAME --copy",
-        "# host: {advanced: {Net.CoalesceScheme: rbc}}   # advanced settings by their names",
+        *([] if is_native else ["# host: {advanced: {Net.CoalesceScheme: rbc}}   # advanced settings by their names"]),
         "network:",
         *(f"  vSwitch{index}: {{uplinks: [vmnic{index}]}}" for index in range(switches)),
         "vms:",
@@ -174,7 +196,7 @@ def _scenario(answers: _Answers, hardware: str) -> str:
             f"    guest: {answers.guest}   # hostsim list guests",
             f"    vcpus: {answers.vcpus}",
             f"    networks: [{names}]",
-            "    # vmx: {ethernet0.coalescingScheme: disabled}   # keys of a .vmx file",
+            *([] if is_native else ["    # vmx: {ethernet0.coalescingScheme: disabled}   # keys of a .vmx file"]),
         ]
     lines.append("traffic:   # hostsim list traffic, hostsim show KIND")
     for kind, text, _ in entries:
@@ -183,11 +205,13 @@ def _scenario(answers: _Answers, hardware: str) -> str:
             *(f"    {line}" for line in text.splitlines()),
         ]
     varied = next(iter(groups))
+    # a native host runs one kernel, so the number of its processors varies instead of the number of VMs
+    key, label, least = ("vcpus", "Processors", answers.vcpus) if is_native else ("count", "VMs", answers.vms)
     lines += [
         "run: {length: 1 s, replications: 5, quick: {length: 300 ms, replications: 3}}",
         "",
         "sweep:",
-        f"  {varied}: {{set: vms.{varied}.count, label: VMs of {varied}, values: [{answers.vms}, {2 * answers.vms}]}}",
+        f"  {varied}: {{set: vms.{varied}.{key}, label: {label} of {varied}, values: [{least}, {2 * least}]}}",
         "",
         "figures:   # hostsim metrics",
         f"  cpu: {{x: {varied}, y: host_cpu}}",
@@ -197,7 +221,7 @@ def _scenario(answers: _Answers, hardware: str) -> str:
         ),
         "",
         "# expect:   # pass criteria for hostsim check",
-        f"#   - {{name: room for more, metric: host_cpu, at: {{{varied}: {answers.vms}}}, between: [0, 80 %]}}",
+        f"#   - {{name: room for more, metric: host_cpu, at: {{{varied}: {least}}}, between: [0, 80 %]}}",
         "",
     ]
     return "\n".join(lines)

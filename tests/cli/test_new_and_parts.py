@@ -119,6 +119,18 @@ def test_new_writes_a_scenario_that_runs(cli, tmp_path, monkeypatch):
     assert "response_time_p95" in done.stdout
 
 
+def test_new_writes_a_native_host_that_runs(cli, tmp_path, monkeypatch):
+    """On a server with drivers of Linux; its one kernel has a sweep of its processors."""
+    monkeypatch.chdir(tmp_path)
+    done = cli("new", "mine", "--platform", "native")
+    assert done.exit_code == 0, done.stderr
+    scenario = load("mine.yaml")
+    assert [axis.paths for axis in scenario.axes.values()] == [("vms.db.vcpus",)]
+    done = cli("run", "mine.yaml", "--quick", "--set", "run.length=20 ms", "--replications", "1", "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert cli("new", "two", "--platform", "native", "--vms", "2").exit_code == 2
+
+
 def test_new_refuses_parts_that_do_not_go_together_and_writes_nothing(cli, tmp_path, monkeypatch):
     """All unknown names at once; a NIC without a driver on the platform by the file that would have been written."""
     monkeypatch.chdir(tmp_path)
