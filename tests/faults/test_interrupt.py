@@ -39,13 +39,14 @@ sys.addaudithook(_hear)
 """
 """Ctrl-C to the whole group, as from a terminal, when a command begins to import a module; prints the processor time so far."""
 DEAF = """
-import signal, sys
+import os, signal, sys
 import hostsim.__main__ as entry, hostsim.cli.app as cli, hostsim.cli.status as interrupt
 interrupt.GRACE_S = float(sys.argv[1])
 def deaf(**_):
     while True:
         try:
-            print(signal.getitimer(signal.ITIMER_PROF)[0], flush=True)
+            # unbuffered: an interrupt within a flush would print the line again
+            os.write(1, f"{signal.getitimer(signal.ITIMER_PROF)[0]}\\n".encode())
             while True:
                 pass
         except KeyboardInterrupt:
