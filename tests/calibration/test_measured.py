@@ -54,6 +54,8 @@ def test_a_number_is_in_the_unit_that_tables_have(scenario: Scenario) -> None:
     [
         ("", ["measured.csv: is empty"]),
         (HEADER, ["measured.csv: contains no measurements"]),
+        ("Metric,Value,interval\nhost_cpu,1,1\n", [":1: unknown column; given 'Metric'", "mean 'metric'"]),
+        (f"{HEADER}1,,host_cpu,1.5,0.2\n", [":2: rate: is empty; allowed: a value of the axis"]),
         ("receivrs,metric,value,interval\n1,host_cpu,1,1\n", [":1: unknown column", "'receivrs'", "mean 'receivers'"]),
         (
             '"(PDH-CSV 4.0) (UTC)(0)"' + ',"Util"' * 9000 + "\n",

@@ -65,7 +65,7 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
         columns = [column.strip() for column in reader.fieldnames or ()]
         if not columns:
             raise InputError(Fault("is empty", file=name, allowed="a line of columns, and a row for each measurement"))
-        if not set(columns) & set(_COLUMNS):
+        if not {column.lower() for column in columns} & set(_COLUMNS):
             other_format = format_of(text) or "another table"
             given, allowed = ascii(columns[0][:40]), "columns for axes of the scenario, metric, value and interval"
             raise InputError(
@@ -163,6 +163,11 @@ def _measured(row: Mapping[str, Any], scenario: Scenario, place: Place) -> Expec
     """A row. Its keys are the known columns, and None for excess values."""
     if None in row or None in row.values():
         raise InputError(Fault("has a different number of values than columns", file=place.file, line=place.line))
+    raise_faults(
+        Fault("is empty", axis, allowed="a value of the axis", file=place.file, line=place.line)
+        for axis in scenario.axes
+        if axis in row and not row[axis].strip()
+    )
     written: dict[str, Scalar] = {column: _scalar(text) for column, text in row.items()}
     metric, at = _point(
         str(written["metric"]), {axis: written[axis] for axis in scenario.axes if axis in written}, scenario, place
