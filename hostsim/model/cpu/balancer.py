@@ -75,7 +75,7 @@ class Balancer:
         for node in self._scheduler.nodes:
             if node.waiting.value:
                 self._spread(node, loads, waiting, now)
-                self._even_out(node, now)
+                self.moves += self._scheduler.even_out(node, now, self._period)
 
     def _spread(self, node: Node, loads: Sequence[float], waiting: dict[World, float], now: int) -> None:
         """Migrate a waiting system world, if the policy chooses one."""
@@ -85,30 +85,5 @@ class Balancer:
             source, position, target = move
             self._move(node.pcpus[source].systems[position], node.pcpus[source], node.pcpus[target], now)
 
-    def _even_out(self, node: Node, now: int) -> None:
-        """Replace vCPUs with too much time by waiting ones with too little.
-
-        Receive contexts with a steady load may run at every check, so that a vCPU in the time between is also
-        considered.
-        """
-        policy = self._scheduler.policy
-        waiting = [(world, pcpu) for pcpu in node.pcpus for world in pcpu.vcpus]
-        holding: list[Pcpu] = []
-        running: list[World] = []
-        for pcpu in node.pcpus:
-            world = pcpu.running
-            if world is not None and not world.system:
-                holding.append(pcpu)
-                running.append(world)
-            elif world is not None and pcpu.vcpus:
-                first = policy.first_vcpu(pcpu, now)
-                if first.last is pcpu and now - first.yielded_at < self._period:
-                    holding.append(pcpu)
-                    running.append(first)
-        for behind, ahead in policy.swaps([world for world, _ in waiting], running):
-            self._move(*waiting[behind], holding[ahead], now)
-
     def _move(self, world: World, source: Pcpu, target: Pcpu, now: int) -> None:
-        if source.withdraw(world, now):  # else an earlier move has let it run
-            self._scheduler.place(world, target, now)
-            self.moves += source is not target
+        self.moves += self._scheduler.move(world, source, target, now)

@@ -14,7 +14,7 @@ once costs no event.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Final
 
@@ -876,8 +876,15 @@ class Skew:
 class Gang:
     """The gang of an SMP VM: its co-scheduled vCPUs."""
 
-    def __init__(self, clock: Clock, vcpus: Sequence[World], policy: SchedulerPolicy, period: int) -> None:
-        self._policy, self._period = policy, period
+    def __init__(
+        self,
+        clock: Clock,
+        vcpus: Sequence[World],
+        policy: SchedulerPolicy,
+        period: int,
+        advance: Callable[[Node, int], None],
+    ) -> None:
+        self._policy, self._period, self._advance = policy, period, advance
         self._timer = Timer(clock, self._check)
         self._skews = [Skew(self, vcpu) for vcpu in vcpus]
         for skew in self._skews:
@@ -905,6 +912,10 @@ class Gang:
                     _start(world, now)
             elif world.state is not _SLEEPING and world.state is not _LIMITED and self._policy.costops(lead):
                 _stop(world, now)
+        if any(skew.world.state is _COSTOPPED for skew in self._skews):
+            # their siblings that wait hold them back, until the next turn on a busy PCPU, or to the balancer's next check
+            for node in dict.fromkeys(skew.world.node for skew in wanting if skew.world.state is _READY):
+                self._advance(node, now)
         if any(skew.world.state in (_READY, _COSTOPPED) for skew in self._skews):
             self.watch(now)
 

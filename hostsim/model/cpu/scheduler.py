@@ -225,7 +225,7 @@ class Scheduler:
 
     def coschedule(self, vcpus: Sequence[World]) -> None:
         """Co-schedule the vCPUs of an SMP VM (`hostsim.model.cpu.pcpu`)."""
-        Gang(self.clock, vcpus, self.policy, self._settings.cosched_period)
+        Gang(self.clock, vcpus, self.policy, self._settings.cosched_period, self._advance)
 
     def rehome(self, worlds: Sequence[World], node: Node, now: int) -> None:
         """Migrate worlds to another home node.
@@ -302,6 +302,51 @@ class Scheduler:
             pcpu.preempt(world, now, 0 if pcpu is source else self._ipi)
         else:
             pcpu.node.enqueue(pcpu, world, now)
+
+    def move(self, world: World, source: Pcpu, target: Pcpu, now: int) -> int:
+        """Move a waiting world to another PCPU; returns 1 if it has moved, and 0 if an earlier move has let it run."""
+        if not source.withdraw(world, now):
+            return 0
+        self.place(world, target, now)
+        return int(source is not target)
+
+    def even_out(self, node: Node, now: int, recent: int) -> int:
+        """Replace vCPUs with too much time by waiting ones with too little; all are charged.
+
+        Receive contexts with a steady load may run at every check, so that a vCPU in the time between is also
+        considered.
+
+        Args:
+            node: node of the vCPUs.
+            now: current time.
+            recent: time since its preemption for which a vCPU that runs next counts as running.
+
+        Returns:
+            Number of vCPUs that moved to another PCPU.
+        """
+        waiting = [(world, pcpu) for pcpu in node.pcpus for world in pcpu.vcpus]
+        holding: list[Pcpu] = []
+        running: list[World] = []
+        for pcpu in node.pcpus:
+            world = pcpu.running
+            if world is not None and not world.system:
+                holding.append(pcpu)
+                running.append(world)
+            elif world is not None and pcpu.vcpus:
+                first = self.policy.first_vcpu(pcpu, now)
+                if first.last is pcpu and now - first.yielded_at < recent:
+                    holding.append(pcpu)
+                    running.append(first)
+        moves = 0
+        for behind, ahead in self.policy.swaps([world for world, _ in waiting], running):
+            moves += self.move(*waiting[behind], holding[ahead], now)
+        return moves
+
+    def _advance(self, node: Node, now: int) -> None:
+        """Even out the vCPUs of a node on which some wait and hold back their siblings."""
+        for pcpu in node.pcpus:
+            pcpu.charge(now)
+        self.even_out(node, now, 0)
 
     def _preempts(self, world: World, running: World, pcpu: Pcpu, now: int) -> bool:
         """True if the world preempts the running vCPU.
