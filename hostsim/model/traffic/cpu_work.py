@@ -27,7 +27,7 @@ class CpuWork:
         draw: returns a given number of lengths in picoseconds, from the guest's random stream.
         batch: number of bursts in each arrival.
         together: largest number of bursts served together, in the time of one.
-        waiting: largest number of waiting bursts.
+        waiting: largest number of waiting bursts, beside those in service.
     """
 
     def __init__(
@@ -41,8 +41,9 @@ class CpuWork:
         waiting: int,
     ) -> None:
         self.flow, self._arrivals, self._draw = flow, arrivals, draw
-        self._batch, self._together = batch, together
+        self._batch, self._together, self._waiting = batch, together, waiting
         self.ring: Ring[Flow] = Ring(waiting)
+        self._is_idle = True
         self._lengths: list[int] = []
         self._in_service: list[Train[Flow]] = []
 
@@ -53,6 +54,8 @@ class CpuWork:
     def settle(self, now: int) -> None:
         """Admit the bursts that arrived by ``now``, and drop those that do not fit."""
         ring, flow = self.ring, self.flow
+        # the first bursts that reach an idle vCPU go into service
+        ring.capacity = self._waiting + self._together if self._is_idle else self._waiting
         for train in self._arrivals.collect(now, flow):
             if self._batch > 1:
                 timestamps = [arrived for arrived in train.arrival_times() for _ in range(self._batch)]
@@ -65,6 +68,7 @@ class CpuWork:
         """Start the oldest waiting burst; returns its length in picoseconds, or None."""
         self.settle(now)
         self._in_service = self.ring.take(self._together, now)
+        self._is_idle = not self._in_service
         if not self._in_service:
             return None
         if not self._lengths:
