@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hostsim
 from hostsim.engine.record import RunRecord, Series
 from hostsim.errors import InputError
+from hostsim.results.curve import over_time
+from hostsim.results.figure import FigureSpec
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.subject import of_subject_name, parsed, part_names, parted
 from tests.scenario.small_scenario import load_text
@@ -75,3 +78,21 @@ def test_a_figure_against_time_has_a_point_for_each_part(tmp_path: Path, monkeyp
         results.curve(x="receivers", y="delivered", parts=4)
     with pytest.raises(InputError, match=r"cannot divide runs into parts; given 0; allowed: 2 to 64"):
         results.curve(x="time", y="delivered")
+
+
+def test_parts_of_a_lengthened_run_are_not_those_of_the_others() -> None:
+    """A precision target has lengthened one of three replications: its parts are at other times, so it is left out."""
+    table = pd.DataFrame(
+        {
+            "scenario": "s",
+            "point": "p",
+            "replication": [0, 1, 2],
+            "seed": 1,
+            "rx_rate": 10.0,
+            "length_s": [1.0, 1.0, 1.25],
+            "error": "",
+            **{name: [10.0, 12.0, 99.0] for name in part_names("rx_rate", 2)},
+        }
+    )
+    rows, _ = over_time(table, FigureSpec("f", "time", "rx_rate", parts=2))
+    assert rows.groupby("time")["rx_rate"].apply(list).to_dict() == {"0.25 s": [10.0, 12.0], "0.75 s": [10.0, 12.0]}
