@@ -10,7 +10,8 @@ import hostsim
 
 
 @pytest.mark.parametrize(
-    ("batch", "waiting", "loss", "time_ms"), [(4, 3, 0.0, 2.5), (4, 1, 50.0, 1.5), (2, 1, 0.0, 1.5), (4, 1000, 0.0, 2.5)]
+    ("batch", "waiting", "loss", "time_ms"),
+    [(4, 3, 0.0, 2.5), (4, 1, 50.0, 1.5), (2, 1, 0.0, 1.5), (4, 1000, 0.0, 2.5)],
 )
 def test_the_first_burst_of_an_idle_vm_does_not_wait(
     tmp_path: Path, batch: int, waiting: int, loss: float, time_ms: float

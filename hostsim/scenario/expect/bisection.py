@@ -433,10 +433,10 @@ class Bisection:
         first, last = (find.start, find.stop) if find.largest else (find.stop, find.start)
         near = state.near[-1].value
         if near == last:
-            note = f"holds at every {find.axis} from {find.start} to {find.stop}; the threshold lies beyond"
+            note = f"holds at {find.axis} = {last}, and at all other values that were tried from {find.start} to {find.stop}"
             return (last, Bound.AT_LEAST, note) if find.largest else (last + 1, Bound.LESS_THAN, note)
         if not find.start <= near <= find.stop:
-            note = f"holds nowhere from {find.start} to {find.stop}, not even at {find.axis} = {first}"
+            note = f"does not hold at {find.axis} = {first}, nor at any other value that was tried from {find.start} to {find.stop}"
             return (first, Bound.LESS_THAN, note) if find.largest else (first + 1, Bound.AT_LEAST, note)
         return near, None, ""
 

@@ -215,8 +215,12 @@ def test_a_threshold_outside_the_bracket_is_said_to_be() -> None:
     nowhere, _ = run(search, lambda task: LIMIT, random.Random(1))
     assert (everywhere.values, nowhere.values) == ((8.0,), (1.0,))
     assert (everywhere.bounds, nowhere.bounds) == ({0: Bound.AT_LEAST}, {0: Bound.LESS_THAN})
-    assert everywhere.notes == ("replication 0: holds at every receivers from 1 to 8; the threshold lies beyond",)
-    assert nowhere.notes == ("replication 0: holds nowhere from 1 to 8, not even at receivers = 1",)
+    assert everywhere.notes == (
+        "replication 0: holds at receivers = 8, and at all other values that were tried from 1 to 8",
+    )
+    assert nowhere.notes == (
+        "replication 0: does not hold at receivers = 1, nor at any other value that was tried from 1 to 8",
+    )
     assert [case["receivers"] for case in (*everywhere.points, *nowhere.points)] == [8, 1]
 
 
