@@ -72,6 +72,7 @@ cumulative unless marked as a level or fixed:
 ``nic.tx_dropped``                 packets dropped as its transmit queue was full
 ``nic.rx_wire_ps``                 time that received frames took on the wire, or on the slot if that is slower
 ``nic.tx_wire_ps``                 time that sent frames took on the wire, or on the slot if that is slower
+``nic.in_slot``                    fixed: 1 if the slot is slower than the wire (if that is so for a NIC of the host)
 ``slot.frames``                    frames that the switch inside a NIC forwarded (if functions send to each other)
 ``slot.out_ps``, ``slot.in_ps``    time these and other frames took on the NIC's slot, out of memory and into memory
 ``local.came``                     packets from other VMs of the host for a vNIC (if VMs send to each other)

@@ -101,10 +101,13 @@ def register_probes(host: Host) -> None:
     )
     _watch_ports(host, index_of)
     _watch_transmits(host, of_kind["networld"])
+    specs = [host.spec.hardware.nics[nic.name] for nic in nics]
+    in_slot = [int(spec.rate < spec.line_rate) for spec in specs]
     probe.watch(
         "nic",
         [nic.name for nic in nics],
-        {
+        ({"in_slot": in_slot} if any(in_slot) else {})
+        | {
             "rx_frames": lambda _: [sum(queue.ring.taken for queue in nic.queues) for nic in nics],
             "rx_octets": lambda _: [nic.rx_octets for nic in nics],
             "rx_dropped": lambda _: [sum(queue.ring.dropped for queue in nic.queues) for nic in nics],

@@ -76,7 +76,7 @@ class Bottleneck:
     """Bottleneck of a run or of one of its subjects, with its reason and remedy."""
 
     resource: str
-    """The limit: ``wire``, a direction of a link; ``memory`` or ``node``, the channels or the PCPUs of a NUMA node; ``context``, a world that needs
+    """The limit: ``wire``, a direction of a link; ``slot``, the PCI Express slot of a NIC; ``memory`` or ``node``, the channels or the PCPUs of a NUMA node; ``context``, a world that needs
     all of a PCPU; ``ring``, ``socket`` or ``list``, a queue that is too short for bursts; ``forwarding``, a guest that
     refuses packets to forward; ``shaping``, traffic shaping or Network I/O Control that drops packets or holds them back; the largest stage of a round trip (``coalescing``, ``moderation``, ``delay``,
     ``service``, ...); ``window`` of TCP connections; ``users``, their number; ``load``, the offered load; ``none``
@@ -756,11 +756,17 @@ class _Path:
 
     def _wire(self, name: str, share: float, before: str = "") -> Bottleneck:
         share = dict(self._wires()).get(name, share)
-        reason = f"The wire {name} is busy for {share:.3g} % of the time."
-        relief = "a faster link, or a second uplink"
-        return Bottleneck(
-            "wire", name, share, reason=f"{before}. {reason}" if before else reason, relief=_relief(relief)
-        )
+        nic = name.partition(" ")[0]
+        if dict(zip(self._entities("nic.in_slot"), self._last("nic.in_slot"), strict=True)).get(nic):
+            what, reason = (
+                "slot",
+                f"The slot of {nic}, which is slower than its wire, is busy for {share:.3g} % of the time.",
+            )
+            relief = "more lanes or a later PCI Express"
+        else:
+            what, reason = "wire", f"The wire {name} is busy for {share:.3g} % of the time."
+            relief = "a faster link, or a second uplink"
+        return Bottleneck(what, name, share, reason=f"{before}. {reason}" if before else reason, relief=_relief(relief))
 
     def _node(self, world: _World, before: str = "") -> Bottleneck:
         name = f"node{world.node}"

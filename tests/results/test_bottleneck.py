@@ -405,3 +405,25 @@ def test_a_host_that_only_sends_is_limited_by_its_load_or_by_the_wire(
     found = bottleneck(run_alone(tmp_path, "mtu: 1500", 1, stream))
     assert str(found) == expected
     assert found.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(("lanes", "expected"), [(1, "slot vmnic0 receive"), (16, "context ")])
+def test_a_slot_that_is_slower_than_its_wire_is_named(tmp_path: Path, lanes: int, expected: str) -> None:
+    """A lane of PCI Express 3 carries 7 of 100 Gbit/s: a faster link would not help."""
+    path = tmp_path / "slot.yaml"
+    path.write_text(f"""
+scenario: slot
+question: What limits it?
+platform: esxi-7.0
+hardware:
+  hardware: own
+  cpu: {{model: any, family: skylake-sp, sockets: 1, cores: 8, threads: 1, clock: 2.5 GHz}}
+  nics: {{vmnic0: {{model: ConnectX-5, pcie: {{generation: 3, lanes: {lanes}}}}}}}
+network: {{vSwitch0: {{uplinks: vmnic0}}}}
+vms: {{a: {{guest: rhel8, vcpus: 4, networks: vSwitch0}}}}
+traffic: {{up: {{kind: tcp_stream, to: a, direction: receive, window: 256 KiB, streams: 8, delay: 20 us}}}}
+run: {{length: 30 ms, replications: 1}}
+""")
+    found = bottleneck(hostsim.run(path, jobs=1, results=tmp_path / "results").record())
+    assert str(found).startswith(expected)
+    assert ("faster link" in found.relief) is False
