@@ -50,7 +50,18 @@ def unpacked(runs: Iterable[tuple[str, Packed]], heads: Sequence[str], numbers: 
 
 _LEVELS = frozenset(
     {
-        *("capacity", "context", "in_flight", "in_service", "inside", "inside_copies", "nic", "node", "ring_capacity"),
+        *(
+            "capacity",
+            "context",
+            "in_flight",
+            "in_service",
+            "in_slot",
+            "inside",
+            "inside_copies",
+            "nic",
+            "node",
+            "ring_capacity",
+        ),
         *("groups", "receivers", "ring_inside", "split_capacity", "split_inside", "unread", "users", "vcpu"),
         *("allowed", "connections", "window"),
     }
