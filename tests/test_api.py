@@ -297,7 +297,7 @@ def test_values_of_an_axis_are_numbers_of_any_kind(values):
     ],
 )
 def test_arguments_of_another_type_are_bad_input(tiny, found, call, said):
-    """They are told by name instead of with a traceback."""
+    """The error names the argument; no traceback comes from inside."""
     with pytest.raises(hostsim.InputError, match=said):
         call(tiny, found)
 

@@ -253,7 +253,7 @@ def stored_runs(
         ``attrs["parameters"]``. Unreadable files are left out.
 
     Raises:
-        InputError: there is no such folder, no stored run has such a parameter, or a measure is unknown.
+        InputError: the folder does not exist, no stored run has such a parameter, or a measure is unknown.
     """
     parameters = dict(where or {})
     names = _metrics(metrics)

@@ -79,7 +79,9 @@ _IMPORTS = 8 << 20
 
 @functools.cache
 def _needed_bytes() -> int:
-    """Memory that ``RLIMIT_DATA`` counts, of this process before its first run."""
+    """Memory that ``RLIMIT_DATA`` counts, of this process before its first run; 0 if the system does not state it."""
+    if not Path("/proc/self/status").exists():
+        return 0
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     return (int(status.partition("VmData:")[2].split()[0]) << 10) + _IMPORTS
 

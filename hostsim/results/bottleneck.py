@@ -758,15 +758,14 @@ class _Path:
         share = dict(self._wires()).get(name, share)
         nic = name.partition(" ")[0]
         if dict(zip(self._entities("nic.in_slot"), self._last("nic.in_slot"), strict=True)).get(nic):
-            what, reason = (
-                "slot",
-                f"The slot of {nic}, which is slower than its wire, is busy for {share:.3g} % of the time.",
-            )
+            resource, what = "slot", f"slot of {nic}, which is slower than its wire,"
             relief = "more lanes or a later PCI Express"
         else:
-            what, reason = "wire", f"The wire {name} is busy for {share:.3g} % of the time."
-            relief = "a faster link, or a second uplink"
-        return Bottleneck(what, name, share, reason=f"{before}. {reason}" if before else reason, relief=_relief(relief))
+            resource, what, relief = "wire", f"wire {name}", "a faster link, or a second uplink"
+        reason = f"The {what} is busy for {share:.3g} % of the time."
+        return Bottleneck(
+            resource, name, share, reason=f"{before}. {reason}" if before else reason, relief=_relief(relief)
+        )
 
     def _node(self, world: _World, before: str = "") -> Bottleneck:
         name = f"node{world.node}"
@@ -939,12 +938,11 @@ class _Path:
         spread = spread if spread[0] else ("", "")
         until = "" if whole or not name else f" until {name} is full"
         carried = f"{rate:,.0f} {unit} a second"
-        offered = f"All offered traffic is carried, including {carried} of {flow.name}"
-        if (
-            whole and not flow.offered and flow.packets == 0 < flow.out
-        ):  # a sender that misses ticks of its timer offers less
+        if not whole:
+            offered = f"All offered traffic is carried, including {carried} of {flow.name}"
+        elif flow in self._senders:  # it offers less if its process misses ticks of its timer
             offered = f"{flow.name} sends {carried}"
-        elif whole:
+        else:
             offered = f"All offered traffic of {flow.name} is carried, {carried}"
         reason = f"{offered}; {fullest}{spread[0]}.{self._longest_wait(flow)}"
         return Bottleneck(

@@ -66,10 +66,8 @@ def read_baseline(
         baseline, where = before, ""
     else:
         baseline, where = read(baseline_folder(before, scenario)), str(before)
-    option, digests = (
-        "--against" if where else "",
-        [words.rpartition(" ")[2] for words in (baseline.provenance.get("ensemble", ""), ensemble)],
-    )
+    option = "--against" if where else ""
+    digests = [words.rpartition(" ")[2] for words in (baseline.provenance.get("ensemble", ""), ensemble)]
     faults = [
         Fault(f"the earlier run has another {name}", option, then, now, file=where)
         for name, then, now in (

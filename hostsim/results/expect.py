@@ -563,7 +563,7 @@ class FindPart(FormPart):
     length: PositiveDuration | None = None
     """Shortest length of the runs that decide the threshold, for a metric that becomes level slowly near its limit; by
     default ``run.length``, or ``run.quick.length`` with ``--quick``. ``run.length`` and
-    ``run.quick.length`` of ``--set`` have priority. A calibration uses it on the host of each step, not for derivatives.
+    ``run.quick.length`` of ``--set`` have priority. The calibration to published claims uses it on the host of each step; other calibrations do not.
     """
 
     @model_validator(mode="after")

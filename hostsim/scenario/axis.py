@@ -24,7 +24,7 @@ _RANGE = re.compile(r"(?P<start>-?\d+)\s*\.\.\s*(?P<stop>-?\d+)(?:\s*:\s*(?P<ste
 _HALF_RANGE = re.compile(r"\d\s*\.\.|\.\.\s*\d")
 _ALLOWED_RANGE = (
     "start..stop:step with start not above stop, a step above 0, "
-    f"at most {MOST_VALUES} values; a unit stands once, at the end: 5..20:5 kpps"
+    f"at most {MOST_VALUES} values, and the unit once, at the end: 5..20:5 kpps"
 )
 
 

@@ -285,7 +285,7 @@ def test_two_results_stand_side_by_side_with_their_differences(browser, compared
 
 
 def test_a_line_connects_points_across_values_of_the_other_results(browser, folder):
-    """Values that only one of the two results has are no gaps; their heads carry no unit, as the cells do."""
+    """A line has no gap at a value that only one of the two results has; headings have no unit, as cells have it."""
     made = table()
     made = made[made["receivers"] == 1]
     values = [f"{count} kpps" for _ in range(len(made)) for count in range(1, 6)]

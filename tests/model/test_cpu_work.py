@@ -1,4 +1,4 @@
-"""CPU work of a guest: what waits, and what is dropped."""
+"""CPU work of a guest: waiting and dropped bursts."""
 
 from __future__ import annotations
 

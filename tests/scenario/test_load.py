@@ -654,12 +654,12 @@ def test_axes_can_be_given_anew_or_added(tmp_path: Path) -> None:
         (
             {"receivers": "3..1"},
             ("--axis: receivers: is not a range; given '3..1'; "
-            "allowed: start..stop:step with start not above stop, a step above 0, at most 100000 values; a unit stands once, at the end: 5..20:5 kpps"),
+            "allowed: start..stop:step with start not above stop, a step above 0, at most 100000 values, and the unit once, at the end: 5..20:5 kpps"),
         ),
         (
             {"receivers": "1,2.."},
             ("--axis: receivers: is not a range; given '2..'; "
-            "allowed: start..stop:step with start not above stop, a step above 0, at most 100000 values; a unit stands once, at the end: 5..20:5 kpps"),
+            "allowed: start..stop:step with start not above stop, a step above 0, at most 100000 values, and the unit once, at the end: 5..20:5 kpps"),
         ),
         (
             {"receivers": "1,,2"},

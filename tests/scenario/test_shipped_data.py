@@ -377,7 +377,7 @@ def test_another_name_of_what_is_there_leads_to_it(old: str, new: str, nearest: 
 
 @pytest.mark.parametrize(("given", "nearest"), [("tyers.yaml", "tiers.yaml"), ("nofile.yaml", "")])
 def test_a_missing_file_has_a_similar_name_by_its_stem(tmp_path, monkeypatch, given, nearest):
-    """A common suffix is no similarity."""
+    """Files with the same suffix only are not similar."""
     monkeypatch.chdir(tmp_path)
     Path("tiers.yaml").touch()
     with pytest.raises(InputError, match="file not found") as caught:

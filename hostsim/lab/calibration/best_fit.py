@@ -266,19 +266,9 @@ class BestFit:
             steps: largest number of steps.
         """
         noise = self._noise(start)
-        return self.descend(start, self._derivatives(start, self._effects(start), noise), noise, steps=steps)
-
-    def descend(self, start: FloatArray, jacobian: FloatArray, noise: FloatArray, *, steps: int = 8) -> Fitted:
-        """The steps of a fit, from derivatives that are known.
-
-        Args:
-            start: initial variables.
-            jacobian: derivatives of the claims with respect to the variables at this host or near it.
-            noise: standard deviation of the claims from run to run.
-            steps: largest number of steps.
-        """
         at = self._step(start)
         self._report_step(at)
+        jacobian = self._derivatives(at.variables, self._effects(start), noise)
         accepted, width = [at], WIDTH
         for _ in range(steps):
             step = self._step(at.variables + self._move(jacobian, at, width))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import fsum
 
-from hostsim.model.cpu.pcpu import Node, Pcpu, World, WorldState, ready_times
+from hostsim.model.cpu.pcpu import Node, World, WorldState, ready_times
 from hostsim.model.cpu.scheduler import Scheduler
 
 __all__ = ["Balancer"]
@@ -83,7 +83,5 @@ class Balancer:
         move = self._scheduler.policy.spread([loads[pcpu.index] for pcpu in node.pcpus], members)
         if move is not None:
             source, position, target = move
-            self._move(node.pcpus[source].systems[position], node.pcpus[source], node.pcpus[target], now)
-
-    def _move(self, world: World, source: Pcpu, target: Pcpu, now: int) -> None:
-        self.moves += self._scheduler.move(world, source, target, now)
+            world = node.pcpus[source].systems[position]
+            self.moves += self._scheduler.move(world, node.pcpus[source], node.pcpus[target], now)

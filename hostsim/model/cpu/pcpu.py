@@ -913,7 +913,7 @@ class Gang:
             elif world.state is not _SLEEPING and world.state is not _LIMITED and self._policy.costops(lead):
                 _stop(world, now)
         if any(skew.world.state is _COSTOPPED for skew in self._skews):
-            # their siblings that wait hold them back, until the next turn on a busy PCPU, or to the balancer's next check
+            # a sibling that waits would hold it back until a quantum ends, or until the balancer's next check
             for node in dict.fromkeys(skew.world.node for skew in wanting if skew.world.state is _READY):
                 self._advance(node, now)
         if any(skew.world.state in (_READY, _COSTOPPED) for skew in self._skews):

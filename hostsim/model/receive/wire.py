@@ -4,7 +4,8 @@ An open-loop wire serializes the frames of several independent flows at line rat
 
 On a closed-loop wire (TCP, transactions) frames of the peer are released in flights, at times in the future. Whenever
 the wire is free the peer sends a burst of one of its connections with pending frames, selected at random: a fixed order
-would lock to the phase of the host's interrupts (docs/design/tcp.md). Bursts that begin before now are computed when
+would lock to the phase of the host's interrupts (docs/design/tcp.md). An open-loop flow on this wire sends in its turn
+all frames that wait, so that it keeps its rate beside connections. Bursts that begin before now are computed when
 the wire is read, so that a later release, for now or for a time before others, is still placed correctly: the frames do
 not depend on the times of polls.
 """
@@ -180,7 +181,7 @@ class ClosedLoopWire(Wire):
         self.free = 0
 
     def carry(self, sender: Sender, arrivals: Arrivals) -> None:
-        """Add an open-loop flow that shares the wire. A turn sends all frames that wait when it begins, as no window limits them."""
+        """Add an open-loop flow that shares the wire."""
         sender.burst, sender.empties = max(sender.burst, BURST), True
         self._open.append((sender, arrivals))
 
